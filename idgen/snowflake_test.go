@@ -1,0 +1,295 @@
+package idgen_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// fakeClock is a wall clock and a monotonic clock that tests move apart.
+type fakeClock struct{ wall, elapsed atomic.Int64 }
+
+func newFakeClock(at time.Time) *fakeClock {
+	c := new(fakeClock)
+	c.wall.Store(at.UnixNano())
+	return c
+}
+
+func (c *fakeClock) Wall() time.Time        { return time.Unix(0, c.wall.Load()) }
+func (c *fakeClock) Elapsed() time.Duration { return time.Duration(c.elapsed.Load()) }
+
+// pass lets time pass on both clocks, step only changes the wall clock, suspend stops the monotonic one.
+func (c *fakeClock) pass(d time.Duration)    { c.wall.Add(int64(d)); c.elapsed.Add(int64(d)) }
+func (c *fakeClock) step(d time.Duration)    { c.wall.Add(int64(d)) }
+func (c *fakeClock) suspend(d time.Duration) { c.wall.Add(int64(d)) }
+
+var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+func newGenerator(t testing.TB, options ...idgen.Option) *idgen.Snowflake {
+	t.Helper()
+	g, err := idgen.New(options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func next(t testing.TB, g *idgen.Snowflake) int64 {
+	t.Helper()
+	id, err := g.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func timeOf(t testing.TB, g *idgen.Snowflake, id int64) time.Time {
+	t.Helper()
+	parts, err := g.Layout().Decode(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parts.Time
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		options []idgen.Option
+		want    error
+	}{
+		{"no node", nil, idgen.ErrNode},
+		{"no datacenter", []idgen.Option{idgen.Twitter, idgen.WithNode(1)}, idgen.ErrNode},
+		{"node too great", []idgen.Option{idgen.WithNode(1024)}, idgen.ErrRange},
+		{"node negative", []idgen.Option{idgen.WithNode(-1)}, idgen.ErrRange},
+		{"number without a field", []idgen.Option{idgen.WithNode(1), idgen.WithDatacenter(0)}, idgen.ErrRange},
+		{"zero layout", []idgen.Option{idgen.Layout{}}, idgen.ErrLayout},
+		{"nil clock", []idgen.Option{idgen.WithClock(nil)}, idgen.ErrRange},
+		{"before the epoch", []idgen.Option{idgen.WithNode(1), idgen.WithClock(newFakeClock(time.Date(2024, 12, 31, 0, 0, 0, 0, time.UTC)))}, idgen.ErrBeforeEpoch},
+		{"past the end", []idgen.Option{idgen.WithNode(1), idgen.WithClock(newFakeClock(time.Date(2095, 1, 1, 0, 0, 0, 0, time.UTC)))}, idgen.ErrExhausted},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if g, err := idgen.New(tt.options...); !errors.Is(err, tt.want) || g != nil {
+				t.Errorf("got %v, %v, want %v", g, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestNextCarriesItsParts(t *testing.T) {
+	clock := newFakeClock(noon.Add(123456789))
+	g := newGenerator(t, idgen.Twitter, idgen.WithDatacenter(3), idgen.WithNode(17), idgen.WithClock(clock))
+	parts, err := g.Layout().Decode(next(t, g))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if parts.Datacenter != 3 || parts.Node != 17 || !parts.Time.Equal(noon.Add(123e6)) {
+		t.Errorf("got %+v, want datacenter 3, node 17, %s", parts, noon.Add(123e6))
+	}
+}
+
+// Many goroutines on one generator, some one by one and some in runs: no id twice, each goroutine's own in increasing order.
+func TestConcurrentIDsAreUniqueAndIncrease(t *testing.T) {
+	const goroutines, each = 16, 20000
+	for _, preset := range idgen.Presets() {
+		t.Run(preset.Name(), func(t *testing.T) {
+			options := []idgen.Option{preset, idgen.WithNode(5)}
+			if preset.Bits(idgen.Datacenter) > 0 {
+				options = append(options, idgen.WithDatacenter(1))
+			}
+			g := newGenerator(t, options...)
+			ids := make([]int64, goroutines*each)
+			var wg sync.WaitGroup
+			for i := range goroutines {
+				own := ids[i*each : (i+1)*each]
+				wg.Go(func() {
+					if i%2 == 0 {
+						for j := range own {
+							id, err := g.Next(t.Context())
+							if err != nil {
+								t.Error(err)
+								return
+							}
+							own[j] = id
+						}
+					} else {
+						for run := range slices.Chunk(own, 1+i*37) {
+							if err := g.Fill(t.Context(), run); err != nil {
+								t.Error(err)
+								return
+							}
+						}
+					}
+					if !slices.IsSortedFunc(own, func(a, b int64) int {
+						if a < b {
+							return -1
+						}
+						return 1 // equal is out of order too
+					}) {
+						t.Errorf("goroutine %d got ids that do not increase", i)
+					}
+				})
+			}
+			wg.Wait()
+			slices.Sort(ids)
+			if unique := len(slices.Compact(ids)); unique != goroutines*each {
+				t.Errorf("got %d different ids, want %d", unique, goroutines*each)
+			}
+		})
+	}
+}
+
+func TestWallClockStepsBack(t *testing.T) {
+	clock := newFakeClock(noon)
+	g := newGenerator(t, idgen.WithNode(1), idgen.WithClock(clock))
+	before := next(t, g)
+	clock.step(-time.Hour)
+	clock.pass(time.Second)
+	after := next(t, g)
+	if got, want := timeOf(t, g, after), noon.Add(time.Second); after <= before || !got.Equal(want) {
+		t.Errorf("got %d of %s after %d, want a greater id of %s", after, got, before, want)
+	}
+}
+
+func TestWallClockAheadIsFollowed(t *testing.T) {
+	for name, move := range map[string]func(*fakeClock, time.Duration){"step": (*fakeClock).step, "suspend": (*fakeClock).suspend} {
+		t.Run(name, func(t *testing.T) {
+			clock := newFakeClock(noon)
+			g := newGenerator(t, idgen.WithNode(1), idgen.WithClock(clock))
+			next(t, g)
+			move(clock, time.Hour)
+			clock.pass(150 * time.Millisecond)
+			next(t, g) // the call that notices
+			if got, want := timeOf(t, g, next(t, g)), noon.Add(time.Hour+150*time.Millisecond); !got.Equal(want) {
+				t.Errorf("got an id of %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// A clock that stands still gives one tick's ids; the next call waits, and ends with its context.
+func TestFullTickWaits(t *testing.T) {
+	layout, err := idgen.NewLayout(noon, time.Millisecond, idgen.Time.Bits(41), idgen.Sequence.Bits(4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := newFakeClock(noon.Add(time.Hour))
+	g := newGenerator(t, layout, idgen.WithClock(clock))
+	clock.pass(time.Millisecond)
+	if err := g.Fill(t.Context(), make([]int64, 16)); err != nil {
+		t.Fatalf("a whole tick in one run: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if id, err := g.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got %d, %v from a used up tick, want the context's error", id, err)
+	}
+	if err := g.Fill(ctx, make([]int64, 3)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got %v from a used up tick, want the context's error", err)
+	}
+	// Another goroutine waits; the clock goes on; it gets the first id of the next tick, since the last one was used up.
+	got := make(chan int64)
+	go func() {
+		id, err := g.Next(context.WithoutCancel(ctx))
+		if err != nil {
+			t.Error(err)
+		}
+		got <- id
+	}()
+	clock.pass(time.Millisecond)
+	parts, err := layout.Decode(<-got)
+	if want := noon.Add(time.Hour + 2*time.Millisecond); err != nil || !parts.Time.Equal(want) || parts.Sequence != 0 {
+		t.Errorf("got %+v, %v, want sequence 0 of %s", parts, err, want)
+	}
+}
+
+func TestFillSpansTicks(t *testing.T) {
+	g := newGenerator(t, idgen.WithNode(1))
+	ids := make([]int64, 3*4096+5)
+	if err := g.Fill(t.Context(), ids); err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i < len(ids); i++ {
+		if ids[i] <= ids[i-1] {
+			t.Fatalf("id %d is %d after %d", i, ids[i], ids[i-1])
+		}
+	}
+	if err := g.Fill(t.Context(), nil); err != nil {
+		t.Errorf("no ids: %v", err)
+	}
+}
+
+func TestExhaustion(t *testing.T) {
+	layout, err := idgen.NewLayout(noon, time.Second, idgen.Time.Bits(2), idgen.Sequence.Bits(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := newFakeClock(noon.Add(3 * time.Second))
+	g := newGenerator(t, layout, idgen.WithClock(clock))
+	for {
+		id, err := g.Next(t.Context())
+		if errors.Is(err, idgen.ErrExhausted) {
+			break // the last tick is used up: there is none to wait for
+		}
+		if err != nil || id < 0 || id > 7 {
+			t.Fatalf("got %d, %v, want ids up to 7 and then ErrExhausted", id, err)
+		}
+	}
+	clock.pass(time.Second)
+	if _, err := g.Next(t.Context()); !errors.Is(err, idgen.ErrExhausted) {
+		t.Errorf("past the last tick: got %v, want ErrExhausted", err)
+	}
+}
+
+// At 50 ids a second, and with processes that make one id each, id % shards is uniform: χ² below the critical value at 0.001.
+func TestLowTrafficFillsAllShards(t *testing.T) {
+	critical := map[int64]float64{2: 10.8, 8: 24.3, 16: 37.7, 64: 103.4, 256: 330.5, 1024: 1168.5}
+	chi2 := func(ids []int64, shards int64) float64 {
+		counts := make([]int, shards)
+		for _, id := range ids {
+			counts[id%shards]++
+		}
+		expected, sum := float64(len(ids))/float64(shards), 0.0
+		for _, n := range counts {
+			sum += (float64(n) - expected) * (float64(n) - expected) / expected
+		}
+		return sum
+	}
+	const n = 100_000
+	clock := newFakeClock(noon)
+	g := newGenerator(t, idgen.WithNode(1), idgen.WithClock(clock))
+	one, many := make([]int64, n), make([]int64, n)
+	for i := range n {
+		clock.pass(20*time.Millisecond + time.Duration(i%7)*time.Microsecond)
+		one[i] = next(t, g)
+		many[i] = next(t, newGenerator(t, idgen.WithNode(1), idgen.WithClock(clock)))
+	}
+	for shards, limit := range critical {
+		t.Run(fmt.Sprintf("shards=%d", shards), func(t *testing.T) {
+			if got := chi2(one, shards); got > limit {
+				t.Errorf("one generator: χ² %.0f, want at most %.1f", got, limit)
+			}
+			if got := chi2(many, shards); got > limit {
+				t.Errorf("a generator an id: χ² %.0f, want at most %.1f", got, limit)
+			}
+		})
+	}
+}
+
+func TestNothingIsAllocated(t *testing.T) {
+	g := newGenerator(t, idgen.WithNode(1))
+	if got := testing.AllocsPerRun(1000, func() { _, _ = g.Next(t.Context()) }); got != 0 {
+		t.Errorf("Next: %v allocations, want 0", got)
+	}
+	ids := make([]int64, 100)
+	if got := testing.AllocsPerRun(100, func() { _ = g.Fill(t.Context(), ids) }); got != 0 {
+		t.Errorf("Fill: %v allocations, want 0", got)
+	}
+}
