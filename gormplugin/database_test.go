@@ -1,0 +1,101 @@
+package gormplugin_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/snowkey-go/snowkey/gormplugin"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dsn"
+)
+
+// onEach runs a test on a fresh database of each kind. "mysql" is a MariaDB server by a dialector that does not use RETURNING, as it
+// is with MySQL 8.
+func onEach(t *testing.T, test func(t *testing.T, db *gorm.DB)) {
+	for name, make := range map[string]func(testing.TB) dbtest.Database{
+		"sqlite": dbtest.SQLite, "mariadb": dbtest.MySQL, "mysql": dbtest.MySQL, "postgres": dbtest.Postgres,
+	} {
+		t.Run(name, func(t *testing.T) {
+			database := make(t)
+			parsed, err := dsn.Parse(database.DSN)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pool, err := parsed.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = pool.Close() })
+			dialector := parsed.Dialector(pool)
+			if name == "mysql" {
+				dialector = mysql.New(mysql.Config{Conn: pool, DisableWithReturning: true})
+			}
+			if name == "sqlite" {
+				pool.SetMaxOpenConns(1)
+			}
+			db, err := gorm.Open(dialector, &gorm.Config{Logger: new(recorder)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			test(t, db)
+		})
+	}
+}
+
+// recorder is a logger that keeps the statements.
+type recorder struct {
+	mu         sync.Mutex
+	statements []string
+}
+
+func (r *recorder) LogMode(logger.LogLevel) logger.Interface      { return r }
+func (r *recorder) Info(context.Context, string, ...interface{})  {}
+func (r *recorder) Warn(context.Context, string, ...interface{})  {}
+func (r *recorder) Error(context.Context, string, ...interface{}) {}
+
+func (r *recorder) Trace(_ context.Context, _ time.Time, statement func() (string, int64), _ error) {
+	sql, _ := statement()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.statements = append(r.statements, sql)
+}
+
+// recorded returns the statements that do causes.
+func recorded(db *gorm.DB, do func()) []string {
+	r := db.Logger.(*recorder)
+	r.mu.Lock()
+	r.statements = nil
+	r.mu.Unlock()
+	do()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.statements
+}
+
+// use registers the plugin with a generator of its own, and makes the tables of the models.
+func use(t *testing.T, db *gorm.DB, models ...any) *idgen.Snowflake {
+	t.Helper()
+	generator, err := idgen.New(idgen.WithNode(7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	useSource(t, db, generator, models...)
+	return generator
+}
+
+func useSource(t *testing.T, db *gorm.DB, source idgen.Source[int64], models ...any) {
+	t.Helper()
+	if err := db.Use(gormplugin.New(gormplugin.From(source))); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.AutoMigrate(models...); err != nil {
+		t.Fatal(err)
+	}
+}

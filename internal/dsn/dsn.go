@@ -1,0 +1,108 @@
+// Package dsn reads the names of databases that the commands and tests take: "sqlite:PATH", "mysql:" and a DSN of go-sql-driver,
+// or a "postgres://" URL.
+package dsn
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	sqldriver "github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+)
+
+// ErrDSN says that a text names no database. Its message never holds a password.
+var ErrDSN = errors.New("not a database")
+
+// The kinds of databases, as in the scheme of a DSN and in the name of a GORM dialector.
+const (
+	SQLite   = "sqlite"
+	MySQL    = "mysql"
+	Postgres = "postgres"
+)
+
+const forms = "want sqlite:PATH, mysql:USER:PASSWORD@tcp(HOST:PORT)/DATABASE or postgres://USER:PASSWORD@HOST:PORT/DATABASE"
+
+// DSN names a database.
+type DSN struct {
+	Kind   string // SQLite, MySQL or Postgres
+	Source string // what the driver takes
+	public string
+}
+
+// Parse reads a DSN. It opens nothing.
+func Parse(text string) (DSN, error) {
+	scheme, rest, found := strings.Cut(text, ":")
+	switch {
+	case !found:
+		return DSN{}, fmt.Errorf("%w: no scheme before a colon; %s", ErrDSN, forms)
+	case scheme == SQLite:
+		return parseSQLite(rest)
+	case scheme == MySQL:
+		return parseMySQL(rest)
+	case scheme == Postgres || scheme == "postgresql":
+		return parsePostgres(text)
+	}
+	return DSN{}, fmt.Errorf("%w: unknown scheme %q; %s", ErrDSN, scheme, forms)
+}
+
+func parseSQLite(path string) (DSN, error) {
+	if path == "" {
+		return DSN{}, fmt.Errorf("%w: sqlite: without a path; want sqlite:PATH", ErrDSN)
+	}
+	return DSN{Kind: SQLite, Source: path, public: SQLite + ":" + path}, nil
+}
+
+func parseMySQL(source string) (DSN, error) {
+	config, err := sqldriver.ParseDSN(source)
+	if err != nil {
+		return DSN{}, fmt.Errorf("%w: mysql: %w; want mysql:USER:PASSWORD@tcp(HOST:PORT)/DATABASE", ErrDSN, err)
+	}
+	if config.DBName == "" {
+		return DSN{}, fmt.Errorf("%w: mysql: no database after the last slash; want mysql:USER:PASSWORD@tcp(HOST:PORT)/DATABASE", ErrDSN)
+	}
+	config.ParseTime = true
+	return DSN{Kind: MySQL, Source: config.FormatDSN(), public: fmt.Sprintf("mysql:%s@%s(%s)/%s", config.User, config.Net, config.Addr, config.DBName)}, nil
+}
+
+func parsePostgres(source string) (DSN, error) {
+	if _, err := pgx.ParseConfig(source); err != nil {
+		return DSN{}, fmt.Errorf("%w: %w; want postgres://USER:PASSWORD@HOST:PORT/DATABASE", ErrDSN, err)
+	}
+	u, err := url.Parse(source)
+	if err != nil {
+		return DSN{}, fmt.Errorf("%w: no postgres:// URL", ErrDSN)
+	}
+	if query := u.Query(); query.Has("password") {
+		query.Set("password", "xxxxx")
+		u.RawQuery = query.Encode()
+	}
+	return DSN{Kind: Postgres, Source: source, public: u.Redacted()}, nil
+}
+
+// String returns the DSN as given, without a password.
+func (d DSN) String() string { return d.public }
+
+// Open returns a pool of connections to the database. It connects to nothing yet.
+func (d DSN) Open() (*sql.DB, error) {
+	drivers := map[string]string{SQLite: "sqlite3", MySQL: "mysql", Postgres: "pgx"}
+	return sql.Open(drivers[d.Kind], d.Source)
+}
+
+// Dialector returns GORM's dialector over a pool of connections to the database.
+func (d DSN) Dialector(pool gorm.ConnPool) gorm.Dialector {
+	switch d.Kind {
+	case MySQL:
+		return mysql.New(mysql.Config{Conn: pool})
+	case Postgres:
+		return postgres.New(postgres.Config{Conn: pool})
+	}
+	return &sqlite.Dialector{Conn: pool}
+}
