@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/sqltype"
+)
+
+func newDecode() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "decode ID...",
+		Short: "Show the time, node and sequence of keys",
+		Long: `Show what the keys carry: the time they were made at, the numbers of their node, the sequence.
+The ID "-" reads keys from standard input, one a line.`,
+		Example: `  snowkey decode --layout twitter 1541815603606036480
+  snowkey decode --layout twitter --json 1541815603606036480
+  snowkey next -n 3 | snowkey decode -`,
+		Args: cobra.MinimumNArgs(1),
+	}
+	layout := layoutFlag(c)
+	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		preset, err := idgen.LookupPreset(*layout)
+		if err != nil {
+			return usageError{err}
+		}
+		d := decoder{layout: preset.Layout, json: *asJSON}
+		// All arguments are read before the first is printed, so that a wrong one leaves nothing half done.
+		lines := make([]string, len(args))
+		for i, arg := range args {
+			if arg == "-" {
+				continue
+			}
+			if lines[i], err = d.line(arg); err != nil {
+				return usageError{err}
+			}
+		}
+		out := bufio.NewWriter(c.OutOrStdout())
+		for i, arg := range args {
+			if arg == "-" {
+				err = d.copy(out, c.InOrStdin())
+			} else {
+				_, err = out.WriteString(lines[i])
+			}
+			if err != nil {
+				_ = out.Flush() // what was read before is good
+				return err
+			}
+		}
+		return out.Flush()
+	}
+	return c
+}
+
+type decoder struct {
+	layout idgen.Layout
+	json   bool
+}
+
+// copy decodes the lines of a text, but for empty ones.
+func (d decoder) copy(out io.Writer, in io.Reader) error {
+	lines := bufio.NewScanner(in)
+	for n := 1; lines.Scan(); n++ {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" {
+			continue
+		}
+		line, err := d.line(text)
+		if err != nil {
+			return usageError{fmt.Errorf("standard input, line %d: %w", n, err)}
+		}
+		if _, err := io.WriteString(out, line); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("standard input: %w", err)
+	}
+	return nil
+}
+
+// line returns the line that shows a key.
+func (d decoder) line(text string) (string, error) {
+	id, err := sqltype.ParseID(text)
+	if err != nil {
+		return "", err
+	}
+	parts, err := d.layout.Decode(id.Int64())
+	if err != nil {
+		return "", err
+	}
+	at := formatTime(parts.Time, d.layout.Unit())
+	var line strings.Builder
+	if d.json {
+		fmt.Fprintf(&line, `{"id":"%d","time":%s`, id, jsonString(at))
+	} else {
+		fmt.Fprintf(&line, "%d  %s ", id, at)
+	}
+	for _, field := range d.layout.Fields() {
+		value, show := map[idgen.Kind]int64{
+			idgen.Datacenter: parts.Datacenter, idgen.Node: parts.Node, idgen.Sequence: parts.Sequence, idgen.Shard: parts.Shard,
+		}[field.Kind]
+		switch {
+		case !show:
+		case d.json:
+			line.WriteString("," + jsonString(field.Kind.String()) + ":" + strconv.FormatInt(value, 10))
+		default:
+			fmt.Fprintf(&line, " %s=%d", field.Kind, value)
+		}
+	}
+	if d.json {
+		line.WriteByte('}')
+	}
+	line.WriteByte('\n')
+	return line.String(), nil
+}
+
+func jsonString(s string) string {
+	b, _ := json.Marshal(s) // never fails for a string
+	return string(b)
+}
+
+// formatTime writes a time with as many digits as the unit has, at least milliseconds.
+func formatTime(t time.Time, unit time.Duration) string {
+	switch {
+	case unit%time.Millisecond == 0 && t.Nanosecond()%int(time.Millisecond) == 0:
+		return t.Format("2006-01-02T15:04:05.000Z07:00")
+	case unit%time.Microsecond == 0 && t.Nanosecond()%int(time.Microsecond) == 0:
+		return t.Format("2006-01-02T15:04:05.000000Z07:00")
+	}
+	return t.Format("2006-01-02T15:04:05.000000000Z07:00")
+}

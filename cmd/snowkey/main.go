@@ -1,0 +1,50 @@
+// Command snowkey makes and reads snowflake keys, and compares key strategies on a database of the user's own.
+//
+// Results go to standard output and everything else to standard error. The exit status is 0 for success, 1 when something failed,
+// and 2 when it was asked for in a wrong way.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// The exit statuses.
+const (
+	statusFailed = 1
+	statusUsage  = 2
+)
+
+// run is main with its surroundings given. It returns the exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root, started := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	if ctx.Err() != nil { // not always in the chain of err: a database driver may have reworded it
+		err = fmt.Errorf("interrupted (%w)", err)
+	}
+	root.PrintErrln("snowkey:", err)
+	if !*started || isUsage(err) {
+		root.PrintErrln(`Try "snowkey help".`)
+		return statusUsage
+	}
+	return statusFailed
+}

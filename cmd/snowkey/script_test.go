@@ -1,0 +1,42 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"snowkey": main}) }
+
+// TestScript runs the command as its users do. The scripts say of themselves what they guard.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(env *testscript.Env) error {
+			temporary := filepath.Join(env.WorkDir, "tmp")
+			env.Setenv("TMPDIR", temporary)
+			return os.Mkdir(temporary, 0o755)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"increasing": increasing},
+	})
+}
+
+// increasing fails unless the last output is the given number of ids, each greater than the one before.
+func increasing(ts *testscript.TestScript, _ bool, args []string) {
+	lines := strings.Split(strings.TrimSuffix(ts.ReadFile("stdout"), "\n"), "\n")
+	if len(args) != 1 || strconv.Itoa(len(lines)) != args[0] {
+		ts.Fatalf("got %d lines, want %v", len(lines), args)
+	}
+	last := int64(-1)
+	for _, line := range lines {
+		id, err := strconv.ParseInt(line, 10, 64)
+		if err != nil || id <= last {
+			ts.Fatalf("got %q after %d: %v", line, last, err)
+		}
+		last = id
+	}
+}
