@@ -1,0 +1,92 @@
+package snowkey_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/snowkey-go/snowkey"
+
+// What each package may depend on beside the standard library, itself or through others: packages, or whole trees ending in a slash.
+// A package is not allowed what is not named here, and every package has to be.
+var allowed = map[string][]string{
+	"":                 {},
+	"/idgen":           {},
+	"/sqltype":         gormAlone,
+	"/gormplugin":      slices.Concat(gormAlone, own("/idgen", "/sqltype")),
+	"/compare":         slices.Concat(gormAlone, drivers, own("/idgen", "/sqltype", "/gormplugin", "/internal/dsn"), []string{"github.com/google/uuid", "github.com/aclements/go-moremath/"}),
+	"/cmd/snowkey":     {"*"},
+	"/internal/dsn":    slices.Concat(gormAlone, drivers),
+	"/internal/dbtest": slices.Concat(drivers, []string{"golang.org/x/sys/"}),
+}
+
+var (
+	gormAlone = []string{"gorm.io/gorm", "gorm.io/gorm/", "github.com/jinzhu/", "golang.org/x/text/"}
+	drivers   = []string{
+		"gorm.io/driver/", "github.com/mattn/go-sqlite3", "github.com/go-sql-driver/mysql", "github.com/go-sql-driver/mysql/", "filippo.io/edwards25519", "filippo.io/edwards25519/",
+		"github.com/jackc/", "golang.org/x/text/", "golang.org/x/sync/",
+	}
+)
+
+func own(packages ...string) []string {
+	names := make([]string, len(packages))
+	for i, p := range packages {
+		names[i] = module + p
+	}
+	return names
+}
+
+// TestImportRules holds the packages to the one direction in which they may depend on each other.
+func TestImportRules(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Standard,Deps", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type listed struct {
+		ImportPath string
+		Standard   bool
+		Deps       []string
+	}
+	standard, packages := map[string]bool{}, []listed{}
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		standard[p.ImportPath] = p.Standard
+		if p.ImportPath == module || strings.HasPrefix(p.ImportPath, module+"/") {
+			packages = append(packages, p)
+		}
+	}
+	seen := map[string]bool{}
+	for _, p := range packages {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		rules, ok := allowed[name]
+		if !ok {
+			t.Errorf("%s has no rule here", p.ImportPath)
+		}
+		seen[name] = true
+		for _, dep := range p.Deps {
+			if standard[dep] || dep == "C" || strings.HasPrefix(dep, "runtime/") {
+				continue
+			}
+			if !slices.ContainsFunc(rules, func(rule string) bool {
+				return rule == "*" || rule == dep || strings.HasSuffix(rule, "/") && strings.HasPrefix(dep, rule)
+			}) {
+				t.Errorf("%s depends on %s", p.ImportPath, dep)
+			}
+		}
+	}
+	for name := range allowed {
+		if !seen[name] {
+			t.Errorf("%s is named here and does not exist", module+name)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package snowkey_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+// blocks returns the README's code blocks of a language.
+func blocks(t *testing.T, language string) []string {
+	t.Helper()
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(string(readme), -1) {
+		found = append(found, m[1])
+	}
+	if len(found) == 0 {
+		t.Fatalf("the README has no block of %s", language)
+	}
+	return found
+}
+
+// command returns a command that is killed with its children when the test has run out of time.
+func command(t *testing.T, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	t.Cleanup(cancel)
+	return exec.CommandContext(ctx, name, args...)
+}
+
+// TestReadmeProgram compiles and runs the Go program in a module of its own, as a newcomer would who pasted it there.
+func TestReadmeProgram(t *testing.T) {
+	root, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range blocks(t, "go") {
+		folder := t.TempDir()
+		sums, err := os.ReadFile("go.sum")
+		if err != nil {
+			t.Fatal(err)
+		}
+		mod := "module pasted\n\ngo 1.25.0\n\nrequire github.com/snowkey-go/snowkey v0.0.0\n\nreplace github.com/snowkey-go/snowkey => " + root + "\n"
+		for name, content := range map[string]string{"main.go": program, "go.mod": mod, "go.sum": string(sums)} {
+			if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run := command(t, "go", "run", "-mod=mod", ".")
+		run.Dir = folder
+		run.Env = append(os.Environ(), "GOWORK=off")
+		out, err := run.Output()
+		if err != nil {
+			t.Fatalf("%v: %s", err, errorOutput(err))
+		}
+		if !regexp.MustCompile(`^\d{17,19} \d{17,19}\n$`).Match(out) {
+			t.Errorf("got %q, want two keys", out)
+		}
+	}
+}
+
+func errorOutput(err error) []byte {
+	if exit, ok := err.(*exec.ExitError); ok {
+		return exit.Stderr
+	}
+	return nil
+}
+
+// TestReadmeCommands runs every command of the README but "make test", which runs this, and compares what it prints with what stands
+// below it, where something does.
+func TestReadmeCommands(t *testing.T) {
+	mysql, postgres := dbtest.MySQL(t).DSN, dbtest.Postgres(t).DSN
+	folder := t.TempDir()
+	for _, block := range blocks(t, "console") {
+		for _, entry := range strings.Split("\n"+block, "\n$ ")[1:] {
+			line, want, _ := strings.Cut(entry, "\n")
+			if line == "make test" {
+				continue
+			}
+			t.Run(line, func(t *testing.T) {
+				// What the commands write goes to the test's folder.
+				line = strings.NewReplacer("sqlite:bench.db", "sqlite:"+folder+"/bench.db", "--out results", "--out "+folder+"/results").Replace(line)
+				run := command(t, "bash", "-c", "set -o pipefail; "+line)
+				run.Env = append(os.Environ(), "MYSQL_DSN="+mysql, "POSTGRES_DSN="+postgres)
+				out, err := run.Output()
+				if err != nil {
+					t.Fatalf("%v: %s", err, errorOutput(err))
+				}
+				if len(out) == 0 {
+					t.Error("it prints nothing")
+				}
+				if want = strings.TrimSuffix(want, "\n"); want != "" && strings.TrimSpace(string(out)) != want {
+					t.Errorf("got\n%s\nwant\n%s", out, want)
+				}
+			})
+		}
+	}
+}
