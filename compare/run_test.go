@@ -235,6 +235,35 @@ func TestDatabaseInMemoryHasNoSizes(t *testing.T) {
 	}
 }
 
+// A reader's snapshot keeps the write-ahead log from being written back, so the file does not have all pages.
+func TestSizesUnderAReader(t *testing.T) {
+	database := dbtest.SQLite(t)
+	reader := database.Open(t)
+	for _, query := range []string{"PRAGMA journal_mode = WAL", "CREATE TABLE theirs (id INTEGER)"} {
+		if _, err := reader.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tx, err := reader.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	var n int
+	if err := tx.QueryRowContext(t.Context(), "SELECT count(*) FROM theirs").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	result, err := compare.Run(t.Context(), compare.Config{
+		Databases: []*compare.Database{open(t, database.DSN+"?_busy_timeout=10")}, Rows: 100, Strategies: compare.Strategies()[:1],
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := result.Database[0].Strategies[0]; !strings.Contains(s.NoSize, "write-ahead log") || s.TableBytes != 0 {
+		t.Errorf("got %+v, want no sizes and the reason", s)
+	}
+}
+
 func TestRowsOutOfRange(t *testing.T) {
 	for _, rows := range []int{-1, compare.MaxRows + 1} {
 		if _, err := compare.Run(t.Context(), compare.Config{Rows: rows}); !errors.Is(err, compare.ErrConfig) {

@@ -271,10 +271,16 @@ func TestSelectAndOmit(t *testing.T) {
 		selected := Order{Item: "a"}
 		create(t, db.Select("Item"), &selected)
 		requireKey(t, selected.ID)
+		list := append(make([]string, 0, 4), "Item")
+		listed := Order{Item: "a"}
+		create(t, db.Select(list), &listed)
+		if list = list[:2]; list[1] != "" {
+			t.Errorf("the list of columns is now %q: its spare room was written to", list)
+		}
 		omitted := Order{Item: "b"}
 		create(t, db.Omit("Lines"), &omitted)
 		requireKey(t, omitted.ID)
-		requireRows(t, db, map[sqltype.ID]string{selected.ID: "a", omitted.ID: "b"})
+		requireRows(t, db, map[sqltype.ID]string{selected.ID: "a", listed.ID: "a", omitted.ID: "b"})
 		own := Order{Item: "c"}
 		err := db.Omit("ID").Create(&own).Error
 		if own.ID != 0 {
@@ -381,6 +387,9 @@ func TestEmbedded(t *testing.T) {
 		requireKey(t, pointer.ID)
 		if set.ID != 50 {
 			t.Errorf("got %d, want 50", set.ID)
+		}
+		if err := db.Create(ByPointer{}).Error; !errors.Is(err, gorm.ErrInvalidValue) {
+			t.Errorf("by value: got %v, want ErrInvalidValue", err)
 		}
 	})
 }

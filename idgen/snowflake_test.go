@@ -210,6 +210,28 @@ func TestFullTickWaits(t *testing.T) {
 	}
 }
 
+// A run that fits in a tick gets it, wherever the sequence would have started.
+func TestFillStartsAsLowAsItNeedsTo(t *testing.T) {
+	layout, err := idgen.NewLayout(noon, time.Millisecond, idgen.Time.Bits(41), idgen.Sequence.Bits(6))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := newFakeClock(noon)
+	g := newGenerator(t, layout, idgen.WithClock(clock))
+	for n := range 64 {
+		clock.pass(time.Millisecond)
+		next(t, g)
+		clock.pass(time.Millisecond)
+		ids := make([]int64, 64-n)
+		if err := g.Fill(t.Context(), ids); err != nil {
+			t.Fatal(err)
+		}
+		if first, last := timeOf(t, g, ids[0]), timeOf(t, g, ids[len(ids)-1]); !first.Equal(last) {
+			t.Fatalf("%d ids: got the first of %s and the last of %s", len(ids), first, last)
+		}
+	}
+}
+
 func TestFillSpansTicks(t *testing.T) {
 	g := newGenerator(t, idgen.WithNode(1))
 	ids := make([]int64, 3*4096+5)
