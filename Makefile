@@ -1,0 +1,31 @@
+# `make` lists the targets; the comment after a target's name is its line there.
+
+GO          ?= go
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.DEFAULT_GOAL := help
+.PHONY: help build test lint bench
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build the command line, bin/snowkey
+	$(GO) build -o bin/snowkey ./cmd/snowkey
+
+# -race needs cgo. The first run names the versions of the database servers, which
+# the second, of all tests, does not print.
+test: export CGO_ENABLED = 1
+test: export SNOWKEY_TEST_REQUIRE = mysql,postgres
+test: ## install MariaDB and PostgreSQL where missing, and run all tests with the race detector
+	internal/dbtest/install.sh
+	$(GO) test -count=1 -v -run '^TestVersion$$' ./internal/dbtest
+	$(GO) test -count=1 -race -timeout 15m ./...
+
+lint: ## check the format, and run go vet and staticcheck
+	@unformatted=$$(gofmt -l .) && if [ -n "$$unformatted" ]; then \
+		echo "gofmt -w has to format:" >&2; echo "$$unformatted" >&2; exit 1; fi
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) -checks all ./...
+
+bench: ## run all benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -1,0 +1,109 @@
+#!/bin/sh
+# install.sh installs the database servers that the tests start, where they are
+# missing: MariaDB's and PostgreSQL's programs, with apt, as root or through sudo.
+#
+# It installs programs only. No database cluster is created, no server is started,
+# and a server that runs on this machine is left alone: nothing that is installed
+# already is upgraded on request, and nothing is removed. Where every program is
+# found, or a server is given in SNOWKEY_TEST_MYSQL and SNOWKEY_TEST_POSTGRES, apt
+# is not called at all.
+set -eu
+
+# The folders beside PATH are those of program.go.
+folders="/usr/sbin /usr/bin /usr/libexec /usr/local/bin /usr/local/sbin /usr/local/libexec /usr/local/mysql/bin /usr/local/pgsql/bin"
+
+# found NAME tells whether the program exists in PATH or in one of the folders.
+found() {
+	command -v "$1" >/dev/null 2>&1 && return 0
+	for folder in $folders /usr/lib/postgresql/*/bin; do
+		[ -x "$folder/$1" ] && return 0
+	done
+	return 1
+}
+
+# MariaDB's folder maker is a shell script that calls my_print_defaults, which
+# Debian keeps in a package of its own; MySQL's server makes its folder itself.
+mysql_found() {
+	if found mariadbd; then
+		found mariadb-install-db && found my_print_defaults
+	else
+		found mysqld
+	fi
+}
+
+postgres_found() {
+	found postgres && found initdb
+}
+
+missing=""
+packages=""
+if [ -z "${SNOWKEY_TEST_MYSQL:-}" ] && ! mysql_found; then
+	missing="MariaDB"
+	packages="mariadb-server-core mariadb-client-core"
+fi
+if [ -z "${SNOWKEY_TEST_POSTGRES:-}" ] && ! postgres_found; then
+	missing="${missing:+$missing and }PostgreSQL"
+	packages="${packages:+$packages }postgresql"
+fi
+[ -n "$missing" ] || exit 0
+
+# stop REASON says what to do by hand, and ends the script.
+stop() {
+	cat >&2 <<MESSAGE
+$missing not found, and $1.
+Install the servers' programs by hand. Debian and Ubuntu name their packages:
+    $packages
+No service needs to run: the tests start servers of their own. Or name running
+servers in SNOWKEY_TEST_MYSQL and SNOWKEY_TEST_POSTGRES; internal/dbtest/doc.go
+describes both.
+MESSAGE
+	exit 1
+}
+
+command -v apt-get >/dev/null 2>&1 || stop "this machine has no apt-get to install it with"
+if [ "$(id -u)" = 0 ]; then
+	as_root=""
+elif command -v sudo >/dev/null 2>&1; then
+	as_root="sudo"
+else
+	stop "installing needs root or sudo"
+fi
+
+# NEEDRESTART_SUSPEND keeps Ubuntu's needrestart from restarting services; the timeout
+# is for an update that a fresh machine runs by itself.
+as_root_apt() {
+	$as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+		apt-get -q -y -o DPkg::Lock::Timeout=300 "$@"
+}
+install_packages() {
+	as_root_apt install --no-install-recommends --no-remove --no-upgrade "$@"
+}
+
+echo "$missing not found: installing $packages" >&2
+as_root_apt update
+
+case " $packages " in
+*" postgresql "*)
+	# Debian's package makes a cluster and starts it, unless told not to before.
+	# The file that says so is ours alone, and goes again however this ends.
+	install_packages postgresql-common
+	dropin=/etc/postgresql-common/createcluster.d/snowkey-tests.conf
+	trap '$as_root rm -f "$dropin"' EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	trap 'exit 129' HUP
+	$as_root mkdir -p "${dropin%/*}"
+	echo "create_main_cluster = false" | $as_root tee "$dropin" >/dev/null
+	;;
+esac
+
+# shellcheck disable=SC2086 # a list of packages
+install_packages $packages
+
+missing_still=""
+[ -n "${SNOWKEY_TEST_MYSQL:-}" ] || mysql_found || missing_still="MariaDB"
+[ -n "${SNOWKEY_TEST_POSTGRES:-}" ] || postgres_found || missing_still="${missing_still:+$missing_still and }PostgreSQL"
+if [ -n "$missing_still" ]; then
+	missing=$missing_still
+	stop "apt-get installed $packages without it"
+fi

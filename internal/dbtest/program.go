@@ -1,0 +1,66 @@
+package dbtest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// programFolders are searched after PATH, which leaves out the sbin folders for most
+// users. install.sh searches the same ones.
+var programFolders = []string{
+	"/usr/sbin", "/usr/bin", "/usr/libexec",
+	"/usr/local/bin", "/usr/local/sbin", "/usr/local/libexec",
+	"/usr/local/mysql/bin", "/usr/local/pgsql/bin",
+	"/usr/lib/postgresql",
+}
+
+// findProgram returns the path of the first of names that is found, in PATH and then
+// in folders.
+func findProgram(folders []string, names ...string) (string, bool) {
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			if path, err = filepath.Abs(path); err == nil {
+				return path, true
+			}
+		}
+		for _, folder := range folders {
+			if path := filepath.Join(folder, name); isProgram(path) {
+				return path, true
+			}
+		}
+	}
+	return "", false
+}
+
+// isProgram tells whether path is a file that may be executed.
+func isProgram(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+}
+
+// postgresFolders returns the folders VERSION/bin that are in any of folders, as
+// Debian has them in /usr/lib/postgresql, the newest version first.
+func postgresFolders(folders []string) []string {
+	type versioned struct {
+		version int
+		folder  string
+	}
+	var found []versioned
+	for _, folder := range folders {
+		bins, _ := filepath.Glob(filepath.Join(folder, "[0-9]*", "bin")) // the pattern is well formed
+		for _, bin := range bins {
+			if version, err := strconv.Atoi(filepath.Base(filepath.Dir(bin))); err == nil {
+				found = append(found, versioned{version, bin})
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b versioned) int { return b.version - a.version })
+	var bins []string
+	for _, f := range found {
+		bins = append(bins, f.folder)
+	}
+	return bins
+}
