@@ -57,7 +57,7 @@ func TestChild(t *testing.T) {
 	// Only a test's own server may be paused. The others are the shared ones: no cleanup
 	// of a test ends them.
 	mysql, postgres := dbtest.MySQLServer, dbtest.PostgresServer
-	if what == "paused" {
+	if what == "paused" || what == "busy" {
 		mysql = func(t testing.TB) *dbtest.Server { return dbtest.StartMySQL(t) }
 		postgres = func(t testing.TB) *dbtest.Server { return dbtest.StartPostgres(t) }
 	}
@@ -86,6 +86,13 @@ func TestChild(t *testing.T) {
 	case "panic":
 		go panic("of a goroutine that no test waits for")
 		select {}
+	case "busy":
+		for {
+			for _, server := range servers {
+				_ = server.Pause() // until it is killed, perhaps in the middle
+				_ = server.Resume()
+			}
+		}
 	case "end":
 	default:
 		select {} // until it is killed

@@ -21,6 +21,8 @@ func TestSQLite(t *testing.T) {
 func TestDatabases(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
+			t.Setenv("SNOWKEY_TEST_MYSQL", "") // on a server that is ours: a failed test leaves its database
+			t.Setenv("SNOWKEY_TEST_POSTGRES", "")
 			database := map[string]func(testing.TB) dbtest.Database{"mysql": dbtest.MySQL, "postgres": dbtest.Postgres}[kind.name]
 			count := func(t testing.TB, name string) string {
 				t.Helper()

@@ -62,6 +62,8 @@ func guardMain() {
 		answer(reply{Error: "adopting orphans: " + err.Error()})
 		exit(1)
 	}
+	// A reply that nobody is there to read must not end the guard before it has ended the server.
+	signal.Ignore(syscall.SIGPIPE)
 	requests := make(chan request)
 	go func() {
 		defer close(requests)

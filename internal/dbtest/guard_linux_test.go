@@ -28,6 +28,9 @@ func TestNothingOutlives(t *testing.T) {
 		{"panic", "panic", false},
 		{"SIGKILL", "wait", true},
 		{"SIGKILL while servers are paused", "paused", true},
+		{"SIGKILL while its guards work", "busy", true},
+		{"SIGKILL while its guards work, later", "busy", true},
+		{"SIGKILL while its guards work, later still", "busy", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -63,6 +66,12 @@ func TestNothingOutlives(t *testing.T) {
 				t.Fatalf("got %d descendants, want 7 at least", len(alive))
 			}
 
+			if test.what == "busy" {
+				if _, err := io.WriteString(stdin, "\n"); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Duration(len(test.name)) * time.Millisecond) // any moment will do
+			}
 			if test.kill {
 				err = cmd.Process.Kill()
 			} else {
