@@ -6,7 +6,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
+	"strconv"
 	"strings"
 
 	sqldriver "github.com/go-sql-driver/mysql"
@@ -73,21 +75,23 @@ func parseMySQL(source string) (DSN, error) {
 }
 
 func parsePostgres(source string) (DSN, error) {
-	if _, err := pgx.ParseConfig(source); err != nil {
-		return DSN{}, fmt.Errorf("%w: %w; want postgres://USER:PASSWORD@HOST:PORT/DATABASE", ErrDSN, err)
+	// What a parser says of a malformed URL can hold a part of the password, so nothing of it is repeated.
+	wrong := fmt.Errorf("%w: this is no postgres:// URL that can be read; want postgres://USER:PASSWORD@HOST:PORT/DATABASE", ErrDSN)
+	if _, rest, _ := strings.Cut(source, ":"); !strings.HasPrefix(rest, "//") {
+		return DSN{}, wrong
 	}
-	u, err := url.Parse(source)
-	if err != nil {
-		return DSN{}, fmt.Errorf("%w: no postgres:// URL", ErrDSN)
+	config, err := pgx.ParseConfig(source)
+	if err != nil || strings.ContainsAny(config.Database, "/@") { // the rest of a password with a slash that is not escaped
+		return DSN{}, wrong
 	}
-	if query := u.Query(); query.Has("password") {
-		query.Set("password", "xxxxx")
-		u.RawQuery = query.Encode()
+	public := url.URL{Scheme: Postgres, User: url.User(config.User), Host: net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))), Path: "/" + config.Database}
+	if strings.HasPrefix(config.Host, "/") {
+		public.Host, public.RawQuery = "", url.Values{"host": {config.Host}}.Encode()
 	}
-	return DSN{Kind: Postgres, Source: source, public: u.Redacted()}, nil
+	return DSN{Kind: Postgres, Source: source, public: public.String()}, nil
 }
 
-// String returns the DSN as given, without a password.
+// String returns a DSN of the same database without a password or options.
 func (d DSN) String() string { return d.public }
 
 // Open returns a pool of connections to the database. It connects to nothing yet.
