@@ -96,7 +96,10 @@ func (p *plan) each(stmt *gorm.Statement, do func(row) error) error {
 		return p.eachStruct(stmt.Context, do, value)
 	case reflect.Slice, reflect.Array:
 		for i := range value.Len() {
-			element := reflect.Indirect(value.Index(i))
+			element := value.Index(i)
+			for element.Kind() == reflect.Pointer {
+				element = element.Elem()
+			}
 			if element.Kind() != reflect.Struct {
 				continue
 			}
@@ -134,13 +137,21 @@ func (p *plan) isMissing(ctx context.Context, value reflect.Value) bool {
 
 func (p *plan) eachMap(s *schema.Schema, do func(row) error, maps ...map[string]any) error {
 	for i, m := range maps {
-		name := p.field.DBName
-		for k := range m {
-			if s.LookUpField(k) == p.field {
-				name = k
+		name, preset := p.field.DBName, false
+		for k, v := range m {
+			if s.LookUpField(k) != p.field {
+				continue
+			}
+			preset = preset || !isZero(v)
+			if k != name && isZero(v) {
+				if _, both := m[name]; both {
+					delete(m, k) // the field's name and the column's are one column
+				} else {
+					name = k
+				}
 			}
 		}
-		if !isZero(m[name]) {
+		if preset {
 			continue
 		}
 		if m == nil {

@@ -77,6 +77,7 @@ func TestCreateFillsEveryShape(t *testing.T) {
 		{"slice", []Order{{Item: "a"}, {Item: "b"}}, func(v any) []*Order { s := v.([]Order); return []*Order{&s[0], &s[1]} }},
 		{"pointer to slice", &[]Order{{Item: "a"}, {Item: "b"}}, func(v any) []*Order { s := *v.(*[]Order); return []*Order{&s[0], &s[1]} }},
 		{"slice of pointers", []*Order{{Item: "a"}, {Item: "b"}}, func(v any) []*Order { return v.([]*Order) }},
+		{"slice of pointers to pointers", []**Order{pointer(&Order{Item: "a"}), pointer(&Order{Item: "b"})}, func(v any) []*Order { s := v.([]**Order); return []*Order{*s[0], *s[1]} }},
 		{"array", &[2]Order{{Item: "a"}, {Item: "b"}}, func(v any) []*Order { a := v.(*[2]Order); return []*Order{&a[0], &a[1]} }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -183,6 +184,8 @@ func TestMaps(t *testing.T) {
 		zero := map[string]any{"ID": 0, "Item": "b"}
 		several := []map[string]any{{"item": "c"}, {"id": sqltype.ID(50), "item": "d"}}
 		more := &[]map[string]any{{"item": "e"}, {"item": "f"}}
+		names := map[string]any{"ID": 0, "id": nil, "Item": "g"} // the field's and the column's
+		create(t, orders, names)
 		for _, value := range []any{one, &zero, several, more} {
 			create(t, orders, value)
 		}
@@ -191,6 +194,7 @@ func TestMaps(t *testing.T) {
 			want[m["id"].(sqltype.ID)] = name
 		}
 		want[zero["ID"].(sqltype.ID)] = "b"
+		want[names["id"].(sqltype.ID)] = "g"
 		for id := range want {
 			if id != 50 {
 				requireKey(t, id)
