@@ -23,7 +23,6 @@ type Database struct {
 	dsn  dsn.DSN
 	pool *sql.DB
 	db   *gorm.DB
-	made string // the SQLite file that did not exist before, to be removed again
 }
 
 // CheckDatabase tells without connecting whether a text can name a database: sqlite:PATH, mysql:DSN or postgres://…. The path of an
@@ -33,30 +32,21 @@ func CheckDatabase(text string) error {
 	if err != nil {
 		return err
 	}
-	if path := sqlitePath(parsed); path != "" {
-		info, err := os.Stat(path)
-		if err == nil && info.IsDir() {
-			return fmt.Errorf("%w %s: it is a folder; give the path of a file", ErrDatabase, parsed)
-		}
-		if folder := filepath.Dir(path); errors.Is(err, os.ErrNotExist) {
-			if _, err := os.Stat(folder); err != nil {
-				return fmt.Errorf("%w %s: %w; make the folder first", ErrDatabase, parsed, err)
-			}
-		}
+	path, _, _ := strings.Cut(parsed.Source, "?")
+	if parsed.Kind != dsn.SQLite || strings.HasPrefix(path, ":memory:") || strings.HasPrefix(path, "file:") {
+		return nil // what is wrong with a URI, SQLite says
+	}
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		return fmt.Errorf("%w %s: it is a folder; give the path of a file", ErrDatabase, parsed)
+	}
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("%w %s: %w; make the folder first", ErrDatabase, parsed, err)
 	}
 	return nil
 }
 
-// sqlitePath returns the path of an SQLite file, "" for other databases and for those in memory.
-func sqlitePath(d dsn.DSN) string {
-	path, options, _ := strings.Cut(strings.TrimPrefix(d.Source, "file:"), "?")
-	if d.Kind != dsn.SQLite || strings.HasPrefix(path, ":memory:") || strings.Contains(options, "mode=memory") {
-		return ""
-	}
-	return path
-}
-
-// OpenDatabase connects to a database, making the file of an SQLite one.
+// OpenDatabase connects to a database, making the file of an SQLite one where there is none.
 func OpenDatabase(ctx context.Context, text string) (*Database, error) {
 	if err := CheckDatabase(text); err != nil {
 		return nil, err
@@ -66,11 +56,6 @@ func OpenDatabase(ctx context.Context, text string) (*Database, error) {
 		return nil, err
 	}
 	d := &Database{dsn: parsed}
-	if path := sqlitePath(parsed); path != "" {
-		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			d.made = path
-		}
-	}
 	d.pool, err = parsed.Open()
 	if err == nil {
 		d.pool.SetMaxOpenConns(1) // the settings are one session's, and an SQLite database in memory is one connection's
@@ -90,20 +75,12 @@ func (d *Database) session() (*gorm.DB, error) {
 	return gorm.Open(d.dsn.Dialector(d.pool), &gorm.Config{Logger: logger.Discard})
 }
 
-// Close ends the connection, and removes the SQLite file when there was none before.
+// Close ends the connection.
 func (d *Database) Close() error {
-	var failed error
-	if d.pool != nil {
-		failed = d.pool.Close()
+	if d.pool == nil {
+		return nil
 	}
-	if d.made != "" {
-		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-			if err := os.Remove(d.made + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-				failed = errors.Join(failed, err)
-			}
-		}
-	}
-	return failed
+	return d.pool.Close()
 }
 
 // describe returns what the database says of itself.

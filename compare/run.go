@@ -120,6 +120,9 @@ func (r *run) measure(ctx context.Context, strategies []Strategy) (result Databa
 func (r *run) makeTables(ctx context.Context, strategies []Strategy) error {
 	suffix := make([]byte, 4)
 	_, _ = rand.Read(suffix) // never fails
+	if err := r.tryRights(ctx, fmt.Sprintf("snowkey_compare_rights_%x", suffix)); err != nil {
+		return err
+	}
 	for _, s := range strategies {
 		e := &entrant{
 			name:   fmt.Sprintf("snowkey_compare_%s_%x", s.Name(), suffix),
@@ -145,11 +148,24 @@ func (r *run) dropTables(ctx context.Context) error {
 	defer cancel()
 	var failed error
 	for _, e := range r.entrants {
-		if err := r.database.db.WithContext(ctx).Migrator().DropTable(e.name); err != nil {
+		tables := r.database.db.WithContext(ctx).Migrator()
+		if err := tables.DropTable(e.name); err != nil && tables.HasTable(e.name) {
 			failed = errors.Join(failed, fmt.Errorf("the table %s is left behind: %w", e.name, err))
 		}
 	}
 	return failed
+}
+
+// tryRights makes a table and drops it again, so that a user who may not do both learns it before the work and not after it.
+func (r *run) tryRights(ctx context.Context, name string) error {
+	db := r.database.db.WithContext(ctx)
+	if err := db.Exec("CREATE TABLE " + name + " (id INTEGER)").Error; err != nil {
+		return fmt.Errorf("create a table: %w", err)
+	}
+	if err := db.Exec("DROP TABLE " + name).Error; err != nil {
+		return fmt.Errorf("drop the table %s, which is empty and left behind: %w", name, err)
+	}
+	return nil
 }
 
 // rounds inserts the rows into all tables in turns, and generates keys in between.

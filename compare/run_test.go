@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,10 +30,11 @@ func open(t *testing.T, dsn string) *compare.Database {
 // requireNoTables fails when a table of a run is still there.
 func requireNoTables(t *testing.T, database dbtest.Database, db *sql.DB) {
 	t.Helper()
-	query := "SELECT count(*) FROM information_schema.tables WHERE table_name LIKE 'snowkey_compare%'"
-	if database.Kind == "sqlite" {
-		query = "SELECT count(*) FROM sqlite_master WHERE name LIKE 'snowkey_compare%'"
-	}
+	query := map[string]string{
+		"sqlite":   "SELECT count(*) FROM sqlite_master WHERE name LIKE 'snowkey_compare%'",
+		"mysql":    "SELECT count(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE 'snowkey_compare%'",
+		"postgres": "SELECT count(*) FROM information_schema.tables WHERE table_name LIKE 'snowkey_compare%'",
+	}[database.Kind]
 	var n int
 	if err := db.QueryRow(query).Scan(&n); err != nil {
 		t.Fatal(err)
@@ -195,21 +197,23 @@ func TestSelect(t *testing.T) {
 
 func TestSQLiteFiles(t *testing.T) {
 	folder := t.TempDir()
-	fresh, theirs := filepath.Join(folder, "fresh.db"), filepath.Join(folder, "theirs.db")
-	if err := os.WriteFile(theirs, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for path, stays := range map[string]bool{fresh: false, theirs: true} {
-		database := open(t, "sqlite:"+path)
-		if _, err := compare.Run(t.Context(), compare.Config{Databases: []*compare.Database{database}, Rows: 10}); err != nil {
+	fresh := filepath.Join(folder, "fresh file.db")
+	for _, dsn := range []string{"sqlite:" + fresh, "sqlite:file:" + folder + "/by%20uri.db?_journal_mode=WAL"} {
+		database := open(t, dsn)
+		result, err := compare.Run(t.Context(), compare.Config{Databases: []*compare.Database{database}, Rows: 10})
+		if err != nil {
 			t.Fatal(err)
+		}
+		if s := result.Database[0].Strategies[0]; s.TableBytes == 0 {
+			t.Errorf("%s: no sizes, %s", dsn, s.NoSize)
 		}
 		if err := database.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Stat(path); (err == nil) != stays {
-			t.Errorf("%s: got %v, want it to stay: %t", path, err, stays)
-		}
+	}
+	// The file may hold what others put there meanwhile, so it stays.
+	if _, err := os.Stat(fresh); err != nil {
+		t.Error(err)
 	}
 	for _, dsn := range []string{"sqlite:" + folder, "sqlite:" + filepath.Join(folder, "missing", "x.db"), "sqlite:", "oracle:x", "x", ""} {
 		if err := compare.CheckDatabase(dsn); err == nil {
@@ -232,6 +236,43 @@ func TestDatabaseInMemoryHasNoSizes(t *testing.T) {
 	}
 	if s := result.Database[0].Strategies[0]; s.NoSize == "" || s.TableBytes != 0 {
 		t.Errorf("got %+v, want no sizes and the reason", s)
+	}
+}
+
+// Weighing a table must not lose the locks of the connections on its file: another program's changes would be lost with them.
+func TestWeighingKeepsLocks(t *testing.T) {
+	database := dbtest.SQLite(t)
+	theirs := database.Open(t)
+	exec := func(query string) {
+		t.Helper()
+		if _, err := theirs.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("PRAGMA journal_mode = WAL")
+	exec("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+	locks := func() int {
+		t.Helper()
+		// Of this process, by type and not by file: none other has the tests' files open.
+		all, err := os.ReadFile("/proc/locks")
+		if err != nil {
+			t.Skip("needs /proc/locks to see which locks are held: ", err)
+		}
+		return strings.Count(string(all), fmt.Sprintf(" %d ", os.Getpid()))
+	}
+	ours := open(t, database.DSN)
+	if err := compare.Weigh(t.Context(), ours, "t"); err != nil { // opens the connection's files
+		t.Fatal(err)
+	}
+	exec("BEGIN IMMEDIATE")
+	exec("INSERT INTO t VALUES (1)")
+	exec("COMMIT")
+	before := locks()
+	if err := compare.Weigh(t.Context(), ours, "t"); err != nil {
+		t.Fatal(err)
+	}
+	if after := locks(); before == 0 || after < before {
+		t.Errorf("%d locks are left of %d", after, before)
 	}
 }
 

@@ -47,7 +47,10 @@ func (d *Database) sizeMySQL(ctx context.Context, table string) (s size, err err
 // sizeSQLite counts the pages of each b-tree in the file.
 func (d *Database) sizeSQLite(ctx context.Context, table string) (s size, err error) {
 	db := d.db.WithContext(ctx)
-	path := sqlitePath(d.dsn)
+	var path string
+	if err := db.Raw("SELECT file FROM pragma_database_list WHERE name = 'main'").Row().Scan(&path); err != nil {
+		return size{}, err
+	}
 	if path == "" {
 		return size{}, fmt.Errorf("the database is in memory, it has no pages in a file")
 	}
@@ -69,7 +72,6 @@ func (d *Database) sizeSQLite(ctx context.Context, table string) (s size, err er
 	if err != nil {
 		return size{}, err
 	}
-	defer func() { _ = file.Close() }()
 	for _, root := range roots {
 		pages, err := file.count(root.Rootpage)
 		if err != nil {
