@@ -14,53 +14,131 @@ type Clock interface {
 	Elapsed() time.Duration
 }
 
-// systemClock reads the machine's clocks.
-type systemClock struct{ start time.Time }
+// ClockFunc makes a [Clock] of a function that returns the time, such as a fake clock's. When its times carry readings of the monotonic
+// clock, as those of [time.Now] do, Elapsed goes by these; else by the times themselves.
+func ClockFunc(now func() time.Time) Clock { return funcClock{now: now, start: now()} }
 
-func (systemClock) Wall() time.Time { return time.Now() }
-
-func (c systemClock) Elapsed() time.Duration { return time.Since(c.start) }
-
-// recheck is how often the anchored clock is compared with the wall clock: after a suspended machine goes on, ids carry times of
-// before the suspension for at most this long.
-const recheck = 100 * time.Millisecond
-
-// anchored is a clock that never steps back: the wall clock's reading when it was made plus the time elapsed since, moved forward
-// to the wall clock when that is ahead.
-type anchored struct {
-	clock  Clock
-	zero   int64        // the wall clock's nanoseconds that count as 0: the layout's epoch
-	offset atomic.Int64 // nanoseconds since zero at elapsed 0; only grows
-	next   atomic.Int64 // elapsed at which the wall clock is read next
+type funcClock struct {
+	now   func() time.Time
+	start time.Time
 }
 
-func newAnchored(clock Clock, zero int64) *anchored {
-	a := &anchored{clock: clock, zero: zero}
-	// Elapsed is read after Wall, so that a pause between the two makes the sum late rather than early.
-	wall := clock.Wall().UnixNano() - zero
-	elapsed := int64(clock.Elapsed())
-	a.offset.Store(wall - elapsed)
-	a.next.Store(elapsed + int64(recheck))
-	return a
+func (c funcClock) Wall() time.Time { return c.now() }
+
+func (c funcClock) Elapsed() time.Duration { return c.now().Sub(c.start) }
+
+const (
+	// recheck is how often the monotonic clock is compared with the wall clock: after a suspended machine goes on, ids carry times of
+	// before the suspension for at most this long.
+	recheck = 100 * time.Millisecond
+	// stepped is the least change of the difference between the two that counts as a step; less is the drift of a clock that is slewed.
+	stepped = 10 * time.Millisecond
+)
+
+// timeline is the time of a generator, in nanoseconds since its layout's epoch. It has two ways to read it. Anchored, it is the wall
+// clock's reading at the start plus the time elapsed since, moved forward to the wall clock when that is ahead, so it never steps back.
+// Following, it is the wall clock, with the latest reading kept so that a step back is seen.
+type timeline struct {
+	clock  Clock // nil: the machine's
+	start  time.Time
+	zero   time.Time // the layout's epoch
+	follow bool
+
+	offset atomic.Int64 // anchored: nanoseconds since zero at elapsed 0; only grows
+	next   atomic.Int64 // when the wall clock is compared next: elapsed, or following, nanoseconds since zero
+	gap    atomic.Int64 // anchored: how far the wall clock was ahead at the last comparison
+	latest atomic.Int64 // following: latest reading
+	behind atomic.Bool  // following: the last reading was before the latest
+	back   atomic.Int64 // steps back seen
+	ahead  atomic.Int64 // steps forward seen
 }
 
-// now returns the nanoseconds since zero; negative when the clock is before it.
-func (a *anchored) now() int64 {
-	elapsed := int64(a.clock.Elapsed())
-	if next := a.next.Load(); elapsed >= next && a.next.CompareAndSwap(next, elapsed+int64(recheck)) {
-		a.catchUp()
+func newTimeline(clock Clock, zero time.Time, follow bool) *timeline {
+	t := &timeline{clock: clock, start: time.Now(), zero: zero, follow: follow}
+	// Elapsed is read after the wall clock, so that a pause between the two makes the sum late rather than early.
+	wall := t.wall()
+	elapsed := t.elapsed()
+	t.offset.Store(wall - elapsed)
+	t.latest.Store(wall)
+	t.next.Store(elapsed + int64(recheck))
+	if follow {
+		t.next.Store(wall + int64(recheck))
 	}
-	return a.offset.Load() + elapsed
+	return t
 }
 
-// catchUp moves the offset forward to the wall clock.
-func (a *anchored) catchUp() {
-	wall := a.clock.Wall().UnixNano() - a.zero
-	ahead := wall - int64(a.clock.Elapsed())
+func (t *timeline) wall() int64 {
+	if t.clock == nil {
+		return int64(time.Since(t.zero)) // by the wall clock, for zero has no reading of the monotonic one
+	}
+	return int64(t.clock.Wall().Round(0).Sub(t.zero))
+}
+
+func (t *timeline) elapsed() int64 {
+	if t.clock == nil {
+		return int64(time.Since(t.start))
+	}
+	return int64(t.clock.Elapsed())
+}
+
+// now returns the time, and whether a recheck is due, which is so for one caller each interval.
+func (t *timeline) now() (now int64, due bool) {
+	if t.follow {
+		now = t.wall()
+		next := t.next.Load()
+		return now, now >= next && t.next.CompareAndSwap(next, now+int64(recheck))
+	}
+	elapsed := t.elapsed()
+	if next := t.next.Load(); elapsed >= next && t.next.CompareAndSwap(next, elapsed+int64(recheck)) {
+		t.catchUp()
+		due = true
+	}
+	return t.offset.Load() + elapsed, due
+}
+
+// undisturbed returns the time of the machine's clock, anchored, when no recheck is due.
+func (t *timeline) undisturbed() (now int64, ok bool) {
+	if t.clock != nil || t.follow {
+		return 0, false
+	}
+	elapsed := int64(time.Since(t.start))
+	return t.offset.Load() + elapsed, elapsed < t.next.Load()
+}
+
+// catchUp moves the anchored clock forward to the wall clock, and counts the wall clock's steps.
+func (t *timeline) catchUp() {
+	wall := t.wall()
+	target := wall - t.elapsed()
+	gap := target - t.offset.Load() // how far the wall clock is ahead
+	was := t.gap.Swap(min(gap, 0))
+	switch {
+	case gap-was > int64(stepped):
+		t.ahead.Add(1)
+	case was-gap > int64(stepped):
+		t.back.Add(1)
+	}
 	for {
-		offset := a.offset.Load()
-		if ahead <= offset || a.offset.CompareAndSwap(offset, ahead) {
+		offset := t.offset.Load()
+		if target <= offset || t.offset.CompareAndSwap(offset, target) {
 			return
 		}
 	}
+}
+
+// stepBack returns how far now, a reading of the followed clock, is behind the latest reading before it, 0 when it is not. The latest
+// must have been loaded before now was read: a reading of another goroutine in between is no step back.
+func (t *timeline) stepBack(latest, now int64) int64 {
+	if now < latest {
+		if t.behind.CompareAndSwap(false, true) {
+			t.back.Add(1)
+		}
+		return latest - now
+	}
+	if t.behind.Load() {
+		t.behind.Store(false)
+	}
+	for now > latest && !t.latest.CompareAndSwap(latest, now) {
+		latest = t.latest.Load()
+	}
+	return 0
 }

@@ -6,16 +6,17 @@
 //
 // # What it guarantees
 //
-//   - One generator never returns an id twice, and never a smaller one than before (where the layout has the time above the
-//     sequence, as all presets do), from any number of goroutines, whatever the clock does.
-//   - Two generators never return the same id as long as they have the same layout and different node numbers.
+//   - One generator never returns an id twice, from any number of goroutines, whatever the clock does and whatever the policies, and
+//     never a smaller one than before where the layout has the time above the sequence, as all presets do.
+//   - Two generators never return the same id as long as they have the same layout and different numbers.
 //   - An id is never negative and never wraps. A clock before the layout's epoch, or past its last tick, is an error.
-//   - No id carries a tick that the generator's clock has not reached.
+//   - No id carries a tick that the generator's clock has not reached, but under [BorrowFull].
 //   - Nothing is locked, nothing spins, and Next and Fill allocate nothing unless they have to wait. A wait ends with the context.
 //
 // # What it does not
 //
-//   - It does not hand out node numbers. Two processes with one number, layout and key space make equal ids sooner or later.
+//   - It does not hand out node numbers. Two processes with one number, layout and key space make equal ids sooner or later. The
+//     node sources of this package say what they protect from, and it is less than that.
 //   - It does not remember anything across a restart. A process that comes back while its wall clock reads earlier than it did
 //     before, with the same node number, can repeat ids of the time in between.
 //   - Ids of different nodes are ordered by their ticks only: within one tick the node decides, not the moment.
@@ -30,6 +31,8 @@
 //	| 0|                time, 41 bits of 1 ms          |   node, 10  |  sequence, 12 |
 //	+--+-----------------------------------------------+-------------+---------------+
 //
+// [NewLayout] makes others, [ParseLayout] reads them from text, and the presets are those that their makers published.
+//
 // # The generator
 //
 // The whole state of a [Snowflake] is one atomic word, the tick and the sequence of the last id:
@@ -42,18 +45,48 @@
 //
 //	clock's tick > tick of last                  → a new tick begins at the start of the sequence
 //	clock's tick = tick of last, sequence left   → last+1
-//	clock's tick = tick of last, sequence used   → wait for the next tick, or until the context ends
+//	clock's tick = tick of last, sequence used   → the policy for a full tick
 //	clock's tick < tick of last                  → the same two, in the tick of last
 //
-// Where a new tick's sequence starts: at the sequence after the last one, modulo a quarter of the sequence's range. A generator
-// that starts each tick at 0 makes even ids, and multiples of 16, and of 64, far too often at low traffic, so that id % shards
-// fills few shards; carried on, the low bits are uniform at any traffic. The price is paid only by the first tick of a burst, at
-// most a quarter of its room: a tick that was used up is followed by one that starts at 0, and Fill starts as low as it needs to. The
-// first id of a generator starts at a sequence taken from the clock, since processes that make one id and end have the same fault.
+// Counters, see [Stats], are changed only where a tick begins and where a call waits, so they cost an id nothing.
+//
+// # Policies
+//
+// Three things are choices, each an [Option]; a [Preset] brings its maker's:
+//
+//	when the wall clock steps back     RideBack, WaitBack, RefuseBack, SwitchBack
+//	when a tick's sequence is used up  WaitFull, BorrowFull, RefuseFull
+//	where a tick's sequence starts     StartSpread, StartRandom, StartZero
+//
+//	preset         steps back       full   start             where its maker's code differs
+//	snowkey        RideBack         wait   StartSpread(0)
+//	twitter        RefuseBack       wait   StartZero         it spins while it waits
+//	leaf           WaitBack(5 ms)   wait   StartRandom(100)  it waits twice the step; starts a tick after a full one at random too
+//	shardingjdbc   RefuseBack       wait   StartSpread(2)    it alternates 0 and 1 whatever the last id was; newer ones wait 10 ms
+//	sonyflake      RideBack         wait   StartZero         its time stands still until the wall clock has caught up
+//	baidu          RefuseBack       wait   StartZero
+//	discord, instagram, mastodon, k8sip, game, js53: those of snowkey; their makers publish a layout and no generator in a process
+//
+// The start matters to tables that are sharded by id % n. A generator that starts each tick at 0 makes even ids, and multiples of 16,
+// and of 64, far too often at low traffic, so that few shards are filled; carried on, the low bits are uniform at any traffic. The
+// price is paid only by the first tick of a burst, at most a quarter of its room by default: a tick that was used up is followed by
+// one that starts at 0, and Fill starts as low as it needs to. The first id of a generator starts at a sequence taken from the
+// clock, since processes that make one id and end have the same fault.
 //
 // # The clock
 //
-// The generator's time is the wall clock when it was made plus the monotonic clock since, so a wall clock that steps back later
-// changes nothing. Ten times a second it is compared with the wall clock, and moved forward to it when it lags (a machine that was
-// suspended, a wall clock that was set right); it is never moved back.
+// Under RideBack the generator's time is the wall clock when it was made plus the monotonic clock since, so a wall clock that steps back
+// later changes nothing. Ten times a second it is compared with the wall clock, and moved forward to it when it lags (a machine that
+// was suspended, a wall clock that was set right); it is never moved back. Under the other policies its time is the wall clock.
+//
+//	                            RideBack                WaitBack(bound)            RefuseBack            SwitchBack
+//	suspended, goes on          follows within 0.1 s    follows                    follows               follows
+//	steps back                  goes on as if it had    waits up to the bound,     ClockError until it   stays in its tick: own
+//	                            not                     ClockError beyond it       has caught up         sequence, spare nodes, then full
+//	steps forward by a year     follows within 0.1 s    follows                    follows               follows
+//	and back by a year          goes on a year ahead    ClockError for a year      ClockError for a year spare nodes, then full
+//	stands still                the tick's sequence, then the policy for a full tick, the same under all
+//
+// A wrong step forward is the one that hurts: ids of a time to come cannot be taken back, and the way out is to set the clock right
+// and make a new generator with a node number that was not in use in that time.
 package idgen

@@ -2,7 +2,6 @@ package idgen
 
 import (
 	"fmt"
-	"math"
 	"math/bits"
 	"strings"
 	"time"
@@ -64,7 +63,7 @@ func (s span) of(id int64) int64 { return id >> s.shift & s.max() }
 // NewLayout returns the layout with the fields given from the top bit down.
 //
 // The error wraps [ErrLayout] when there is no time field, a kind is given twice, a width is not 1 to 63 bits, all widths together
-// are above 63, the unit is not positive, the epoch is outside the years 1678 to 2262, or the time field reaches further than the
+// are above 63, the unit is not positive, the epoch is outside the years 1900 to 2200, or the time field reaches further than the
 // year 1,000,000,000.
 func NewLayout(epoch time.Time, unit time.Duration, fields ...Field) (Layout, error) {
 	var l Layout
@@ -94,8 +93,8 @@ func NewLayout(epoch time.Time, unit time.Duration, fields ...Field) (Layout, er
 	if unit <= 0 {
 		return Layout{}, fmt.Errorf("%w: unit %s, must be positive", ErrLayout, unit)
 	}
-	if epoch.Before(time.Unix(0, math.MinInt64)) || epoch.After(time.Unix(0, math.MaxInt64)) {
-		return Layout{}, fmt.Errorf("%w: epoch %s, must be between the years 1678 and 2262", ErrLayout, epoch.UTC().Format(time.RFC3339))
+	if year := epoch.UTC().Year(); year < 1900 || year > 2200 {
+		return Layout{}, fmt.Errorf("%w: the epoch %s, must be in the years 1900 to 2200", ErrLayout, epoch.UTC().Format(time.RFC3339))
 	}
 	l.epoch, l.unit = epoch.UnixNano(), unit
 	if hi, _ := bits.Mul64(uint64(l.span(Time).max()), uint64(unit)); hi > 1<<20 {
@@ -144,120 +143,46 @@ func (l Layout) Max(k Kind) int64 { return 1<<l.Bits(k) - 1 }
 // ExhaustsAt returns the instant, in UTC, from which on no id can be made: the end of the last tick.
 func (l Layout) ExhaustsAt() time.Time { return l.timeOf(uint64(l.span(Time).max()) + 1) }
 
-// String returns the text form, for instance "time=41@1ms,node=10,sequence=12;epoch=2025-01-01T00:00:00Z". Two layouts are equal
-// if and only if their text forms are.
-func (l Layout) String() string {
+// Lifetime returns how long the layout lasts from its epoch on, at most the 292 years that a [time.Duration] holds.
+func (l Layout) Lifetime() time.Duration { return l.ExhaustsAt().Sub(l.Epoch()) }
+
+// Generators returns how many generators can make ids of the layout at the same time: the number of different values of the
+// datacenter, node and shard fields together.
+func (l Layout) Generators() int64 {
+	return 1 << (l.Bits(Datacenter) + l.Bits(Node) + l.Bits(Shard))
+}
+
+// PerSecond returns the most ids a second that one generator can make. All together can make [Layout.Generators] times as many.
+func (l Layout) PerSecond() float64 {
 	if l.unit == 0 {
-		return "no layout"
+		return 0
 	}
-	var b strings.Builder
-	for i, f := range l.Fields() {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, "%s=%d", f.Kind, f.Bits)
-		if f.Kind == Time {
-			fmt.Fprintf(&b, "@%s", l.unit)
-		}
-	}
-	return b.String() + ";epoch=" + l.Epoch().Format(time.RFC3339Nano)
+	return float64(l.Max(Sequence)+1) / l.unit.Seconds()
 }
 
-// Parts are the values of an id's fields. Those that a layout has no field for are 0.
-type Parts struct {
-	Time       time.Time // start of the tick, in UTC
-	Datacenter int64
-	Node       int64
-	Sequence   int64
-	Shard      int64
-}
+// Fingerprint returns a text that two layouts have in common if and only if they are equal: the text form, see [Layout.String].
+func (l Layout) Fingerprint() string { return l.String() }
 
-// Decode takes an id apart. The error wraps [ErrRange] when the id is negative or has bits above the layout's fields.
-func (l Layout) Decode(id int64) (Parts, error) {
-	if l.unit == 0 {
-		return Parts{}, fmt.Errorf("%w: the zero Layout has no fields", ErrLayout)
-	}
-	top := l.fields[0]
-	if limit := int64(math.MaxInt64) >> (maxBits - top.bits - top.shift); id < 0 || id > limit {
-		return Parts{}, fmt.Errorf("%w: id %d, the layout's are 0 to %d", ErrRange, id, limit)
-	}
-	return Parts{
-		Time:       l.timeOf(uint64(l.span(Time).of(id))),
-		Datacenter: l.span(Datacenter).of(id),
-		Node:       l.span(Node).of(id),
-		Sequence:   l.span(Sequence).of(id),
-		Shard:      l.span(Shard).of(id),
-	}, nil
-}
-
-// Compose puts an id together from its parts; the time is cut to its tick. The error wraps [ErrBeforeEpoch] or [ErrExhausted] for a
-// time outside the layout, and [ErrRange] for a value that its field, or a missing field, cannot hold.
-func (l Layout) Compose(p Parts) (int64, error) {
-	tick, err := l.tickOf(p.Time)
+// MinID returns the least id of the tick that an instant lies in, for queries by time: rows made at t or later have an id of at
+// least MinID(t). The error wraps [ErrBeforeEpoch] or [ErrExhausted] for an instant outside of the layout's time, and [ErrLayout] when
+// the time is not the top field, since a range of time is no range of ids then.
+func (l Layout) MinID(t time.Time) (int64, error) {
+	tick, err := l.tickOf(t)
 	if err != nil {
 		return 0, err
 	}
-	id := tick << l.span(Time).shift
-	for _, v := range []struct {
-		kind  Kind
-		value int64
-	}{{Datacenter, p.Datacenter}, {Node, p.Node}, {Sequence, p.Sequence}, {Shard, p.Shard}} {
-		placed, err := l.place(v.kind, v.value)
-		if err != nil {
-			return 0, err
-		}
-		id |= placed
+	if l.fields[0].kind != Time {
+		return 0, fmt.Errorf("%w: %s has the time below another field, so a range of time is no range of ids", ErrLayout, l)
 	}
-	return id, nil
+	return tick << l.span(Time).shift, nil
 }
 
-// place returns a value shifted to the field of its kind.
-func (l Layout) place(k Kind, value int64) (int64, error) {
-	s := l.span(k)
-	if value < 0 || value > s.max() {
-		if s.bits == 0 {
-			return 0, fmt.Errorf("%w: %s %d, the layout %s has no such field", ErrRange, k, value, l)
-		}
-		return 0, fmt.Errorf("%w: %s %d, the layout's are 0 to %d", ErrRange, k, value, s.max())
+// MaxID returns the greatest id of the tick that an instant lies in: rows made at t or before have an id of at most MaxID(t). Its
+// errors are those of [Layout.MinID].
+func (l Layout) MaxID(t time.Time) (int64, error) {
+	least, err := l.MinID(t)
+	if err != nil {
+		return 0, err
 	}
-	return value << s.shift, nil
-}
-
-// timeOf returns the start of a tick. In 128 bits, since ticks reach beyond the 292 years that an int64 of nanoseconds holds.
-func (l Layout) timeOf(tick uint64) time.Time {
-	hi, lo := bits.Mul64(tick, uint64(l.unit))
-	sec, nsec := bits.Div64(hi, lo, uint64(time.Second))
-	epoch := l.Epoch()
-	return time.Unix(epoch.Unix()+int64(sec), int64(epoch.Nanosecond())+int64(nsec)).UTC()
-}
-
-// tickOf returns the tick that an instant lies in.
-func (l Layout) tickOf(t time.Time) (int64, error) {
-	if l.unit == 0 {
-		return 0, fmt.Errorf("%w: the zero Layout has no fields", ErrLayout)
-	}
-	epoch := l.Epoch()
-	if t.Before(epoch) {
-		return 0, l.errBeforeEpoch(t)
-	}
-	if !t.Before(l.ExhaustsAt()) {
-		return 0, l.errExhausted(t)
-	}
-	sec, nsec := t.Unix()-epoch.Unix(), int64(t.Nanosecond()-epoch.Nanosecond())
-	if nsec < 0 {
-		sec, nsec = sec-1, nsec+int64(time.Second)
-	}
-	hi, lo := bits.Mul64(uint64(sec), uint64(time.Second))
-	lo, carry := bits.Add64(lo, uint64(nsec), 0)
-	tick, _ := bits.Div64(hi+carry, lo, uint64(l.unit))
-	return int64(tick), nil
-}
-
-func (l Layout) errBeforeEpoch(t time.Time) error {
-	return fmt.Errorf("%w: %s is before %s", ErrBeforeEpoch, t.UTC().Format(time.RFC3339Nano), l.Epoch().Format(time.RFC3339Nano))
-}
-
-func (l Layout) errExhausted(t time.Time) error {
-	return fmt.Errorf("%w: %s is past its last tick, which ends at %s; choose a layout with a later epoch or more time bits",
-		ErrExhausted, t.UTC().Format(time.RFC3339Nano), l.ExhaustsAt().Format(time.RFC3339Nano))
+	return least | (1<<l.span(Time).shift - 1), nil
 }

@@ -3,88 +3,169 @@ package idgen
 import (
 	"context"
 	"fmt"
+	"math/bits"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 )
 
 // Snowflake makes the ids of one node of one layout. It is made by [New] and safe for concurrent use.
 type Snowflake struct {
-	layout Layout
-	base   int64 // datacenter, node and shard in their places
-	clock  *anchored
+	layout  Layout
+	policy  policy
+	numbers map[Kind]NodeNumber
+	bases   []int64 // datacenter, node and shard in their places: of the generator's own node, then of the spare ones
+	clock   *timeline
+	unit    divisor
 
-	unit     int64
-	lastTick int64 // greatest tick of the layout
-	seqBits  uint8
-	seqMask  int64
-	spread   int64 // mask of the sequences that a tick may start at
-	timeAt   uint8 // shift of the time field
-	seqAt    uint8 // shift of the sequence field
+	lastTick  int64 // greatest tick of the layout
+	room      int64 // sequences of a tick
+	seqMask   int64
+	seqBits   uint8
+	spareBits uint8 // of the index of the spare node
+	tickBits  uint8 // seqBits + spareBits: shift of the tick in a word
+	timeAt    uint8 // shift of the time field in an id
+	seqAt     uint8 // shift of the sequence field in an id
 
-	last atomic.Int64 // tick << seqBits | sequence of the last id taken; only grows
+	spread int64 // mask of the sequences that a tick may start at
+	random func() uint64
+
+	warnAt int64 // nanoseconds since the epoch; from then on less than a year is left
+	warn   atomic.Pointer[func(time.Time)]
+
+	// Of the last id taken: tick << tickBits | index of the spare node << seqBits | sequence. It only grows.
+	last atomic.Int64
+
+	counters
+	sleeping atomic.Bool // a goroutine is in a precise sleep
 }
 
 var _ Source[int64] = (*Snowflake)(nil)
 
-// spreadCost is how many bits fewer than the sequence has the start of a tick's sequence takes: 2, a quarter of the room.
+// spreadCost is how many bits fewer than the sequence the start of a tick's sequence has by default: 2, a quarter of the range.
 const spreadCost = 2
 
-// New returns a generator of [Snowkey]'s layout, or of the one given among the options. The number of every field that the layout
-// has for a node (datacenter, node, shard) must be given.
+// warnBefore is how long before the layout's end the warning comes.
+const warnBefore = 365 * 24 * time.Hour
+
+// New returns a generator of [Snowkey]'s layout and policies, or of those given among the options. The number of every field that the
+// layout has for a node (datacenter, node, shard) must be given.
 //
-// The error wraps [ErrNode] for a number that is missing, [ErrRange] for one that does not fit its field, [ErrLayout] for an invalid
-// layout, and [ErrBeforeEpoch] or [ErrExhausted] when the clock is outside of the layout's time.
+// The error wraps [ErrNode] for a number that is missing, [ErrRange] for one that does not fit its field or a policy that does not fit
+// the layout, [ErrLayout] for an invalid layout, and [ErrBeforeEpoch] or [ErrExhausted] when the clock is outside of the layout's time.
 func New(options ...Option) (*Snowflake, error) {
-	c := config{layout: Snowkey.Layout, numbers: map[Kind]int64{}}
+	c := config{
+		layout: Snowkey.Layout, policy: Snowkey.policy, random: rand.Uint64,
+		numbers: map[Kind]func(int) (NodeNumber, error){},
+	}
 	for _, o := range options {
 		if err := o.apply(&c); err != nil {
 			return nil, err
 		}
 	}
-	if c.clock == nil {
-		c.clock = systemClock{start: time.Now()}
-	}
 	layout := c.layout
-	g := &Snowflake{
-		layout:   layout,
-		unit:     int64(layout.unit),
-		lastTick: layout.span(Time).max(),
-		seqBits:  layout.span(Sequence).bits,
-		seqMask:  layout.span(Sequence).max(),
-		spread:   layout.span(Sequence).max() >> spreadCost,
-		timeAt:   layout.span(Time).shift,
-		seqAt:    layout.span(Sequence).shift,
-	}
-	for _, kind := range []Kind{Datacenter, Node, Shard} {
-		number, given := c.numbers[kind]
-		if !given && layout.Bits(kind) > 0 {
-			return nil, fmt.Errorf("%w: the layout %s has a %s field; give its number, 0 to %d", ErrNode, layout, kind, layout.Max(kind))
-		}
-		placed, err := layout.place(kind, number)
-		if err != nil {
-			return nil, err
-		}
-		if given && layout.Bits(kind) == 0 {
-			return nil, fmt.Errorf("%w: %s %d, the layout %s has no such field", ErrRange, kind, number, layout)
-		}
-		g.base |= placed
-	}
-	g.clock = newAnchored(c.clock, layout.epoch)
-	if _, err := g.tick(); err != nil {
+	if err := c.policy.check(layout); err != nil {
 		return nil, err
 	}
-	// As if the last id had been one of tick 0 with an arbitrary sequence: processes that make few ids and end must not all make
-	// them at the same sequence. Taken from the clock, so that a fake clock gives the same ids each time.
-	g.last.Store(mix(g.clock.now()) & g.spread)
+	sequence, ticks := layout.span(Sequence), layout.span(Time)
+	g := &Snowflake{
+		layout: layout, policy: c.policy, random: c.random,
+		unit:     newDivisor(layout.unit),
+		lastTick: ticks.max(), timeAt: ticks.shift,
+		room: sequence.max() + 1, seqMask: sequence.max(), seqBits: sequence.bits, seqAt: sequence.shift,
+		spread: sequence.max() >> spreadCost,
+	}
+	if c.policy.below > 0 {
+		g.spread = c.policy.below - 1
+	}
+	if err := g.number(c); err != nil {
+		return nil, err
+	}
+	g.spareBits = uint8(bits.Len(uint(len(g.bases) - 1)))
+	g.tickBits = g.seqBits + g.spareBits
+	g.clock = newTimeline(c.clock, layout.Epoch(), c.policy.back != backRide)
+	if warn := c.exhausted; warn != nil {
+		g.warnAt = int64(layout.ExhaustsAt().Add(-warnBefore).Sub(layout.Epoch()))
+		g.warn.Store(&warn)
+	}
+	now, _ := g.clock.now()
+	if _, err := g.tick(now, true); err != nil {
+		return nil, err
+	}
+	g.last.Store(-1)
+	if c.policy.start == startSpread && now >= g.unit.d {
+		// As if the last id had been one of tick 0 with an arbitrary sequence: processes that make few ids and end must not all make
+		// them at the same sequence. Taken from the clock, so that a fake clock gives the same ids each time.
+		g.last.Store(mix(now) & g.spread)
+	}
+	g.opened.Store(-g.position(g.last.Load()))
 	return g, nil
+}
+
+// number finds the numbers of the generator, and makes of them what all its ids have in common.
+func (g *Snowflake) number(c config) error {
+	g.numbers = map[Kind]NodeNumber{}
+	var base int64
+	for _, kind := range []Kind{Datacenter, Node, Shard} {
+		source, given := c.numbers[kind]
+		switch width := g.layout.Bits(kind); {
+		case !given && width > 0:
+			return fmt.Errorf("%w: the layout %s has a %s field; give its number, 0 to %d", ErrNode, g.layout, kind, g.layout.Max(kind))
+		case given && width == 0:
+			return fmt.Errorf("%w: a %s number is given, the layout %s has no such field", ErrRange, kind, g.layout)
+		case !given:
+			continue
+		}
+		n, err := source(g.layout.Bits(kind))
+		if err != nil {
+			return err
+		}
+		placed, err := g.layout.place(kind, n.Value)
+		if err != nil {
+			return err
+		}
+		g.numbers[kind] = n
+		base |= placed
+	}
+	g.bases = []int64{base}
+	if c.policy.back != backSwitch {
+		return nil
+	}
+	own := g.numbers[Node].Value
+	for last, i := own, 0; i < len(c.spare); i++ {
+		if c.spare[i] <= last {
+			return fmt.Errorf("%w: SwitchBack with node %d, must be greater than the generator's own, %d, and different from the others",
+				ErrRange, c.spare[i], own)
+		}
+		last = c.spare[i]
+		placed, err := g.layout.place(Node, last)
+		if err != nil {
+			return err
+		}
+		without := base &^ (g.layout.span(Node).max() << g.layout.span(Node).shift)
+		g.bases = append(g.bases, without|placed)
+	}
+	return nil
 }
 
 // Layout returns the layout of the ids.
 func (g *Snowflake) Layout() Layout { return g.layout }
 
-// Next returns a new id. When the sequence of the current tick is used up it waits for the next tick, or until the context ends and
-// then returns an error that wraps the context's. It returns [ErrExhausted] past the layout's last tick.
+// Number returns the number that the generator has in a field, Datacenter, Node or Shard, and where it comes from; the zero NodeNumber
+// where the layout has no such field.
+func (g *Snowflake) Number(kind Kind) NodeNumber { return g.numbers[kind] }
+
+// Next returns a new id. When the sequence of the current tick is used up it waits for the next tick, or does what the policy says. Its
+// error wraps the context's when that ends while it waits, and is [ErrExhausted] past the layout's last tick, [ErrFull] or a
+// [ClockError] under policies that say so. A context that has ended already is noticed only where the call has to wait.
 func (g *Snowflake) Next(ctx context.Context) (int64, error) {
+	// The usual case on a short way: the machine's clock, not yet due for a comparison, is in the tick of the last id, which has room.
+	if elapsed, ok := g.clock.undisturbed(); ok {
+		last := g.last.Load()
+		if word := last + 1; word&g.seqMask != 0 && g.unit.quotient(elapsed) == last>>(g.tickBits&63) && g.last.CompareAndSwap(last, word) {
+			return g.id(word), nil
+		}
+	}
 	first, _, err := g.take(ctx, 1)
 	if err != nil {
 		return 0, err
@@ -93,17 +174,14 @@ func (g *Snowflake) Next(ctx context.Context) (int64, error) {
 }
 
 // Fill sets every element of ids to a new id, in increasing order, from one run of each tick that it needs. It waits and fails as
-// Next does; after an error the elements are unchanged or hold ids that nobody else has, and none of them should be used.
+// Next does; after an error none of the elements should be used.
 func (g *Snowflake) Fill(ctx context.Context, ids []int64) error {
 	for len(ids) > 0 {
 		first, n, err := g.take(ctx, int64(len(ids)))
 		if err != nil {
 			return err
 		}
-		id, step := g.id(first), int64(1)<<g.seqAt
-		if g.seqBits == 0 {
-			step = 0 // a run is one id
-		}
+		id, step := g.id(first), int64(1)<<(g.seqAt&63)
 		for i := range ids[:n] {
 			ids[i] = id
 			id += step
@@ -113,39 +191,128 @@ func (g *Snowflake) Fill(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// take reserves a run of 1 to n words of one tick, waiting for a tick that has room.
+// take reserves a run of 1 to n words of one tick and one node, waiting for a tick that has room.
 func (g *Snowflake) take(ctx context.Context, n int64) (first, count int64, err error) {
+	var waited time.Duration
 	for {
-		now, err := g.tick()
+		now, behind, err := g.read()
 		if err != nil {
 			return 0, 0, err
 		}
-		last := g.last.Load()
-		first = last + 1
-		if now > last>>g.seqBits {
-			// A new tick. With no room to carry on for all n, the start is as low as it needs to be.
-			start := first & g.spread
-			if start+n > g.seqMask+1 {
-				start = max(0, g.seqMask+1-n)
-			}
-			first = now<<g.seqBits | start
-		}
-		if tick := first >> g.seqBits; tick > now && tick > last>>g.seqBits {
-			if err := g.wait(ctx, tick); err != nil {
+		if behind > 0 && g.policy.back != backSwitch {
+			if err := g.waitBack(ctx, behind, &waited); err != nil {
 				return 0, 0, err
 			}
 			continue
 		}
-		count = min(n, g.seqMask-first&g.seqMask+1)
+		last := g.last.Load()
+		first = last + 1
+		tick := last >> (g.tickBits & 63)
+		isNew := now > tick
+		switch {
+		case isNew:
+			first = now<<(g.tickBits&63) | g.start(last, now, n)
+		case first&g.seqMask == 0 && last >= 0 && !g.spared(first, behind):
+			// The sequence is used up, and the tick after it, tick+1, has not come.
+			if first, err = g.full(ctx, now, tick+1); err != nil {
+				return 0, 0, err
+			}
+			if first == 0 {
+				continue // after a wait
+			}
+			isNew = true
+		}
+		count = min(n, g.room-first&g.seqMask)
 		if g.last.CompareAndSwap(last, first+count-1) {
+			if isNew {
+				g.open(last, first, now)
+			}
 			return first, count, nil
 		}
 	}
 }
 
+// read returns the clock's tick, and how far a followed clock is behind where it was, when that is a tick or more.
+func (g *Snowflake) read() (tick, behind int64, err error) {
+	if g.policy.back == backRide {
+		now, due := g.clock.now()
+		tick, err = g.tick(now, due)
+		return tick, 0, err
+	}
+	latest := g.clock.latest.Load()
+	now, due := g.clock.now()
+	if now < latest && now/g.unit.d == latest/g.unit.d {
+		now = latest // within a tick a clock may go as it likes
+	}
+	behind = g.clock.stepBack(latest, now)
+	if behind > 0 && now < 0 {
+		return 0, behind, nil // a step back to before the epoch is a step back first of all
+	}
+	tick, err = g.tick(now, due)
+	return tick, behind, err
+}
+
+// tick returns the tick that a time lies in. When a recheck is due it warns of the layout's end.
+func (g *Snowflake) tick(now int64, due bool) (int64, error) {
+	if due && now >= g.warnAt {
+		if warn := g.warn.Swap(nil); warn != nil {
+			(*warn)(g.layout.ExhaustsAt())
+		}
+	}
+	if now >= 0 {
+		if tick := g.unit.quotient(now); tick <= g.lastTick {
+			return tick, nil
+		}
+		return 0, g.layout.errExhausted(g.layout.Epoch().Add(time.Duration(now)))
+	}
+	return 0, g.layout.errBeforeEpoch(g.layout.Epoch().Add(time.Duration(now)))
+}
+
+// start returns where the sequence of a new tick starts, when n of it are wanted.
+func (g *Snowflake) start(last, now, n int64) (start int64) {
+	switch g.policy.start {
+	case startSpread:
+		start = (last + 1) & g.spread
+	case startRandom:
+		if last&g.seqMask == g.seqMask && last>>(g.tickBits&63) == now-1 {
+			return 0 // the tick before was used up: this one may be too, and loses nothing
+		}
+		start = int64(g.random() % uint64(g.policy.below))
+	}
+	return max(0, min(start, g.room-n)) // low enough for all n
+}
+
+// spared tells whether the tick may go on in the sequence of the next spare node, at the word given.
+func (g *Snowflake) spared(word, behind int64) bool {
+	return behind > 0 && word>>(g.seqBits&63)&(1<<(g.spareBits&63)-1) < int64(len(g.bases)) && g.spareBits > 0 &&
+		word>>(g.tickBits&63) == (word-1)>>(g.tickBits&63)
+}
+
+// full does what the policy says about a tick whose sequence is used up. It returns the first word of the next tick when that may be
+// used, and 0 after having waited.
+func (g *Snowflake) full(ctx context.Context, now, next int64) (first int64, err error) {
+	switch {
+	case next > g.lastTick:
+		return 0, g.layout.errExhausted(g.layout.ExhaustsAt())
+	case g.policy.full == fullRefuse:
+		return 0, fmt.Errorf("%w: %d of %s are used up", ErrFull, g.room, g.layout.unit)
+	case g.policy.full == fullBorrow && next-now <= g.policy.borrow:
+		return next << (g.tickBits & 63), nil
+	}
+	if g.policy.full == fullBorrow {
+		next -= g.policy.borrow // when so many ticks before it may be used again
+	}
+	at, _ := g.clock.now()
+	return 0, g.wait(ctx, time.Duration(next*g.unit.d-at))
+}
+
 // id composes the id of a word.
 func (g *Snowflake) id(word int64) int64 {
-	return g.base | word>>g.seqBits<<g.timeAt | word&g.seqMask<<g.seqAt
+	base := g.bases[0]
+	if g.spareBits > 0 {
+		base = g.bases[word>>(g.seqBits&63)&(1<<(g.spareBits&63)-1)]
+	}
+	return base | word>>(g.tickBits&63)<<(g.timeAt&63) | word&g.seqMask<<(g.seqAt&63)
 }
 
 // mix is the finalizer of SplitMix64 (Steele, Lea, Flood 2014): neighbouring values become unrelated ones.
@@ -154,35 +321,4 @@ func mix(v int64) int64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return int64(z ^ z>>31)
-}
-
-// tick returns the tick that the clock is in.
-func (g *Snowflake) tick() (int64, error) {
-	now := g.clock.now()
-	if tick := now / g.unit; now >= 0 && tick <= g.lastTick {
-		return tick, nil
-	}
-	at := g.layout.Epoch().Add(time.Duration(now))
-	if now < 0 {
-		return 0, g.layout.errBeforeEpoch(at)
-	}
-	return 0, g.layout.errExhausted(at)
-}
-
-// wait returns when a tick should have begun by the clock. The caller looks at the clock again.
-func (g *Snowflake) wait(ctx context.Context, tick int64) error {
-	if tick > g.lastTick {
-		return g.layout.errExhausted(g.layout.ExhaustsAt())
-	}
-	// Not longer than the interval at which the clock is moved forward, so that a step forward ends the wait; not so short that a
-	// clock which stands still makes a spin of it.
-	ahead := time.Duration(tick*g.unit - g.clock.now())
-	timer := time.NewTimer(min(max(ahead, 50*time.Microsecond), recheck))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return fmt.Errorf("idgen: waiting for the next tick: %w", ctx.Err())
-	case <-timer.C:
-		return nil
-	}
 }

@@ -1,6 +1,9 @@
+//go:build unix
+
 package idgen_test
 
 import (
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,34 +21,93 @@ func unbounded(b *testing.B) *idgen.Snowflake {
 	return newGenerator(b, layout)
 }
 
-func BenchmarkNext(b *testing.B) {
-	b.Run("floor=time.Since", func(b *testing.B) {
-		start := time.Now()
-		for b.Loop() {
-			time.Since(start)
-		}
-	})
-	ctx := b.Context()
-	for name, g := range map[string]*idgen.Snowflake{"bound=none": unbounded(b), "bound=4096_per_ms": newGenerator(b, idgen.WithNode(1))} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := g.Next(ctx); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+// floor reads the clock, which every generator has to.
+func floor(n int) {
+	start := time.Now()
+	for range n {
+		time.Since(start)
 	}
-	b.Run("bound=none/parallel", func(b *testing.B) {
-		g := unbounded(b)
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
+}
+
+// BenchmarkNext measures Next and the floor in turns of 1,000, so that both see the same moments of a noisy machine, and reports their
+// ratio: on one goroutine, and on all, each with its own turns. Nothing limits the rate: "bound=none".
+func BenchmarkNext(b *testing.B) {
+	const turn = 1000
+	ctx := b.Context()
+	run := func(b *testing.B, g *idgen.Snowflake, turns func() bool) (ids, floors time.Duration) {
+		for turns() {
+			start := time.Now()
+			floor(turn)
+			middle := time.Now()
+			for range turn {
 				if _, err := g.Next(ctx); err != nil {
 					b.Error(err)
 				}
 			}
-		})
+			floors += middle.Sub(start)
+			ids += time.Since(middle)
+		}
+		return ids, floors
+	}
+	report := func(b *testing.B, ids, floors time.Duration) {
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(float64(ids.Nanoseconds())/float64(b.N)/turn, "ns/id")
+		b.ReportMetric(float64(floors.Nanoseconds())/float64(b.N)/turn, "ns/floor")
+		b.ReportMetric(float64(ids)/float64(floors), "ratio")
+	}
+	b.Run("bound=none/goroutines=1", func(b *testing.B) {
+		b.ReportAllocs()
+		ids, floors := run(b, unbounded(b), b.Loop)
+		report(b, ids, floors)
 	})
+	b.Run("bound=none/goroutines=all", func(b *testing.B) {
+		g := unbounded(b)
+		sums := make(chan [2]time.Duration, 1)
+		sums <- [2]time.Duration{}
+		b.RunParallel(func(pb *testing.PB) {
+			ids, floors := run(b, g, pb.Next)
+			sum := <-sums
+			sums <- [2]time.Duration{sum[0] + ids, sum[1] + floors}
+		})
+		sum := <-sums
+		report(b, sum[0], sum[1])
+	})
+}
+
+// BenchmarkSaturated takes all that the default layout gives, 4,096 ids a millisecond, and reports how much of that it got and how
+// much of one core it took, waits included.
+func BenchmarkSaturated(b *testing.B) {
+	g := newGenerator(b, idgen.WithNode(1))
+	cpu := func() time.Duration {
+		var used syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+			b.Fatal(err)
+		}
+		return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	}
+	for _, how := range []string{"Next", "Fill"} {
+		b.Run("bound=4096_per_ms/call="+how, func(b *testing.B) {
+			ids := make([]int64, 1024)
+			used, start := cpu(), time.Now()
+			for b.Loop() {
+				if how == "Fill" {
+					if err := g.Fill(b.Context(), ids); err != nil {
+						b.Fatal(err)
+					}
+					continue
+				}
+				for range ids {
+					if _, err := g.Next(b.Context()); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			took := time.Since(start)
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(float64(b.N*len(ids))/took.Seconds()/4_096_000*100, "%_of_bound")
+			b.ReportMetric((cpu()-used).Seconds()/took.Seconds(), "cores")
+		})
+	}
 }
 
 func BenchmarkFill(b *testing.B) {
@@ -57,6 +119,7 @@ func BenchmarkFill(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
+		b.ReportMetric(0, "ns/op")
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/id")
 	})
 }

@@ -14,7 +14,10 @@ import (
 )
 
 // fakeClock is a wall clock and a monotonic clock that tests move apart.
-type fakeClock struct{ wall, elapsed atomic.Int64 }
+type fakeClock struct {
+	wall, elapsed atomic.Int64
+	seen          func() // has the generator look at the clock
+}
 
 func newFakeClock(at time.Time) *fakeClock {
 	c := new(fakeClock)
@@ -30,6 +33,8 @@ func (c *fakeClock) pass(d time.Duration)    { c.wall.Add(int64(d)); c.elapsed.A
 func (c *fakeClock) step(d time.Duration)    { c.wall.Add(int64(d)) }
 func (c *fakeClock) suspend(d time.Duration) { c.wall.Add(int64(d)) }
 
+func (c *fakeClock) set(at time.Time) { c.wall.Store(at.UnixNano()) }
+
 var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 func newGenerator(t testing.TB, options ...idgen.Option) *idgen.Snowflake {
@@ -39,6 +44,19 @@ func newGenerator(t testing.TB, options ...idgen.Option) *idgen.Snowflake {
 		t.Fatal(err)
 	}
 	return g
+}
+
+// numbered returns a preset with all the numbers that it needs.
+func numbered(preset idgen.Preset, node int64) []idgen.Option {
+	options := []idgen.Option{preset}
+	for kind, option := range map[idgen.Kind]func(int64) idgen.Option{
+		idgen.Datacenter: idgen.WithDatacenter, idgen.Node: idgen.WithNode, idgen.Shard: idgen.WithShard,
+	} {
+		if preset.Bits(kind) > 0 {
+			options = append(options, option(node))
+		}
+	}
+	return options
 }
 
 func next(t testing.TB, g *idgen.Snowflake) int64 {
@@ -98,13 +116,9 @@ func TestNextCarriesItsParts(t *testing.T) {
 // Many goroutines on one generator, some one by one and some in runs: no id twice, each goroutine's own in increasing order.
 func TestConcurrentIDsAreUniqueAndIncrease(t *testing.T) {
 	const goroutines, each = 16, 20000
-	for _, preset := range idgen.Presets() {
+	for _, preset := range []idgen.Preset{idgen.Snowkey, idgen.Twitter, idgen.Leaf, idgen.ShardingJDBC} {
 		t.Run(preset.Name(), func(t *testing.T) {
-			options := []idgen.Option{preset, idgen.WithNode(5)}
-			if preset.Bits(idgen.Datacenter) > 0 {
-				options = append(options, idgen.WithDatacenter(1))
-			}
-			g := newGenerator(t, options...)
+			g := newGenerator(t, numbered(preset, 5)...)
 			ids := make([]int64, goroutines*each)
 			var wg sync.WaitGroup
 			for i := range goroutines {
@@ -267,6 +281,54 @@ func TestExhaustion(t *testing.T) {
 	clock.pass(time.Second)
 	if _, err := g.Next(t.Context()); !errors.Is(err, idgen.ErrExhausted) {
 		t.Errorf("past the last tick: got %v, want ErrExhausted", err)
+	}
+}
+
+// The last id of a layout that uses all 63 bits is followed by an error, not by a negative id.
+func TestLastTickOf63Bits(t *testing.T) {
+	for _, fields := range [][]idgen.Field{
+		{idgen.Time.Bits(63)},
+		{idgen.Time.Bits(43), idgen.Sequence.Bits(20)},
+		{idgen.Time.Bits(1), idgen.Sequence.Bits(62)},
+		{idgen.Sequence.Bits(20), idgen.Time.Bits(43)},
+	} {
+		layout, err := idgen.NewLayout(noon, time.Nanosecond, fields...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, policy := range []idgen.Option{idgen.WaitFull(), idgen.BorrowFull(1000), idgen.RefuseFull()} {
+			clock := newFakeClock(noon)
+			g := newGenerator(t, layout, policy, idgen.WithClock(clock))
+			last := int64(-1)
+			if layout.Max(idgen.Time) > 1<<62 { // further than a clock can read
+				continue
+			}
+			clock.pass(time.Duration(layout.Max(idgen.Time)))
+			for range 3 {
+				ids := make([]int64, 1<<19)
+				if err := g.Fill(t.Context(), ids); err != nil {
+					if !errors.Is(err, idgen.ErrExhausted) {
+						t.Errorf("%s: got %v, want ErrExhausted", layout, err)
+					}
+					break
+				}
+				if ids[0] <= last && layout.Fields()[0].Kind == idgen.Time || ids[0] < 0 || ids[len(ids)-1] < 0 {
+					t.Fatalf("%s: got %d to %d after %d", layout, ids[0], ids[len(ids)-1], last)
+				}
+				last = ids[len(ids)-1]
+			}
+		}
+	}
+}
+
+// Tick 0 of a layout without a sequence has its one id.
+func TestFirstTick(t *testing.T) {
+	layout, err := idgen.NewLayout(noon, time.Hour, idgen.Time.Bits(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id := next(t, newGenerator(t, layout, idgen.RefuseFull(), idgen.WithClock(newFakeClock(noon)))); id != 0 {
+		t.Errorf("got %d, want 0", id)
 	}
 }
 

@@ -1,0 +1,159 @@
+package idgen
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"time"
+)
+
+// policy is what a generator does when its clock steps back, when a tick is full, and when a tick begins.
+type policy struct {
+	back   backPolicy
+	bound  time.Duration // of backWait
+	full   fullPolicy
+	borrow int64 // ticks, of fullBorrow
+	start  startPolicy
+	below  int64 // of startSpread (0: a quarter of the sequence's range) and startRandom
+}
+
+type (
+	backPolicy  uint8
+	fullPolicy  uint8
+	startPolicy uint8
+)
+
+const (
+	backRide backPolicy = iota
+	backWait
+	backRefuse
+	backSwitch
+)
+
+const (
+	fullWait fullPolicy = iota
+	fullBorrow
+	fullRefuse
+)
+
+const (
+	startSpread startPolicy = iota
+	startRandom
+	startZero
+)
+
+var defaultPolicy = policy{back: backRide, full: fullWait, start: startSpread}
+
+// RideBack makes a generator take no notice of a wall clock that steps back: its time goes on with the monotonic clock. The default.
+func RideBack() Option {
+	return policyOption(func(p *policy) { p.back = backRide })
+}
+
+// WaitBack makes a generator wait, in each call, until a wall clock that stepped back is where it was before, for at most the bound
+// and as long as the call's context lasts; beyond the bound the call returns a [ClockError] at once. Its clock is the wall clock.
+func WaitBack(bound time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if bound <= 0 {
+			return fmt.Errorf("%w: WaitBack(%s), the bound must be positive", ErrRange, bound)
+		}
+		c.policy.back, c.policy.bound = backWait, bound
+		return nil
+	})
+}
+
+// RefuseBack makes every call return a [ClockError] as long as a wall clock that stepped back is not where it was before. Its clock is
+// the wall clock.
+func RefuseBack() Option {
+	return policyOption(func(p *policy) { p.back = backRefuse })
+}
+
+// SwitchBack gives a generator more node numbers of its own, to be used in turn while the wall clock is behind where it was before.
+// Since no id may be smaller than the last, the generator stays in the tick it had reached: there it goes on with the sequence of its
+// own node number, and then with those of the ones given here; when all are used up, the policy for a full tick applies. Its clock is
+// the wall clock.
+//
+// The numbers must be greater than the generator's own, and the layout must have the node between the time and the sequence.
+func SwitchBack(nodes ...int64) Option {
+	return optionFunc(func(c *config) error {
+		if len(nodes) == 0 {
+			return fmt.Errorf("%w: SwitchBack() without a node number", ErrRange)
+		}
+		c.policy.back = backSwitch
+		c.spare = slices.Sorted(slices.Values(nodes))
+		return nil
+	})
+}
+
+// WaitFull makes a generator wait for the next tick when the sequence of the current one is used up. The default.
+func WaitFull() Option {
+	return policyOption(func(p *policy) { p.full = fullWait })
+}
+
+// BorrowFull lets a generator take ids of ticks to come when the sequence of the current one is used up, up to the given number of
+// ticks ahead of its clock, 1 or more and at most a minute's; beyond that it waits. Ids then carry times that have not come yet, and a
+// process that ends and starts again within that time, with the same node number, can repeat them.
+func BorrowFull(ticks int64) Option {
+	return optionFunc(func(c *config) error {
+		if ticks < 1 {
+			return fmt.Errorf("%w: BorrowFull(%d), must be at least 1", ErrRange, ticks)
+		}
+		c.policy.full, c.policy.borrow = fullBorrow, ticks
+		return nil
+	})
+}
+
+// RefuseFull makes a call return [ErrFull] when the sequence of the current tick is used up.
+func RefuseFull() Option {
+	return policyOption(func(p *policy) { p.full = fullRefuse })
+}
+
+// StartSpread makes a tick's sequence start after the last id's, modulo below, which is a power of two up to the sequence's range; 0
+// stands for a quarter of the range. Ids modulo below are then uniform at any traffic. The default, with 0.
+func StartSpread(below int64) Option {
+	return optionFunc(func(c *config) error {
+		if below < 0 || bits.OnesCount64(uint64(below)) > 1 {
+			return fmt.Errorf("%w: StartSpread(%d), must be a power of two or 0", ErrRange, below)
+		}
+		c.policy.start, c.policy.below = startSpread, below
+		return nil
+	})
+}
+
+// StartRandom makes a tick's sequence start at a random number below the one given, which is 1 up to the sequence's range.
+func StartRandom(below int64) Option {
+	return optionFunc(func(c *config) error {
+		if below < 1 {
+			return fmt.Errorf("%w: StartRandom(%d), must be at least 1", ErrRange, below)
+		}
+		c.policy.start, c.policy.below = startRandom, below
+		return nil
+	})
+}
+
+// StartZero makes every tick's sequence start at 0, as Twitter's does. At low traffic nearly all ids are then even, and multiples of 4
+// and of 4,096.
+func StartZero() Option {
+	return policyOption(func(p *policy) { p.start = startZero })
+}
+
+func policyOption(set func(*policy)) Option {
+	return optionFunc(func(c *config) error {
+		set(&c.policy)
+		return nil
+	})
+}
+
+// check tells whether the policies fit the layout.
+func (p policy) check(l Layout) error {
+	if room := l.Max(Sequence) + 1; p.below > room {
+		return fmt.Errorf("%w: a start of the sequence below %d, the layout's sequence has %d values", ErrRange, p.below, room)
+	}
+	if most := max(1, int64(time.Minute/l.unit)); p.full == fullBorrow && p.borrow > most {
+		return fmt.Errorf("%w: BorrowFull(%d), at most %d ticks of %s", ErrRange, p.borrow, most, l.unit)
+	}
+	if node, sequence := l.span(Node), l.span(Sequence); p.back == backSwitch &&
+		(node.bits == 0 || node.shift > l.span(Time).shift || sequence.bits > 0 && sequence.shift > node.shift) {
+		return fmt.Errorf("%w: SwitchBack needs a layout with the node between the time and the sequence, %s is not", ErrLayout, l)
+	}
+	return nil
+}

@@ -1,0 +1,352 @@
+package idgen_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+func TestPoliciesRefuseWhatDoesNotFit(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		options []idgen.Option
+		want    error
+	}{
+		{"no bound", []idgen.Option{idgen.WaitBack(0)}, idgen.ErrRange},
+		{"negative bound", []idgen.Option{idgen.WaitBack(-1)}, idgen.ErrRange},
+		{"borrow nothing", []idgen.Option{idgen.BorrowFull(0)}, idgen.ErrRange},
+		{"borrow more than a minute", []idgen.Option{idgen.BorrowFull(60_001)}, idgen.ErrRange},
+		{"spread by no power of two", []idgen.Option{idgen.StartSpread(6)}, idgen.ErrRange},
+		{"negative spread", []idgen.Option{idgen.StartSpread(-8)}, idgen.ErrRange},
+		{"spread beyond the sequence", []idgen.Option{idgen.StartSpread(8192)}, idgen.ErrRange},
+		{"random below nothing", []idgen.Option{idgen.StartRandom(0)}, idgen.ErrRange},
+		{"random beyond the sequence", []idgen.Option{idgen.StartRandom(4097)}, idgen.ErrRange},
+		{"no spare node", []idgen.Option{idgen.SwitchBack()}, idgen.ErrRange},
+		{"spare node too great", []idgen.Option{idgen.SwitchBack(1024)}, idgen.ErrRange},
+		{"spare node below its own", []idgen.Option{idgen.SwitchBack(6)}, idgen.ErrRange},
+		{"spare node its own", []idgen.Option{idgen.SwitchBack(7)}, idgen.ErrRange},
+		{"spare node twice", []idgen.Option{idgen.SwitchBack(8, 8)}, idgen.ErrRange},
+		{"node below the sequence", []idgen.Option{idgen.Sonyflake, idgen.SwitchBack(8)}, idgen.ErrLayout},
+		{"nil random", []idgen.Option{idgen.WithRandom(nil)}, idgen.ErrRange},
+		{"nil source", []idgen.Option{idgen.WithNodeFrom(nil)}, idgen.ErrNode},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := idgen.New(append(tt.options, idgen.WithNode(7))...); !errors.Is(err, tt.want) {
+				t.Errorf("got %v, want %v", err, tt.want)
+			}
+		})
+	}
+	for name, options := range map[string][]idgen.Option{
+		"borrow a minute": {idgen.BorrowFull(60_000)}, "whole spread": {idgen.StartSpread(4096)}, "whole random": {idgen.StartRandom(4096)},
+	} {
+		if _, err := idgen.New(append(options, idgen.WithNode(7))...); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A preset brings its maker's policies: what Twitter's, Leaf's and Sony's generators do when the clock steps back by 3 and by 8 ms.
+func TestPresetsBringTheirPolicies(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		preset         idgen.Preset
+		little, lot    error
+		startsAtZero   bool
+		startsBelow100 bool
+	}{
+		{preset: idgen.Twitter, little: idgen.ErrClockBack, lot: idgen.ErrClockBack, startsAtZero: true},
+		{preset: idgen.ShardingJDBC, little: idgen.ErrClockBack, lot: idgen.ErrClockBack, startsBelow100: true},
+		{preset: idgen.Leaf, little: context.Canceled, lot: idgen.ErrClockBack, startsBelow100: true},
+		{preset: idgen.Sonyflake, startsAtZero: true},
+		{preset: idgen.Snowkey},
+	} {
+		t.Run(tt.preset.Name(), func(t *testing.T) {
+			clock := newFakeClock(noon)
+			g := newGenerator(t, append(numbered(tt.preset, 1), idgen.WithClock(clock))...)
+			most := int64(0)
+			for range 200 {
+				clock.pass(20 * time.Millisecond)
+				parts, err := tt.preset.Decode(next(t, g))
+				if err != nil {
+					t.Fatal(err)
+				}
+				most = max(most, parts.Sequence)
+			}
+			if tt.startsAtZero && most != 0 || tt.startsBelow100 && (most == 0 || most >= 100) || !tt.startsAtZero && !tt.startsBelow100 && most < 100 {
+				t.Errorf("sequences start at up to %d", most)
+			}
+			clock.step(-3 * time.Millisecond)
+			if _, err := g.Next(ended); !errors.Is(err, tt.little) {
+				t.Errorf("3 ms back: got %v, want %v", err, tt.little)
+			}
+			clock.step(-5 * time.Millisecond)
+			if _, err := g.Next(ended); !errors.Is(err, tt.lot) {
+				t.Errorf("8 ms back: got %v, want %v", err, tt.lot)
+			}
+			clock.pass(time.Second)
+			if _, err := g.Next(ended); err != nil {
+				t.Errorf("after the clock has caught up: %v", err)
+			}
+		})
+	}
+}
+
+func TestClockErrorSaysByHowMuch(t *testing.T) {
+	clock := newFakeClock(noon)
+	g := newGenerator(t, idgen.RefuseBack(), idgen.WithNode(1), idgen.WithClock(clock))
+	next(t, g)
+	clock.step(-90 * time.Second)
+	_, err := g.Next(t.Context())
+	var back *idgen.ClockError
+	if !errors.As(err, &back) || back.By != 90*time.Second || !back.Last.Equal(noon) {
+		t.Fatalf("got %v, want a ClockError by 1m30s from %s", err, noon)
+	}
+	if want := "idgen: the clock stepped back by 1m30s; no ids until it reaches 2026-06-01T12:00:00Z again"; err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+}
+
+// A call under WaitBack returns when the clock has caught up, and gives up at the bound when it does not.
+func TestWaitBack(t *testing.T) {
+	clock := newFakeClock(noon)
+	g := newGenerator(t, idgen.WaitBack(30*time.Second), idgen.WithNode(1), idgen.WithClock(clock))
+	before := next(t, g)
+	clock.step(-20 * time.Second)
+	done := make(chan int64)
+	go func() {
+		id, err := g.Next(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		done <- id
+	}()
+	clock.pass(20 * time.Second)
+	if id := <-done; id <= before {
+		t.Errorf("got %d after %d", id, before)
+	}
+	if s := g.Stats(); s.StepsBack > 1 {
+		t.Errorf("got %+v, want one step back at most", s)
+	}
+	still := newGenerator(t, idgen.WaitBack(20*time.Millisecond), idgen.WithNode(1), idgen.WithClock(clock))
+	next(t, still)
+	clock.step(-20 * time.Millisecond) // and it stands still there
+	if _, err := still.Next(t.Context()); !errors.Is(err, idgen.ErrClockBack) {
+		t.Errorf("a clock that stays behind: got %v, want ErrClockBack", err)
+	}
+}
+
+func TestSwitchBackUsesSpareNodes(t *testing.T) {
+	layout, err := idgen.NewLayout(noon, time.Millisecond, idgen.Time.Bits(40), idgen.Node.Bits(4), idgen.Sequence.Bits(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := newFakeClock(noon.Add(time.Hour))
+	g := newGenerator(t, layout, idgen.SwitchBack(9, 6), idgen.StartZero(), idgen.RefuseFull(), idgen.WithNode(5), idgen.WithClock(clock))
+	last := next(t, g)
+	clock.step(-time.Minute)
+	var nodes []int64
+	for {
+		id, err := g.Next(t.Context())
+		if errors.Is(err, idgen.ErrFull) {
+			break
+		}
+		parts, decodeErr := layout.Decode(id)
+		if err != nil || decodeErr != nil || id <= last || !parts.Time.Equal(noon.Add(time.Hour)) {
+			t.Fatalf("got %d, %v, %+v after %d", id, err, parts, last)
+		}
+		last = id
+		nodes = append(nodes, parts.Node)
+	}
+	if want := []int64{5, 5, 5, 6, 6, 6, 6, 9, 9, 9, 9}; !equal(nodes, want) {
+		t.Errorf("got ids of the nodes %v, want %v", nodes, want)
+	}
+	clock.pass(2 * time.Minute)
+	if parts, err := layout.Decode(next(t, g)); err != nil || parts.Node != 5 {
+		t.Errorf("after the clock has caught up: got %+v, %v, want node 5", parts, err)
+	}
+}
+
+func equal(a, b []int64) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func TestBorrowFull(t *testing.T) {
+	layout, err := idgen.NewLayout(noon, time.Millisecond, idgen.Time.Bits(40), idgen.Sequence.Bits(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := newFakeClock(noon.Add(time.Hour))
+	g := newGenerator(t, layout, idgen.BorrowFull(3), idgen.StartZero(), idgen.WithClock(clock))
+	ids := make([]int64, 4*4) // of this tick and three to come
+	if err := g.Fill(t.Context(), ids); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := timeOf(t, g, ids[15]), noon.Add(time.Hour+3*time.Millisecond); !got.Equal(want) {
+		t.Errorf("the last is of %s, want %s", got, want)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := g.Next(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("beyond the bound: got %v, want to wait", err)
+	}
+	if s := g.Stats(); s.Borrowed != 3 || s.Issued != 16 {
+		t.Errorf("got %+v, want 16 ids and 3 ticks borrowed", s)
+	}
+	clock.pass(time.Millisecond)
+	if got, want := timeOf(t, g, next(t, g)), noon.Add(time.Hour+4*time.Millisecond); !got.Equal(want) {
+		t.Errorf("a tick later: got %s, want %s", got, want)
+	}
+}
+
+// What the table in the package's documentation says about each kind of clock trouble.
+func TestClockTable(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	const year = 365 * 24 * time.Hour
+	late := 200 * time.Millisecond
+	for _, tt := range []struct {
+		trouble string
+		do      func(*fakeClock)
+		// By policy: how much later than the id before the next one is, or what error comes instead.
+		ride, wait, refuse, spare any
+	}{
+		{"suspended for an hour", func(c *fakeClock) { c.suspend(time.Hour); c.pass(late) }, time.Hour + late, time.Hour + late, time.Hour + late, time.Hour + late},
+		{"back by an hour", func(c *fakeClock) { c.step(-time.Hour); c.pass(late) }, late, idgen.ErrClockBack, idgen.ErrClockBack, time.Duration(0)},
+		{"back by 4 ms", func(c *fakeClock) { c.step(-4 * time.Millisecond) }, time.Duration(0), context.Canceled, idgen.ErrClockBack, time.Duration(0)},
+		{"forward by a year", func(c *fakeClock) { c.step(year); c.pass(late) }, year + late, year + late, year + late, year + late},
+		{"forward by a year and back", func(c *fakeClock) {
+			c.step(year)
+			c.pass(late)
+			c.seen()
+			c.seen()
+			c.step(-year)
+			c.pass(late)
+		},
+			2*late + year, idgen.ErrClockBack, idgen.ErrClockBack, year + late},
+		{"frozen", func(*fakeClock) {}, time.Duration(0), time.Duration(0), time.Duration(0), time.Duration(0)},
+	} {
+		for policy, want := range map[string]any{"ride": tt.ride, "wait": tt.wait, "refuse": tt.refuse, "switch": tt.spare} {
+			t.Run(tt.trouble+"/"+policy, func(t *testing.T) {
+				option := map[string]idgen.Option{
+					"ride": idgen.RideBack(), "wait": idgen.WaitBack(5 * time.Millisecond), "refuse": idgen.RefuseBack(), "switch": idgen.SwitchBack(9),
+				}[policy]
+				clock := newFakeClock(noon)
+				g := newGenerator(t, option, idgen.WithNode(1), idgen.WithClock(clock))
+				clock.pass(time.Second)
+				before := timeOf(t, g, next(t, g))
+				clock.seen = func() { next(t, g) }
+				tt.do(clock)
+				_, _ = g.Next(ended) // a generator that rides notices with the first call
+				id, err := g.Next(ended)
+				if wantErr, ok := want.(error); ok {
+					if !errors.Is(err, wantErr) {
+						t.Errorf("got %v, want %v", err, wantErr)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := timeOf(t, g, id).Sub(before); got != want {
+					t.Errorf("got an id %s later, want %s", got, want)
+				}
+			})
+		}
+	}
+}
+
+func TestStepsAreCounted(t *testing.T) {
+	clock := newFakeClock(noon)
+	ride := newGenerator(t, idgen.WithNode(1), idgen.WithClock(clock))
+	follow := newGenerator(t, idgen.WithNode(1), idgen.RefuseBack(), idgen.WithClock(clock))
+	both := func() {
+		clock.pass(150 * time.Millisecond)
+		for range 3 {
+			_, _ = ride.Next(t.Context())
+			_, _ = follow.Next(t.Context())
+		}
+	}
+	for range 3 {
+		both()
+	}
+	if a, b := ride.Stats(), follow.Stats(); a.StepsBack+a.StepsForward+b.StepsBack != 0 {
+		t.Errorf("without a step: got %+v and %+v", a, b)
+	}
+	clock.step(-time.Hour)
+	both()
+	both()
+	clock.step(time.Hour)
+	both()
+	both()
+	clock.step(-time.Minute)
+	both()
+	if a, b := ride.Stats(), follow.Stats(); a.StepsBack != 2 || a.StepsForward != 1 || b.StepsBack != 2 {
+		t.Errorf("back, forward, back: got %+v and %+v", a, b)
+	}
+}
+
+func TestExhaustionWarning(t *testing.T) {
+	end := idgen.Snowkey.ExhaustsAt()
+	var warned []time.Time
+	option := idgen.WithExhaustion(func(at time.Time) { warned = append(warned, at) })
+	clock := newFakeClock(end.Add(-366 * 24 * time.Hour))
+	g := newGenerator(t, idgen.WithNode(1), idgen.WithClock(clock), option)
+	next(t, g)
+	if len(warned) != 0 {
+		t.Error("warned more than a year before")
+	}
+	for range 3 {
+		clock.pass(25 * time.Hour)
+		next(t, g)
+	}
+	if len(warned) != 1 || !warned[0].Equal(end) {
+		t.Errorf("got the warnings %v, want one of %s", warned, end)
+	}
+	newGenerator(t, idgen.WithNode(1), idgen.WithClock(clock), option)
+	if len(warned) != 2 {
+		t.Error("no warning by New in the last year")
+	}
+}
+
+// In a bubble of testing/synctest, where only timers move the clock, a saturated generator goes on.
+func TestSynctest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		// The bubble's clock starts in 2000.
+		layout, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time.Bits(41), idgen.Sequence.Bits(4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := newGenerator(t, layout)
+		start := time.Now()
+		if err := g.Fill(t.Context(), make([]int64, 16*100)); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took < 98*time.Millisecond || took > 110*time.Millisecond {
+			t.Errorf("1,600 ids at 16 a millisecond took %s of the bubble's time, want about 100ms", took)
+		}
+	})
+}
+
+func TestClockFunc(t *testing.T) {
+	at := noon
+	g := newGenerator(t, idgen.WithNode(1), idgen.WithClock(idgen.ClockFunc(func() time.Time { return at })))
+	for range 3 {
+		at = at.Add(time.Minute)
+		if got := timeOf(t, g, next(t, g)); !got.Equal(at) {
+			t.Errorf("got an id of %s, want %s", got, at)
+		}
+	}
+}

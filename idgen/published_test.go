@@ -1,0 +1,105 @@
+package idgen_test
+
+import (
+	"bufio"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// Presets read the ids that their makers published; the file names the origin of each.
+func TestPublishedIDs(t *testing.T) {
+	simple, err := idgen.ParseLayout("time=41@1ms,datacenter=5,node=5,sequence=12;epoch=1970-01-01T00:00:00+08:00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open("../testdata/ids.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	n := 0
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "#") {
+			continue
+		}
+		var name, at string
+		var id int64
+		var want idgen.Parts
+		if _, err := fmt.Sscan(lines.Text(), &name, &id, &at, &want.Datacenter, &want.Node, &want.Sequence, &want.Shard); err != nil {
+			t.Fatalf("%s: %v", lines.Text(), err)
+		}
+		if want.Time, err = time.Parse(time.RFC3339Nano, at); err != nil {
+			t.Fatal(err)
+		}
+		layout := simple
+		if name != "simple" {
+			preset, err := idgen.LookupPreset(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			layout = preset.Layout
+		}
+		if got, err := layout.Decode(id); err != nil || got != want {
+			t.Errorf("%s %d: got %+v, %v, want %+v", name, id, got, err, want)
+		}
+		if got, err := layout.Compose(want); err != nil || got != id {
+			t.Errorf("%s: composed %d, %v, want %d", name, got, err, id)
+		}
+		n++
+	}
+	if n < 10 {
+		t.Errorf("the file has %d ids", n)
+	}
+}
+
+// Bitwise composition agrees with the two slow ways that articles show: a string of padded binary numbers, and sums of powers of two.
+func TestComposeAgreesWithSlowForms(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 20000 {
+		l := randomLayout(t, r)
+		parts := idgen.Parts{}
+		ticks := r.Int64N(l.Max(idgen.Time) + 1)
+		at := new(big.Int).Mul(big.NewInt(ticks), big.NewInt(int64(l.Unit())))
+		second := big.NewInt(int64(time.Second))
+		rest := new(big.Int)
+		at.DivMod(at, second, rest)
+		parts.Time = time.Unix(l.Epoch().Unix()+at.Int64(), int64(l.Epoch().Nanosecond())+rest.Int64())
+		values := map[idgen.Kind]*int64{idgen.Datacenter: &parts.Datacenter, idgen.Node: &parts.Node, idgen.Sequence: &parts.Sequence, idgen.Shard: &parts.Shard}
+		concatenated, sum, width := "", new(big.Int), 0
+		fields := l.Fields()
+		for _, f := range fields {
+			value := ticks
+			if f.Kind != idgen.Time {
+				value = r.Int64N(l.Max(f.Kind) + 1)
+				*values[f.Kind] = value
+			}
+			concatenated += fmt.Sprintf("%0*b", f.Bits, value)
+			width += f.Bits
+		}
+		for _, f := range fields {
+			width -= f.Bits
+			value := ticks
+			if f.Kind != idgen.Time {
+				value = *values[f.Kind]
+			}
+			power := new(big.Int).Exp(big.NewInt(2), big.NewInt(int64(width)), nil)
+			sum.Add(sum, power.Mul(power, big.NewInt(value)))
+		}
+		byString, err := strconv.ParseInt(concatenated, 2, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := l.Compose(parts)
+		if err != nil || got != byString || got != sum.Int64() {
+			t.Fatalf("%s: got %d, %v of %+v, want %d and %d", l, got, err, parts, byString, sum)
+		}
+	}
+}
