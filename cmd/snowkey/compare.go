@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
@@ -14,6 +17,8 @@ import (
 
 	"github.com/snowkey-go/snowkey/compare"
 )
+
+const resultName = "result.json"
 
 func newCompare() *cobra.Command {
 	c := &cobra.Command{
@@ -48,6 +53,17 @@ given with --db. In them only tables named snowkey_compare_… are made, and dro
 		if err != nil {
 			return usageError{err}
 		}
+		// What would end the program ends the run, which drops its tables; a second signal ends the program. A reader that has gone away
+		// is an error of writing.
+		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
+		context.AfterFunc(ctx, stop)
+		signal.Ignore(syscall.SIGPIPE)
+		defer func() {
+			if err != nil && ctx.Err() != nil { // not always in the chain of err: a database driver may have reworded it
+				err = fmt.Errorf("interrupted (%w)", err)
+			}
+		}()
 		if len(*databases) == 0 {
 			folder, err := os.MkdirTemp("", "snowkey-compare-")
 			if err != nil {
@@ -58,7 +74,7 @@ given with --db. In them only tables named snowkey_compare_… are made, and dro
 		}
 		config := compare.Config{Strategies: strategies, Rows: *rows}
 		for _, text := range *databases {
-			database, err := compare.OpenDatabase(c.Context(), text)
+			database, err := compare.OpenDatabase(ctx, text)
 			if err != nil {
 				return err
 			}
@@ -71,7 +87,7 @@ given with --db. In them only tables named snowkey_compare_… are made, and dro
 		}
 		bar := newBar(c.ErrOrStderr())
 		config.Progress = bar.show
-		result, err := compare.Run(c.Context(), config)
+		result, err := compare.Run(ctx, config)
 		bar.end()
 		if err != nil {
 			return err
@@ -109,7 +125,13 @@ func checkCompare(databases, names []string, rows int, out string, named bool) (
 		return nil, fmt.Errorf("--out: %w", err)
 	}
 	_ = probe.Close()
-	return strategies, os.Remove(probe.Name())
+	if err := os.Remove(probe.Name()); err != nil {
+		return nil, fmt.Errorf("--out: %w", err)
+	}
+	if info, err := os.Stat(filepath.Join(out, resultName)); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("--out: %s is there already and no file", filepath.Join(out, resultName))
+	}
+	return strategies, nil
 }
 
 // writeResult prints the result, and writes it to the folder when one is given.
@@ -127,7 +149,7 @@ func writeResult(c *cobra.Command, result compare.Result, out string, asJSON boo
 	if err != nil || out == "" {
 		return err
 	}
-	path := filepath.Join(out, "result.json")
+	path := filepath.Join(out, resultName)
 	if err := os.WriteFile(path, document, 0o644); err != nil {
 		return err
 	}

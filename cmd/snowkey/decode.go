@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -12,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/sqltype"
 )
 
 func newDecode() *cobra.Command {
@@ -23,18 +23,16 @@ func newDecode() *cobra.Command {
 The ID "-" reads keys from standard input, one a line.`,
 		Example: `  snowkey decode --layout twitter 1541815603606036480
   snowkey decode --layout twitter --json 1541815603606036480
-  snowkey next -n 3 | snowkey decode -`,
+  snowkey next -n 3 --format base32 | snowkey decode --format base32 -`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	layout := layoutFlag(c)
+	format := formatFlag(c, "how the keys are written")
 	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		preset, err := idgen.LookupPreset(*layout)
-		if err != nil {
-			return usageError{err}
-		}
-		d := decoder{layout: preset.Layout, json: *asJSON}
+		d := decoder{layout: layout.Layout, format: format.Encoding, json: *asJSON}
 		// All arguments are read before the first is printed, so that a wrong one leaves nothing half done.
+		var err error
 		lines := make([]string, len(args))
 		for i, arg := range args {
 			if arg == "-" {
@@ -63,13 +61,15 @@ The ID "-" reads keys from standard input, one a line.`,
 
 type decoder struct {
 	layout idgen.Layout
+	format idgen.Encoding
 	json   bool
 }
 
 // copy decodes the lines of a text, but for empty ones.
 func (d decoder) copy(out io.Writer, in io.Reader) error {
 	lines := bufio.NewScanner(in)
-	for n := 1; lines.Scan(); n++ {
+	n := 1
+	for ; lines.Scan(); n++ {
 		text := strings.TrimSpace(lines.Text())
 		if text == "" {
 			continue
@@ -82,7 +82,9 @@ func (d decoder) copy(out io.Writer, in io.Reader) error {
 			return err
 		}
 	}
-	if err := lines.Err(); err != nil {
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return usageError{fmt.Errorf("standard input, line %d: longer than %d bytes", n, bufio.MaxScanTokenSize)}
+	} else if err != nil {
 		return fmt.Errorf("standard input: %w", err)
 	}
 	return nil
@@ -90,11 +92,11 @@ func (d decoder) copy(out io.Writer, in io.Reader) error {
 
 // line returns the line that shows a key.
 func (d decoder) line(text string) (string, error) {
-	id, err := sqltype.ParseID(text)
+	id, err := d.format.Parse(text)
 	if err != nil {
 		return "", err
 	}
-	parts, err := d.layout.Decode(id.Int64())
+	parts, err := d.layout.Decode(id)
 	if err != nil {
 		return "", err
 	}

@@ -6,20 +6,11 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(status)
-}
+func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // The exit statuses.
 const (
@@ -29,17 +20,11 @@ const (
 
 // run is main with its surroundings given. It returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root, started := newRoot()
+	root, started := newRoot(stdin, stdout, stderr)
 	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
-	}
-	if ctx.Err() != nil { // not always in the chain of err: a database driver may have reworded it
-		err = fmt.Errorf("interrupted (%w)", err)
 	}
 	root.PrintErrln("snowkey:", err)
 	if !*started || isUsage(err) {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -25,45 +24,50 @@ calls at the same time are unlikely to print the same key. For keys that go into
 number that nobody else uses at the same time.`,
 		Example: `  snowkey next
   snowkey next -n 1000 --node 7
-  snowkey next --layout twitter --datacenter 1 --node 2`,
+  snowkey next --layout twitter --datacenter 1 --node 2
+  snowkey next --format base58`,
 		Args: cobra.NoArgs,
 	}
 	n := c.Flags().Int64P("count", "n", 1, fmt.Sprintf("how many keys, 1 to %d", maxNext))
 	layout := layoutFlag(c)
+	format := formatFlag(c, "how keys are written")
 	node := c.Flags().Int64("node", 0, "node number, from 0 up (default: a random one)")
 	datacenter := c.Flags().Int64("datacenter", 0, "datacenter number, from 0 up, of layouts that have one (default: a random one)")
+	shard := c.Flags().Int64("shard", 0, "logical shard, from 0 up, of layouts that have one (default: 0)")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *n < 1 || *n > maxNext {
 			return usageError{fmt.Errorf("-n %d: must be 1 to %d", *n, maxNext)}
 		}
-		preset, err := idgen.LookupPreset(*layout)
-		if err != nil {
-			return usageError{err}
-		}
-		options := []idgen.Option{preset}
+		options := []idgen.Option{layout.option}
 		for _, number := range []struct {
 			flag   string
 			value  int64
 			kind   idgen.Kind
 			option func(int64) idgen.Option
-		}{{"node", *node, idgen.Node, idgen.WithNode}, {"datacenter", *datacenter, idgen.Datacenter, idgen.WithDatacenter}} {
+		}{
+			{"node", *node, idgen.Node, idgen.WithNode},
+			{"datacenter", *datacenter, idgen.Datacenter, idgen.WithDatacenter},
+			{"shard", *shard, idgen.Shard, idgen.WithShard},
+		} {
 			switch {
 			case c.Flags().Changed(number.flag):
 				options = append(options, number.option(number.value))
-			case preset.Bits(number.kind) > 0:
-				options = append(options, number.option(rand.Int64N(preset.Max(number.kind)+1)))
+			case layout.Bits(number.kind) > 0 && number.kind == idgen.Shard:
+				options = append(options, number.option(0)) // a row's place, not a generator's
+			case layout.Bits(number.kind) > 0:
+				options = append(options, number.option(rand.Int64N(layout.Max(number.kind)+1)))
 			}
 		}
 		generator, err := idgen.New(options...)
 		if err != nil {
 			return usageError{err}
 		}
-		return printNext(c, generator, *n)
+		return printNext(c, generator, format.Encoding, *n)
 	}
 	return c
 }
 
-func printNext(c *cobra.Command, generator *idgen.Snowflake, n int64) error {
+func printNext(c *cobra.Command, generator *idgen.Snowflake, format idgen.Encoding, n int64) error {
 	out := bufio.NewWriter(c.OutOrStdout())
 	ids, line := make([]int64, min(n, 1000)), []byte{}
 	for n > 0 {
@@ -72,8 +76,11 @@ func printNext(c *cobra.Command, generator *idgen.Snowflake, n int64) error {
 			return err
 		}
 		for _, id := range ids {
-			line = append(strconv.AppendInt(line[:0], id, 10), '\n')
-			if _, err := out.Write(line); err != nil {
+			var err error
+			if line, err = format.Append(line[:0], id); err != nil {
+				return err
+			}
+			if _, err := out.Write(append(line, '\n')); err != nil {
 				return err
 			}
 		}

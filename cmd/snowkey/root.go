@@ -2,15 +2,15 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
-
-	"github.com/snowkey-go/snowkey/idgen"
 )
 
 // newRoot returns the command with all its subcommands. What fails before started is true was wrong usage.
-func newRoot() (root *cobra.Command, started *bool) {
+func newRoot(stdin io.Reader, stdout, stderr io.Writer) (root *cobra.Command, started *bool) {
 	started = new(bool)
 	root = &cobra.Command{
 		Use:   "snowkey",
@@ -22,8 +22,39 @@ func newRoot() (root *cobra.Command, started *bool) {
 		SilenceUsage:     true,
 		PersistentPreRun: func(*cobra.Command, []string) { *started = true },
 	}
-	root.AddCommand(newNext(), newDecode(), newCompare())
+	root.AddCommand(newNext(), newDecode(), newBounds(), newLayouts(), newCompare())
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetHelpCommand(newHelp(root))
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args = cobra.ArbitraryArgs
+			c.RunE = func(c *cobra.Command, args []string) error {
+				if len(args) > 0 {
+					return usageError{fmt.Errorf("no completion for %q", args[0])}
+				}
+				return c.Help()
+			}
+		}
+	}
 	return root, started
+}
+
+// newHelp is cobra's help command, but for a wrong topic being wrong usage.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Help about any command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			topic, rest, err := root.Find(args)
+			if err != nil || topic == nil || len(rest) > 0 {
+				return usageError{fmt.Errorf("no help about %q", args)}
+			}
+			return topic.Help()
+		},
+	}
 }
 
 // version returns the version of the module as the go command has stamped it.
@@ -42,29 +73,4 @@ func (e usageError) Unwrap() error { return e.error }
 func isUsage(err error) bool {
 	var usage usageError
 	return errors.As(err, &usage)
-}
-
-// layoutFlag adds --layout with completion to a command.
-func layoutFlag(c *cobra.Command) *string {
-	name := c.Flags().String("layout", idgen.Snowkey.Name(), "name of the layout: "+presetNames())
-	// Fails only for a flag that does not exist.
-	_ = c.RegisterFlagCompletionFunc("layout", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		var names []cobra.Completion
-		for _, p := range idgen.Presets() {
-			names = append(names, cobra.CompletionWithDesc(p.Name(), p.Origin()))
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	})
-	return name
-}
-
-func presetNames() string {
-	names := ""
-	for i, p := range idgen.Presets() {
-		if i > 0 {
-			names += ", "
-		}
-		names += p.Name()
-	}
-	return names
 }

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// layoutFlag adds --layout with completion to a command.
+func layoutFlag(c *cobra.Command) *layoutChoice {
+	choice := &layoutChoice{Layout: idgen.Snowkey.Layout, option: idgen.Snowkey, text: idgen.Snowkey.Name()}
+	c.Flags().Var(choice, "layout", `name of a layout (see "snowkey layouts"), or its text form, such as
+time=41@1ms,node=10,sequence=12;epoch=2025-01-01T00:00:00Z`)
+	// Fails only for a flag that does not exist.
+	_ = c.RegisterFlagCompletionFunc("layout", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var names []cobra.Completion
+		for _, p := range idgen.Presets() {
+			names = append(names, cobra.CompletionWithDesc(p.Name(), p.Origin()))
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	})
+	return choice
+}
+
+// layoutChoice is the layout of a flag: that of a preset, with its policies as option, or one in text form.
+type layoutChoice struct {
+	idgen.Layout
+	option idgen.Option
+	text   string
+}
+
+// String returns what was given.
+func (c *layoutChoice) String() string { return c.text }
+
+// Type is the flag's kind of value in the help.
+func (c *layoutChoice) Type() string { return "layout" }
+
+// Set reads a name or a text form.
+func (c *layoutChoice) Set(text string) error {
+	if strings.Contains(text, "=") {
+		layout, err := idgen.ParseLayout(text)
+		if err != nil {
+			return err
+		}
+		*c = layoutChoice{Layout: layout, option: layout, text: text}
+		return nil
+	}
+	preset, err := idgen.LookupPreset(text)
+	if err != nil {
+		return err
+	}
+	*c = layoutChoice{Layout: preset.Layout, option: preset, text: text}
+	return nil
+}
+
+// formatFlag adds --format with completion to a command.
+func formatFlag(c *cobra.Command, usage string) *formatChoice {
+	choice := &formatChoice{Encoding: idgen.Decimal}
+	c.Flags().Var(choice, "format", usage+": "+formatNames())
+	// Fails only for a flag that does not exist.
+	_ = c.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var names []cobra.Completion
+		for _, e := range idgen.Encodings() {
+			names = append(names, e.Name())
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	})
+	return choice
+}
+
+// formatChoice is the text form of ids of a flag.
+type formatChoice struct{ idgen.Encoding }
+
+// String returns the name.
+func (c *formatChoice) String() string { return c.Name() }
+
+// Type is the flag's kind of value in the help.
+func (c *formatChoice) Type() string { return "format" }
+
+// Set reads a name.
+func (c *formatChoice) Set(text string) (err error) {
+	c.Encoding, err = idgen.LookupEncoding(text)
+	return err
+}
+
+func formatNames() string {
+	var names []string
+	for _, e := range idgen.Encodings() {
+		names = append(names, e.Name())
+	}
+	return strings.Join(names, ", ")
+}
