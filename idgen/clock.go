@@ -15,7 +15,8 @@ type Clock interface {
 }
 
 // ClockFunc makes a [Clock] of a function that returns the time, such as a fake clock's. When its times carry readings of the monotonic
-// clock, as those of [time.Now] do, Elapsed goes by these; else by the times themselves.
+// clock, as those of [time.Now] do, Elapsed goes by these; else by the times themselves, and a step back of them makes the generator's
+// time stand still, under RideBack too, until they have caught up.
 func ClockFunc(now func() time.Time) Clock { return funcClock{now: now, start: now()} }
 
 type funcClock struct {
@@ -33,6 +34,11 @@ const (
 	recheck = 100 * time.Millisecond
 	// stepped is the least change of the difference between the two that counts as a step; less is the drift of a clock that is slewed.
 	stepped = 10 * time.Millisecond
+
+	// A generator's time is counted in nanoseconds from the layout's epoch. A wall clock further away than these, 256 years after and
+	// 18 before, is taken for one there, so that no sum of times overflows; at the farthest there are no ids.
+	farthest = 1<<63 - 1 - 1<<60
+	earliest = -1 << 59
 )
 
 // timeline is the time of a generator, in nanoseconds since its layout's epoch. It has two ways to read it. Anchored, it is the wall
@@ -47,10 +53,11 @@ type timeline struct {
 	offset atomic.Int64 // anchored: nanoseconds since zero at elapsed 0; only grows
 	next   atomic.Int64 // when the wall clock is compared next: elapsed, or following, nanoseconds since zero
 	gap    atomic.Int64 // anchored: how far the wall clock was ahead at the last comparison
-	latest atomic.Int64 // following: latest reading
-	behind atomic.Bool  // following: the last reading was before the latest
-	back   atomic.Int64 // steps back seen
-	ahead  atomic.Int64 // steps forward seen
+	// Of a followed clock, the first reading in the latest tick; of an injected one that is anchored, the latest reading.
+	latest  atomic.Int64
+	behind  atomic.Bool  // following: the last reading was before the latest
+	back    atomic.Int64 // steps back seen
+	forward atomic.Int64 // steps forward seen
 }
 
 func newTimeline(clock Clock, zero time.Time, follow bool) *timeline {
@@ -68,10 +75,12 @@ func newTimeline(clock Clock, zero time.Time, follow bool) *timeline {
 }
 
 func (t *timeline) wall() int64 {
-	if t.clock == nil {
-		return int64(time.Since(t.zero)) // by the wall clock, for zero has no reading of the monotonic one
+	now := time.Now
+	if t.clock != nil {
+		now = t.clock.Wall
 	}
-	return int64(t.clock.Wall().Round(0).Sub(t.zero))
+	// By the wall clock, for zero has no reading of the monotonic one.
+	return min(max(int64(now().Sub(t.zero)), earliest), farthest)
 }
 
 func (t *timeline) elapsed() int64 {
@@ -93,7 +102,24 @@ func (t *timeline) now() (now int64, due bool) {
 		t.catchUp()
 		due = true
 	}
-	return t.offset.Load() + elapsed, due
+	now = t.offset.Load() + elapsed
+	if t.clock != nil {
+		now = t.raise(now)
+	}
+	return now, due
+}
+
+// raise makes a reading the latest if it is, and returns the latest.
+func (t *timeline) raise(now int64) int64 {
+	for {
+		latest := t.latest.Load()
+		if now <= latest {
+			return latest
+		}
+		if t.latest.CompareAndSwap(latest, now) {
+			return now
+		}
+	}
 }
 
 // undisturbed returns the time of the machine's clock, anchored, when no recheck is due.
@@ -107,15 +133,19 @@ func (t *timeline) undisturbed() (now int64, ok bool) {
 
 // catchUp moves the anchored clock forward to the wall clock, and counts the wall clock's steps.
 func (t *timeline) catchUp() {
+	before := t.elapsed()
 	wall := t.wall()
-	target := wall - t.elapsed()
-	gap := target - t.offset.Load() // how far the wall clock is ahead
-	was := t.gap.Swap(min(gap, 0))
-	switch {
-	case gap-was > int64(stepped):
-		t.ahead.Add(1)
-	case was-gap > int64(stepped):
-		t.back.Add(1)
+	elapsed := t.elapsed()
+	target := wall - elapsed
+	// How far the wall clock is ahead; not to be told when this goroutine was held up between the readings.
+	if gap := target - t.offset.Load(); elapsed-before < int64(stepped/2) {
+		was := t.gap.Swap(min(gap, 0))
+		switch {
+		case gap-was > int64(stepped):
+			t.forward.Add(1)
+		case was-gap > int64(stepped):
+			t.back.Add(1)
+		}
 	}
 	for {
 		offset := t.offset.Load()
@@ -125,10 +155,10 @@ func (t *timeline) catchUp() {
 	}
 }
 
-// stepBack returns how far now, a reading of the followed clock, is behind the latest reading before it, 0 when it is not. The latest
-// must have been loaded before now was read: a reading of another goroutine in between is no step back.
-func (t *timeline) stepBack(latest, now int64) int64 {
-	if now < latest {
+// stepBack returns how far now, a reading of the followed clock, is behind the latest one before it, 0 when they are of one tick or it
+// is not. The latest must have been loaded before now was read: a reading of another goroutine in between is no step back.
+func (t *timeline) stepBack(latest, now, unit int64) int64 {
+	if now < latest && (now < 0 || now/unit != latest/unit) {
 		if t.behind.CompareAndSwap(false, true) {
 			t.back.Add(1)
 		}
@@ -137,8 +167,8 @@ func (t *timeline) stepBack(latest, now int64) int64 {
 	if t.behind.Load() {
 		t.behind.Store(false)
 	}
-	for now > latest && !t.latest.CompareAndSwap(latest, now) {
-		latest = t.latest.Load()
+	if now > latest && now/unit != latest/unit {
+		t.raise(now)
 	}
 	return 0
 }

@@ -11,7 +11,8 @@
 //   - Two generators never return the same id as long as they have the same layout and different numbers.
 //   - An id is never negative and never wraps. A clock before the layout's epoch, or past its last tick, is an error.
 //   - No id carries a tick that the generator's clock has not reached, but under [BorrowFull].
-//   - Nothing is locked, nothing spins, and Next and Fill allocate nothing unless they have to wait. A wait ends with the context.
+//   - Nothing is locked, nothing spins, and Next and Fill allocate nothing unless they have to wait. A wait ends with the context, at
+//     most a millisecond or so late.
 //
 // # What it does not
 //
@@ -46,7 +47,11 @@
 //	clock's tick > tick of last                  → a new tick begins at the start of the sequence
 //	clock's tick = tick of last, sequence left   → last+1
 //	clock's tick = tick of last, sequence used   → the policy for a full tick
-//	clock's tick < tick of last                  → the same two, in the tick of last
+//	clock's tick < tick of last                  → last+1, and wait until the clock is there
+//
+// A call that has to wait for the next tick takes its words of it first and waits then, so calls get their ids in the order they came,
+// and one that wakes up late loses no room. When its context ends, its words are lost; at most 8 ticks can be taken ahead, and none
+// beyond a context's deadline.
 //
 // Counters, see [Stats], are changed only where a tick begins and where a call waits, so they cost an id nothing.
 //
@@ -77,7 +82,8 @@
 //
 // Under RideBack the generator's time is the wall clock when it was made plus the monotonic clock since, so a wall clock that steps back
 // later changes nothing. Ten times a second it is compared with the wall clock, and moved forward to it when it lags (a machine that
-// was suspended, a wall clock that was set right); it is never moved back. Under the other policies its time is the wall clock.
+// was suspended, a wall clock that was set right); it is never moved back. Under the other policies its time is the wall clock, which
+// takes twice as long to read.
 //
 //	                            RideBack                WaitBack(bound)            RefuseBack            SwitchBack
 //	suspended, goes on          follows within 0.1 s    follows                    follows               follows

@@ -41,7 +41,7 @@ const maxBits = 63 // an id is never negative
 
 // Layout says how an id is put together: an epoch, a unit (the length of one tick) and an ordered list of bit fields from the top
 // bit down. It is made by [NewLayout] or taken from a preset, immutable, comparable with ==, and safe for concurrent use. The zero
-// Layout has no fields; every use of it returns [ErrLayout].
+// Layout has no fields; its methods that return an error return [ErrLayout].
 type Layout struct {
 	epoch  int64 // nanoseconds since 1970-01-01 UTC
 	unit   time.Duration

@@ -3,6 +3,7 @@ package idgen_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"os"
@@ -342,7 +343,7 @@ func TestNodeSourcesRefuseBits(t *testing.T) {
 		"pod":         idgen.PodNode("web-0"),
 		"address":     idgen.PrivateIPv4NodeOf(list),
 	} {
-		for _, bits := range []int{-1 << 63, -64, -1, 0, 64, 65, 128, 1<<63 - 1} {
+		for _, bits := range []int{math.MinInt, -64, -1, 0, 64, 65, 128, math.MaxInt} {
 			got, err := source(bits)
 			checkNode(t, got, err, 0, idgen.ErrRange, fmt.Sprintf("a number of %d bits, must be 1 to 63", bits))
 		}

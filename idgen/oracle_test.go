@@ -103,13 +103,10 @@ func (o *oracle) run(ids []int64) (int, error) {
 	if behind > 0 && o.plan.back == "wait" {
 		return 0, errWait
 	}
-	if since < 0 && behind == 0 {
+	if since < 0 {
 		return 0, idgen.ErrBeforeEpoch
 	}
 	now, room := int64(since/o.layout.Unit()), o.layout.Max(idgen.Sequence)+1
-	if since < 0 {
-		now = 0
-	}
 	switch {
 	case now > o.tick:
 		first := int64(0)
@@ -160,14 +157,16 @@ func (o *oracle) now() (since, behind time.Duration) {
 	}
 	wall := o.clock.Wall()
 	if !wall.Before(o.latest) {
-		o.latest = wall
+		if unit := o.layout.Unit(); wall.Sub(o.layout.Epoch())/unit != o.latest.Sub(o.layout.Epoch())/unit {
+			o.latest = wall
+		}
 		return wall.Sub(o.layout.Epoch()), 0
 	}
-	since = wall.Sub(o.layout.Epoch())
-	if latest := o.latest.Sub(o.layout.Epoch()); since/o.layout.Unit() == latest/o.layout.Unit() {
+	since, latest := wall.Sub(o.layout.Epoch()), o.latest.Sub(o.layout.Epoch())
+	if since >= 0 && since/o.layout.Unit() == latest/o.layout.Unit() {
 		return latest, 0
 	}
-	return since, o.latest.Sub(wall)
+	return latest, o.latest.Sub(wall) // it stays where it was
 }
 
 // walk moves the clock at random: on, not at all, or by a jump of either clock.

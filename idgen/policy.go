@@ -84,13 +84,14 @@ func SwitchBack(nodes ...int64) Option {
 	})
 }
 
-// WaitFull makes a generator wait for the next tick when the sequence of the current one is used up. The default.
+// WaitFull makes a generator wait for the next tick when the sequence of the current one is used up. Calls that wait get their ids in
+// the order they came, those of up to 8 ticks to come; what they were to get is lost when their contexts end first. The default.
 func WaitFull() Option {
 	return policyOption(func(p *policy) { p.full = fullWait })
 }
 
 // BorrowFull lets a generator take ids of ticks to come when the sequence of the current one is used up, up to the given number of
-// ticks ahead of its clock, 1 or more and at most a minute's; beyond that it waits. Ids then carry times that have not come yet, and a
+// ticks ahead of its clock, 1 or more and at most a minute's where a tick is shorter than that; beyond that it waits. Ids then carry times that have not come yet, and a
 // process that ends and starts again within that time, with the same node number, can repeat them.
 func BorrowFull(ticks int64) Option {
 	return optionFunc(func(c *config) error {
@@ -102,7 +103,8 @@ func BorrowFull(ticks int64) Option {
 	})
 }
 
-// RefuseFull makes a call return [ErrFull] when the sequence of the current tick is used up.
+// RefuseFull makes a call return [ErrFull] when the sequence of the current tick is used up. A Fill of more ids than a tick has room for
+// always fails then.
 func RefuseFull() Option {
 	return policyOption(func(p *policy) { p.full = fullRefuse })
 }

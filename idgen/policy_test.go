@@ -171,6 +171,103 @@ func TestSwitchBackUsesSpareNodes(t *testing.T) {
 	}
 }
 
+// A step back between New and the first id is one too: the time that New read is where the generator stays.
+func TestSwitchBackFromTheStart(t *testing.T) {
+	options := func(c *fakeClock) []idgen.Option {
+		return []idgen.Option{idgen.SwitchBack(9), idgen.StartZero(), idgen.WithNode(1), idgen.WithClock(c)}
+	}
+	for name, by := range map[string]time.Duration{"an hour": time.Hour, "before the epoch": 10 * 365 * 24 * time.Hour} {
+		clock := newFakeClock(noon)
+		before := next(t, newGenerator(t, options(clock)...))
+		clock.pass(time.Hour)
+		g := newGenerator(t, options(clock)...)
+		clock.step(-by)
+		if id := next(t, g); id <= before || !timeOf(t, g, id).Equal(noon.Add(time.Hour)) {
+			t.Errorf("%s: got %d of %s, want one of %s", name, id, timeOf(t, g, id), noon.Add(time.Hour))
+		}
+	}
+}
+
+// The bound of WaitBack holds for a whole call of Fill, whose ticks may meet a step back each.
+func TestWaitBackBoundsAWholeFill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		layout, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time.Bits(41), idgen.Sequence.Bits(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		clock := idgen.ClockFunc(func() time.Time { // steps back by 40 ms every 45 ms
+			since := time.Since(start)
+			return start.Add(since - since/(45*time.Millisecond)*40*time.Millisecond).Round(0)
+		})
+		g := newGenerator(t, layout, idgen.WaitBack(50*time.Millisecond), idgen.WithClock(clock))
+		if err := g.Fill(t.Context(), make([]int64, 4*200)); !errors.Is(err, idgen.ErrClockBack) {
+			t.Errorf("got %v, want ErrClockBack", err)
+		}
+	})
+}
+
+// A clock that is absurdly far away for a moment is an error or nothing, and over when it is right again.
+func TestClockFarAway(t *testing.T) {
+	for policy, option := range map[string]idgen.Option{
+		"ride": idgen.RideBack(), "wait": idgen.WaitBack(time.Second), "refuse": idgen.RefuseBack(), "switch": idgen.SwitchBack(9),
+	} {
+		clock := &wildClock{fakeClock: newFakeClock(noon)}
+		g := newGenerator(t, option, idgen.WithNode(1), idgen.WithClock(clock))
+		next(t, g)
+		for _, wild := range []time.Time{{}, time.Unix(-1<<60, 0), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)} {
+			clock.pass(time.Second)
+			clock.wild = wild
+			_, err := g.Next(t.Context())
+			wantErr := policy == "wait" || policy == "refuse"
+			if wantErr != errors.Is(err, idgen.ErrClockBack) || !wantErr && err != nil {
+				t.Errorf("%s, %s: got %v", policy, wild, err)
+			}
+			clock.tame = true
+			clock.pass(time.Second)
+			if got := timeOf(t, g, next(t, g)); !got.Equal(clock.Wall()) {
+				t.Errorf("%s, after %s: got an id of %s, want %s", policy, wild, got, clock.Wall())
+			}
+			clock.tame = false
+		}
+		clock.wild = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+		clock.pass(time.Second)
+		for range 3 {
+			if _, err := g.Next(t.Context()); !errors.Is(err, idgen.ErrExhausted) {
+				t.Errorf("%s, year 9999: got %v, want ErrExhausted", policy, err)
+			}
+		}
+	}
+	far := newFakeClock(noon)
+	for _, fields := range [][]idgen.Field{{idgen.Time.Bits(63)}, {idgen.Time.Bits(47), idgen.Sequence.Bits(16)}} {
+		unit := time.Nanosecond
+		if len(fields) > 1 {
+			unit = time.Millisecond
+		}
+		layout, err := idgen.NewLayout(noon, unit, fields...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := idgen.New(layout, idgen.WithClock(&wildClock{fakeClock: far, wild: time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)})); !errors.Is(err, idgen.ErrExhausted) {
+			t.Errorf("%s in 2300: got %v, want ErrExhausted", layout, err)
+		}
+	}
+}
+
+// wildClock shows another wall clock's time unless it is tame.
+type wildClock struct {
+	*fakeClock
+	wild time.Time
+	tame bool
+}
+
+func (c *wildClock) Wall() time.Time {
+	if c.tame || c.wild.IsZero() && c.elapsed.Load() == 0 {
+		return c.fakeClock.Wall()
+	}
+	return c.wild
+}
+
 func equal(a, b []int64) bool {
 	if len(a) != len(b) {
 		return false

@@ -58,7 +58,10 @@ func New(options ...Option) (*Snowflake, error) {
 		layout: Snowkey.Layout, policy: Snowkey.policy, random: rand.Uint64,
 		numbers: map[Kind]func(int) (NodeNumber, error){},
 	}
-	for _, o := range options {
+	for i, o := range options {
+		if o == nil {
+			return nil, fmt.Errorf("%w: option %d is nil", ErrRange, i+1)
+		}
 		if err := o.apply(&c); err != nil {
 			return nil, err
 		}
@@ -98,7 +101,7 @@ func New(options ...Option) (*Snowflake, error) {
 		// them at the same sequence. Taken from the clock, so that a fake clock gives the same ids each time.
 		g.last.Store(mix(now) & g.spread)
 	}
-	g.opened.Store(-g.position(g.last.Load()))
+	g.issued.Store(-g.position(g.last.Load()))
 	return g, nil
 }
 
@@ -160,24 +163,34 @@ func (g *Snowflake) Number(kind Kind) NodeNumber { return g.numbers[kind] }
 // [ClockError] under policies that say so. A context that has ended already is noticed only where the call has to wait.
 func (g *Snowflake) Next(ctx context.Context) (int64, error) {
 	// The usual case on a short way: the machine's clock, not yet due for a comparison, is in the tick of the last id, which has room.
-	if elapsed, ok := g.clock.undisturbed(); ok {
-		last := g.last.Load()
-		if word := last + 1; word&g.seqMask != 0 && g.unit.quotient(elapsed) == last>>(g.tickBits&63) && g.last.CompareAndSwap(last, word) {
-			return g.id(word), nil
+	if now, ok := g.clock.undisturbed(); ok {
+		tick := g.unit.quotient(now)
+		for range 4 { // other goroutines may be faster; a clock just read need not be read again for that
+			last := g.last.Load()
+			word := last + 1
+			if word&g.seqMask == 0 || tick != last>>(g.tickBits&63) {
+				break
+			}
+			if g.last.CompareAndSwap(last, word) {
+				return g.id(word), nil
+			}
 		}
 	}
-	first, _, err := g.take(ctx, 1)
+	var waited time.Duration
+	first, _, err := g.take(ctx, 1, &waited)
 	if err != nil {
 		return 0, err
 	}
 	return g.id(first), nil
 }
 
-// Fill sets every element of ids to a new id, in increasing order, from one run of each tick that it needs. It waits and fails as
-// Next does; after an error none of the elements should be used.
+// Fill sets every element of ids to a new id, each greater than the one before it where the layout has the time above the sequence,
+// from one run of each tick that it needs. It waits and fails as Next does; after an error none of the elements should be used, and
+// what was taken for them is lost. Under [RefuseFull] it fails when there is not room for all of them in the current tick.
 func (g *Snowflake) Fill(ctx context.Context, ids []int64) error {
+	var waited time.Duration
 	for len(ids) > 0 {
-		first, n, err := g.take(ctx, int64(len(ids)))
+		first, n, err := g.take(ctx, int64(len(ids)), &waited)
 		if err != nil {
 			return err
 		}
@@ -191,16 +204,20 @@ func (g *Snowflake) Fill(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// take reserves a run of 1 to n words of one tick and one node, waiting for a tick that has room.
-func (g *Snowflake) take(ctx context.Context, n int64) (first, count int64, err error) {
-	var waited time.Duration
+// queueTicks is how many ticks to come may have ids reserved by calls that wait for them. It bounds what is lost when they give up.
+const queueTicks = 8
+
+// take reserves a run of 1 to n words of one tick and one node. Where that tick has not come it waits for it, with the words already
+// reserved: calls get their ids in the order they came, and one that wakes up late loses no room. It adds to waited how long the call
+// has waited for a clock that stepped back.
+func (g *Snowflake) take(ctx context.Context, n int64, waited *time.Duration) (first, count int64, err error) {
 	for {
 		now, behind, err := g.read()
 		if err != nil {
 			return 0, 0, err
 		}
 		if behind > 0 && g.policy.back != backSwitch {
-			if err := g.waitBack(ctx, behind, &waited); err != nil {
+			if err := g.waitBack(ctx, behind, waited); err != nil {
 				return 0, 0, err
 			}
 			continue
@@ -211,28 +228,60 @@ func (g *Snowflake) take(ctx context.Context, n int64) (first, count int64, err 
 		isNew := now > tick
 		switch {
 		case isNew:
+			tick = now
 			first = now<<(g.tickBits&63) | g.start(last, now, n)
 		case first&g.seqMask == 0 && last >= 0 && !g.spared(first, behind):
-			// The sequence is used up, and the tick after it, tick+1, has not come.
-			if first, err = g.full(ctx, now, tick+1); err != nil {
-				return 0, 0, err
+			// The sequence is used up: the next tick.
+			tick, isNew = tick+1, true
+			first = tick << (g.tickBits & 63)
+			if tick > g.lastTick {
+				return 0, 0, g.layout.errExhausted(g.layout.ExhaustsAt())
 			}
-			if first == 0 {
-				continue // after a wait
+			if g.policy.full == fullRefuse {
+				return 0, 0, fmt.Errorf("%w: %d of %s are used up", ErrFull, g.room, g.layout.unit)
 			}
-			isNew = true
+		}
+		ready := tick - g.borrowed() // the tick that the clock must have reached
+		if ready > now {
+			if err := ctx.Err(); err != nil {
+				return 0, 0, fmt.Errorf("idgen: waiting for the clock: %w", err)
+			}
+			if queue := g.queue(ctx); ready > now+queue {
+				if err := g.waitFor(ctx, ready-queue, waited); err != nil {
+					return 0, 0, err
+				}
+				continue
+			}
 		}
 		count = min(n, g.room-first&g.seqMask)
-		if g.last.CompareAndSwap(last, first+count-1) {
-			if isNew {
-				g.open(last, first, now)
-			}
-			return first, count, nil
+		if !g.swap(last, first, count, isNew, now) {
+			continue
 		}
+		if ready > now {
+			err = g.waitFor(ctx, ready, waited)
+		}
+		return first, count, err
 	}
 }
 
-// read returns the clock's tick, and how far a followed clock is behind where it was, when that is a tick or more.
+// borrowed returns how many ticks ahead of the clock ids may be.
+func (g *Snowflake) borrowed() int64 {
+	if g.policy.full == fullBorrow {
+		return g.policy.borrow
+	}
+	return 0
+}
+
+// queue returns how many ticks to come a call may reserve ids of: none that comes after its deadline, since it would be lost.
+func (g *Snowflake) queue(ctx context.Context) int64 {
+	if deadline, ok := ctx.Deadline(); ok {
+		return min(queueTicks, max(0, int64(time.Until(deadline))/g.unit.d))
+	}
+	return queueTicks
+}
+
+// read returns the clock's tick, and how far a followed clock is behind where it was, when that is a tick or more; the tick is the one
+// it had reached then.
 func (g *Snowflake) read() (tick, behind int64, err error) {
 	if g.policy.back == backRide {
 		now, due := g.clock.now()
@@ -241,12 +290,9 @@ func (g *Snowflake) read() (tick, behind int64, err error) {
 	}
 	latest := g.clock.latest.Load()
 	now, due := g.clock.now()
-	if now < latest && now/g.unit.d == latest/g.unit.d {
-		now = latest // within a tick a clock may go as it likes
-	}
-	behind = g.clock.stepBack(latest, now)
-	if behind > 0 && now < 0 {
-		return 0, behind, nil // a step back to before the epoch is a step back first of all
+	behind = g.clock.stepBack(latest, now, g.unit.d)
+	if behind > 0 {
+		now = latest
 	}
 	tick, err = g.tick(now, due)
 	return tick, behind, err
@@ -260,7 +306,7 @@ func (g *Snowflake) tick(now int64, due bool) (int64, error) {
 		}
 	}
 	if now >= 0 {
-		if tick := g.unit.quotient(now); tick <= g.lastTick {
+		if tick := g.unit.quotient(now); tick <= g.lastTick && now < farthest {
 			return tick, nil
 		}
 		return 0, g.layout.errExhausted(g.layout.Epoch().Add(time.Duration(now)))
@@ -286,24 +332,6 @@ func (g *Snowflake) start(last, now, n int64) (start int64) {
 func (g *Snowflake) spared(word, behind int64) bool {
 	return behind > 0 && word>>(g.seqBits&63)&(1<<(g.spareBits&63)-1) < int64(len(g.bases)) && g.spareBits > 0 &&
 		word>>(g.tickBits&63) == (word-1)>>(g.tickBits&63)
-}
-
-// full does what the policy says about a tick whose sequence is used up. It returns the first word of the next tick when that may be
-// used, and 0 after having waited.
-func (g *Snowflake) full(ctx context.Context, now, next int64) (first int64, err error) {
-	switch {
-	case next > g.lastTick:
-		return 0, g.layout.errExhausted(g.layout.ExhaustsAt())
-	case g.policy.full == fullRefuse:
-		return 0, fmt.Errorf("%w: %d of %s are used up", ErrFull, g.room, g.layout.unit)
-	case g.policy.full == fullBorrow && next-now <= g.policy.borrow:
-		return next << (g.tickBits & 63), nil
-	}
-	if g.policy.full == fullBorrow {
-		next -= g.policy.borrow // when so many ticks before it may be used again
-	}
-	at, _ := g.clock.now()
-	return 0, g.wait(ctx, time.Duration(next*g.unit.d-at))
 }
 
 // id composes the id of a word.

@@ -3,6 +3,8 @@
 package idgen_test
 
 import (
+	"fmt"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -11,14 +13,14 @@ import (
 )
 
 // unbounded has a sequence so wide that no tick is ever used up, so that the generator is measured and not its layout's limit.
-func unbounded(b *testing.B) *idgen.Snowflake {
+func unbounded(b *testing.B, policy idgen.Option) *idgen.Snowflake {
 	b.Helper()
 	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
 		idgen.Time.Bits(41), idgen.Sequence.Bits(22))
 	if err != nil {
 		b.Fatal(err)
 	}
-	return newGenerator(b, layout)
+	return newGenerator(b, layout, policy)
 }
 
 // floor reads the clock, which every generator has to.
@@ -29,49 +31,46 @@ func floor(n int) {
 	}
 }
 
-// BenchmarkNext measures Next and the floor in turns of 1,000, so that both see the same moments of a noisy machine, and reports their
-// ratio: on one goroutine, and on all, each with its own turns. Nothing limits the rate: "bound=none".
+// BenchmarkNext measures Next and the floor in turns, so that both see the same moments of a noisy machine. The floor is read on one
+// goroutine, Next called on one and on two at the same time. ns/id is the time between two ids of any goroutine, ratio that time to the
+// floor; ns/call is how long a call takes. Nothing limits the rate: "bound=none". RideBack reads the monotonic clock as the floor does,
+// the other policies read the wall clock.
 func BenchmarkNext(b *testing.B) {
-	const turn = 1000
+	const turn = 10_000
 	ctx := b.Context()
-	run := func(b *testing.B, g *idgen.Snowflake, turns func() bool) (ids, floors time.Duration) {
-		for turns() {
-			start := time.Now()
-			floor(turn)
-			middle := time.Now()
-			for range turn {
-				if _, err := g.Next(ctx); err != nil {
-					b.Error(err)
-				}
+	calls := func(b *testing.B, g *idgen.Snowflake) {
+		for range turn {
+			if _, err := g.Next(ctx); err != nil {
+				b.Error(err)
 			}
-			floors += middle.Sub(start)
-			ids += time.Since(middle)
 		}
-		return ids, floors
 	}
-	report := func(b *testing.B, ids, floors time.Duration) {
-		b.ReportMetric(0, "ns/op")
-		b.ReportMetric(float64(ids.Nanoseconds())/float64(b.N)/turn, "ns/id")
-		b.ReportMetric(float64(floors.Nanoseconds())/float64(b.N)/turn, "ns/floor")
-		b.ReportMetric(float64(ids)/float64(floors), "ratio")
+	for _, goroutines := range []int{1, 2} {
+		for name, policy := range map[string]idgen.Option{"ride": idgen.RideBack(), "refuse": idgen.RefuseBack()} {
+			b.Run(fmt.Sprintf("bound=none/back=%s/goroutines=%d", name, goroutines), func(b *testing.B) {
+				g := unbounded(b, policy)
+				var ids, floors time.Duration
+				for b.Loop() {
+					start := time.Now()
+					floor(turn)
+					middle := time.Now()
+					var others sync.WaitGroup
+					for range goroutines - 1 {
+						others.Go(func() { calls(b, g) })
+					}
+					calls(b, g)
+					others.Wait()
+					floors += middle.Sub(start)
+					ids += time.Since(middle)
+				}
+				b.ReportMetric(0, "ns/op")
+				b.ReportMetric(float64(ids.Nanoseconds())/float64(b.N)/turn, "ns/call")
+				b.ReportMetric(float64(ids.Nanoseconds())/float64(b.N*goroutines)/turn, "ns/id")
+				b.ReportMetric(float64(floors.Nanoseconds())/float64(b.N)/turn, "ns/floor")
+				b.ReportMetric(float64(ids)/float64(floors)/float64(goroutines), "ratio")
+			})
+		}
 	}
-	b.Run("bound=none/goroutines=1", func(b *testing.B) {
-		b.ReportAllocs()
-		ids, floors := run(b, unbounded(b), b.Loop)
-		report(b, ids, floors)
-	})
-	b.Run("bound=none/goroutines=all", func(b *testing.B) {
-		g := unbounded(b)
-		sums := make(chan [2]time.Duration, 1)
-		sums <- [2]time.Duration{}
-		b.RunParallel(func(pb *testing.PB) {
-			ids, floors := run(b, g, pb.Next)
-			sum := <-sums
-			sums <- [2]time.Duration{sum[0] + ids, sum[1] + floors}
-		})
-		sum := <-sums
-		report(b, sum[0], sum[1])
-	})
 }
 
 // BenchmarkSaturated takes all that the default layout gives, 4,096 ids a millisecond, and reports how much of that it got and how
@@ -111,7 +110,7 @@ func BenchmarkSaturated(b *testing.B) {
 }
 
 func BenchmarkFill(b *testing.B) {
-	g, ids := unbounded(b), make([]int64, 1000)
+	g, ids := unbounded(b, idgen.RideBack()), make([]int64, 1000)
 	b.Run("bound=none/ids=1000", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

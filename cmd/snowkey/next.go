@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"math/rand/v2"
 
@@ -17,7 +16,8 @@ func newNext() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "next",
 		Short: "Print new keys, one a line",
-		Long: `Print new keys, one a line, in increasing order.
+		Long: `Print new keys, one a line, each greater than the one before where the layout has the time above the
+sequence.
 
 Without --node (and --datacenter, where the layout has one) the numbers are random ones, so that two
 calls at the same time are unlikely to print the same key. For keys that go into a database, give a
@@ -67,24 +67,31 @@ number that nobody else uses at the same time.`,
 	return c
 }
 
+// printNext prints the keys in whole lines, so many at a time as a pipe takes in one piece: an end in the middle must not leave a part
+// of a key that looks like another one.
 func printNext(c *cobra.Command, generator *idgen.Snowflake, format idgen.Encoding, n int64) error {
-	out := bufio.NewWriter(c.OutOrStdout())
-	ids, line := make([]int64, min(n, 1000)), []byte{}
+	const piece = 4096 / 64 // lines of a byte a bit
+	ids := make([]int64, min(n, piece, generator.Layout().Max(idgen.Sequence)+1))
+	var lines []byte
 	for n > 0 {
-		ids = ids[:min(n, int64(len(ids)))]
+		if err := c.Context().Err(); err != nil {
+			return err
+		}
+		ids, lines = ids[:min(n, int64(len(ids)))], lines[:0]
 		if err := generator.Fill(c.Context(), ids); err != nil {
 			return err
 		}
 		for _, id := range ids {
 			var err error
-			if line, err = format.Append(line[:0], id); err != nil {
+			if lines, err = format.Append(lines, id); err != nil {
 				return err
 			}
-			if _, err := out.Write(append(line, '\n')); err != nil {
-				return err
-			}
+			lines = append(lines, '\n')
+		}
+		if _, err := c.OutOrStdout().Write(lines); err != nil {
+			return err
 		}
 		n -= int64(len(ids))
 	}
-	return out.Flush()
+	return nil
 }
