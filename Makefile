@@ -4,10 +4,10 @@ GO          ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint bench
+.PHONY: help build test lint bench bench-peers
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build the command line, bin/snowkey
 	$(GO) build -o bin/snowkey ./cmd/snowkey
@@ -29,3 +29,7 @@ lint: ## check the format, and run go vet and staticcheck
 
 bench: ## run all benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+# A module of its own: it needs the other generators, and nothing above does.
+bench-peers: ## run the benchmarks beside other generators
+	$(GO) test -C compare/peers -run '^$$' -bench . ./...
