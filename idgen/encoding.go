@@ -115,13 +115,13 @@ func (e Encoding) Name() string { return e.name }
 // Encode returns the text of an id. The error wraps [ErrRange] for a negative one.
 func (e Encoding) Encode(id int64) (string, error) {
 	var buffer [maxBits]byte
-	b, err := e.Append(buffer[:0], id)
+	b, err := e.AppendText(buffer[:0], id)
 	return string(b), err
 }
 
-// Append appends the text of an id to b, at most 63 bytes, and allocates nothing when b has room for it. The error wraps
+// AppendText appends the text of an id to b, at most 63 bytes, and allocates nothing when b has room for it. The error wraps
 // [ErrRange] for a negative id; b is returned as it was then.
-func (e Encoding) Append(b []byte, id int64) ([]byte, error) {
+func (e Encoding) AppendText(b []byte, id int64) ([]byte, error) {
 	if e.alphabet == "" {
 		return b, fmt.Errorf("%w: the zero Encoding has no alphabet", ErrEncoding)
 	}

@@ -341,34 +341,34 @@ func TestEncodingRefusesNegativeIDs(t *testing.T) {
 			if text, err := e.Encode(id); text != "" || !errors.Is(err, idgen.ErrRange) || !strings.Contains(err.Error(), strconv.FormatInt(id, 10)) {
 				t.Errorf("%s, Encode(%d): got %q, %v, want ErrRange with the id", e.label, id, text, err)
 			}
-			if b, err := e.Append([]byte("id="), id); string(b) != "id=" || !errors.Is(err, idgen.ErrRange) {
-				t.Errorf("%s, Append(%d): got %q, %v, want the slice as it was and ErrRange", e.label, id, b, err)
+			if b, err := e.AppendText([]byte("id="), id); string(b) != "id=" || !errors.Is(err, idgen.ErrRange) {
+				t.Errorf("%s, AppendText(%d): got %q, %v, want the slice as it was and ErrRange", e.label, id, b, err)
 			}
 		}
 	}
 }
 
-func TestEncodingAppend(t *testing.T) {
+func TestEncodingAppendText(t *testing.T) {
 	for _, e := range testedEncodings(t) {
 		for _, id := range []int64{0, 1, math.MaxInt64} {
 			b := append(make([]byte, 0, 80), "id="...)
-			got, err := e.Append(b, id)
+			got, err := e.AppendText(b, id)
 			if want := "id=" + e.text(big.NewInt(id)); err != nil || string(got) != want {
-				t.Errorf("%s, Append(%d): got %q, %v, want %q", e.label, id, got, err, want)
+				t.Errorf("%s, AppendText(%d): got %q, %v, want %q", e.label, id, got, err, want)
 			}
 			if &got[0] != &b[0] {
-				t.Errorf("%s, Append(%d): made a new slice though there was room", e.label, id)
+				t.Errorf("%s, AppendText(%d): made a new slice though there was room", e.label, id)
 			}
-			if allocs := testing.AllocsPerRun(100, func() { got, err = e.Append(b, id) }); allocs != 0 {
-				t.Errorf("%s, Append(%d): got %v allocations, want 0", e.label, id, allocs)
+			if allocs := testing.AllocsPerRun(100, func() { got, err = e.AppendText(b, id) }); allocs != 0 {
+				t.Errorf("%s, AppendText(%d): got %v allocations, want 0", e.label, id, allocs)
 			}
 			text := string(got[3:])
 			if allocs := testing.AllocsPerRun(100, func() { _, err = e.Parse(text) }); allocs != 0 {
 				t.Errorf("%s, Parse(%q): got %v allocations, want 0", e.label, text, allocs)
 			}
 		}
-		if got, err := e.Append(nil, 5); err != nil || string(got) != e.text(big.NewInt(5)) {
-			t.Errorf("%s, Append to nil: got %q, %v", e.label, got, err)
+		if got, err := e.AppendText(nil, 5); err != nil || string(got) != e.text(big.NewInt(5)) {
+			t.Errorf("%s, AppendText to nil: got %q, %v", e.label, got, err)
 		}
 	}
 }
@@ -449,7 +449,7 @@ func TestZeroEncoding(t *testing.T) {
 	if _, err := zero.Encode(1); !errors.Is(err, idgen.ErrEncoding) {
 		t.Errorf("Encode: got %v, want ErrEncoding", err)
 	}
-	if b, err := zero.Append([]byte("x"), 1); string(b) != "x" || !errors.Is(err, idgen.ErrEncoding) {
+	if b, err := zero.AppendText([]byte("x"), 1); string(b) != "x" || !errors.Is(err, idgen.ErrEncoding) {
 		t.Errorf("Append: got %q, %v, want the slice as it was and ErrEncoding", b, err)
 	}
 	for _, text := range []string{"", "1", strings.Repeat("1", 100)} {

@@ -39,7 +39,8 @@ var (
 		time.Date(2016, 11, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, Time.Bits(41), Node.Bits(10), Sequence.Bits(12))
 
 	// Sonyflake is Sony's: 39 bits of 10 ms since 2014-09-01T00:00:00Z, 8 of sequence, 16 of machine, the sequence above the machine.
-	// Source: sony/sonyflake with its default start time. It lasts until 2188 and makes at most 25,600 ids a second and machine.
+	// Source: sony/sonyflake with the default start time of its version 1; version 2 begins at 2025-01-01T00:00:00Z. It lasts until 2188
+	// and makes at most 25,600 ids a second and machine.
 	Sonyflake = preset("sonyflake", "Sony's Sonyflake", policy{back: backRide, full: fullWait, start: startZero},
 		time.Date(2014, 9, 1, 0, 0, 0, 0, time.UTC), 10*time.Millisecond, Time.Bits(39), Sequence.Bits(8), Node.Bits(16))
 

@@ -83,7 +83,7 @@ func printNext(c *cobra.Command, generator *idgen.Snowflake, format idgen.Encodi
 		}
 		for _, id := range ids {
 			var err error
-			if lines, err = format.Append(lines, id); err != nil {
+			if lines, err = format.AppendText(lines, id); err != nil {
 				return err
 			}
 			lines = append(lines, '\n')
