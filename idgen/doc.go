@@ -47,11 +47,10 @@
 //	clock's tick > tick of last                  → a new tick begins at the start of the sequence
 //	clock's tick = tick of last, sequence left   → last+1
 //	clock's tick = tick of last, sequence used   → the policy for a full tick
-//	clock's tick < tick of last                  → last+1, and wait until the clock is there
+//	clock's tick < tick of last                  → wait until the clock is there (it was, or the tick is borrowed)
 //
-// A call that has to wait for the next tick takes its words of it first and waits then, so calls get their ids in the order they came,
-// and one that wakes up late loses no room. When its context ends, its words are lost; at most 8 ticks can be taken ahead, and none
-// beyond a context's deadline.
+// A call that has to wait takes nothing before its tick has come, so one that gives up costs the others nothing. Calls that wait for
+// the same tick compete for it when it comes: there is no line to stand in.
 //
 // Counters, see [Stats], are changed only where a tick begins and where a call waits, so they cost an id nothing.
 //

@@ -84,8 +84,7 @@ func SwitchBack(nodes ...int64) Option {
 	})
 }
 
-// WaitFull makes a generator wait for the next tick when the sequence of the current one is used up. Calls that wait get their ids in
-// the order they came, those of up to 8 ticks to come; what they were to get is lost when their contexts end first. The default.
+// WaitFull makes a generator wait for the next tick when the sequence of the current one is used up. The default.
 func WaitFull() Option {
 	return policyOption(func(p *policy) { p.full = fullWait })
 }

@@ -268,6 +268,34 @@ func (c *wildClock) Wall() time.Time {
 	return c.wild
 }
 
+// A call that gave up waiting for the next tick takes nothing from the spare nodes when the clock steps back after it.
+func TestSwitchBackAfterACallGaveUp(t *testing.T) {
+	layout, err := idgen.NewLayout(noon, time.Millisecond, idgen.Time.Bits(40), idgen.Node.Bits(4), idgen.Sequence.Bits(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := newFakeClock(noon.Add(time.Hour))
+	g := newGenerator(t, layout, idgen.SwitchBack(6, 7), idgen.StartZero(), idgen.WithNode(5), idgen.WithClock(clock))
+	if err := g.Fill(t.Context(), make([]int64, 2)); err != nil {
+		t.Fatal(err)
+	}
+	short := func() context.Context {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		t.Cleanup(cancel)
+		return ctx
+	}
+	if _, err := g.Next(short()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("a used up tick: got %v, want to wait", err)
+	}
+	clock.step(-time.Minute)
+	for range 4 {
+		next(t, g)
+	}
+	if _, err := g.Next(short()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("all spare nodes used up: got %v, want to wait", err)
+	}
+}
+
 func equal(a, b []int64) bool {
 	if len(a) != len(b) {
 		return false

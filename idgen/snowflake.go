@@ -204,11 +204,8 @@ func (g *Snowflake) Fill(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// queueTicks is how many ticks to come may have ids reserved by calls that wait for them. It bounds what is lost when they give up.
-const queueTicks = 8
-
-// take reserves a run of 1 to n words of one tick and one node. Where that tick has not come it waits for it, with the words already
-// reserved: calls get their ids in the order they came, and one that wakes up late loses no room. It adds to waited how long the call
+// take reserves a run of 1 to n words of one tick and one node, waiting for a tick that has room. It reserves nothing before that tick
+// has come: what a call that gives up had reserved would be lost, and with many of them all of it. It adds to waited how long the call
 // has waited for a clock that stepped back.
 func (g *Snowflake) take(ctx context.Context, n int64, waited *time.Duration) (first, count int64, err error) {
 	for {
@@ -241,26 +238,16 @@ func (g *Snowflake) take(ctx context.Context, n int64, waited *time.Duration) (f
 				return 0, 0, fmt.Errorf("%w: %d of %s are used up", ErrFull, g.room, g.layout.unit)
 			}
 		}
-		ready := tick - g.borrowed() // the tick that the clock must have reached
-		if ready > now {
-			if err := ctx.Err(); err != nil {
-				return 0, 0, fmt.Errorf("idgen: waiting for the clock: %w", err)
+		if ready := tick - g.borrowed(); ready > now {
+			if err := g.waitFor(ctx, ready, waited); err != nil {
+				return 0, 0, err
 			}
-			if queue := g.queue(ctx); ready > now+queue {
-				if err := g.waitFor(ctx, ready-queue, waited); err != nil {
-					return 0, 0, err
-				}
-				continue
-			}
-		}
-		count = min(n, g.room-first&g.seqMask)
-		if !g.swap(last, first, count, isNew, now) {
 			continue
 		}
-		if ready > now {
-			err = g.waitFor(ctx, ready, waited)
+		count = min(n, g.room-first&g.seqMask)
+		if g.swap(last, first, count, isNew, now) {
+			return first, count, nil
 		}
-		return first, count, err
 	}
 }
 
@@ -270,14 +257,6 @@ func (g *Snowflake) borrowed() int64 {
 		return g.policy.borrow
 	}
 	return 0
-}
-
-// queue returns how many ticks to come a call may reserve ids of: none that comes after its deadline, since it would be lost.
-func (g *Snowflake) queue(ctx context.Context) int64 {
-	if deadline, ok := ctx.Deadline(); ok {
-		return min(queueTicks, max(0, int64(time.Until(deadline))/g.unit.d))
-	}
-	return queueTicks
 }
 
 // read returns the clock's tick, and how far a followed clock is behind where it was, when that is a tick or more; the tick is the one

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,34 +71,61 @@ func TestWaitsAreCountedOnce(t *testing.T) {
 	}
 }
 
-// Calls that wait get their ids in the order they came, so none is left behind by others that ask for more and more.
-func TestWaitersAreServedInTurn(t *testing.T) {
+// Calls that give up cost the next one nothing: it waits for one tick, however many there were.
+func TestCallsThatGiveUpCostNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		layout, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time.Bits(41), idgen.Sequence.Bits(4))
+		layout, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), time.Second, idgen.Time.Bits(41), idgen.Sequence.Bits(1))
 		if err != nil {
 			t.Fatal(err)
 		}
 		g := newGenerator(t, layout)
-		ctx, cancel := context.WithCancel(t.Context())
-		var greedy sync.WaitGroup
-		for range 4 {
-			greedy.Go(func() {
-				for ids := make([]int64, 16); g.Fill(ctx, ids) == nil; {
-				}
+		var impatient sync.WaitGroup
+		for range 50 {
+			impatient.Go(func() {
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(5*time.Millisecond, cancel)
+				_, _ = g.Next(ctx)
 			})
 		}
-		for range 200 {
-			start := time.Now()
-			if _, err := g.Next(t.Context()); err != nil {
-				t.Error(err)
-			}
-			// Four others are before it at most, a tick each.
-			if took := time.Since(start); took > 6*time.Millisecond {
-				t.Errorf("a call waited %s of the bubble's time", took)
-			}
-			time.Sleep(3 * time.Millisecond)
+		impatient.Wait()
+		start := time.Now()
+		if _, err := g.Next(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-		cancel()
-		greedy.Wait()
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("a call waited %s of the bubble's time, want one tick at most", took)
+		}
+	})
+}
+
+// countingClock stands still and counts how often it is read.
+type countingClock struct{ reads atomic.Int64 }
+
+func (c *countingClock) Wall() time.Time { return noon }
+
+func (c *countingClock) Elapsed() time.Duration {
+	c.reads.Add(1)
+	return 0
+}
+
+// A wait on a clock that stands still looks at it some ten times a second, not ever more often.
+func TestWaitOnAFrozenClockIsNoPoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		layout, err := idgen.NewLayout(noon.Add(-time.Hour), time.Millisecond, idgen.Time.Bits(41))
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock := new(countingClock)
+		g := newGenerator(t, layout, idgen.WithClock(clock))
+		next(t, g)
+		before := clock.reads.Load()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := g.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		if reads := clock.reads.Load() - before; reads > 60*10*4 {
+			t.Errorf("the clock was read %d times in a minute", reads)
+		}
 	})
 }

@@ -16,7 +16,10 @@ const (
 
 // waitFor waits until the clock has reached a tick, or the context ends, or a clock that stepped back makes the policy give up.
 func (g *Snowflake) waitFor(ctx context.Context, tick int64, waited *time.Duration) error {
-	g.waits.Add(1)
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("idgen: waiting for the clock: %w", err)
+	}
+	counted := false
 	for pause, seen := shortest, int64(-1); ; {
 		now, behind, err := g.read()
 		if err != nil {
@@ -31,9 +34,13 @@ func (g *Snowflake) waitFor(ctx context.Context, tick int64, waited *time.Durati
 		if now >= tick {
 			return nil
 		}
+		if !counted {
+			g.waits.Add(1)
+			counted = true
+		}
 		at, _ := g.clock.now()
 		if at == seen {
-			pause *= 2 // it stands still
+			pause = min(2*pause, recheck) // it stands still
 		} else {
 			pause, seen = shortest, at
 		}
