@@ -160,6 +160,18 @@ func TestTablesAreDropped(t *testing.T) {
 	})
 }
 
+// When the database goes away in the middle, the tables that could not be dropped are named.
+func TestTablesLeftBehindAreNamed(t *testing.T) {
+	database := open(t, dbtest.SQLite(t).DSN)
+	_, err := compare.Run(t.Context(), compare.Config{
+		Databases: []*compare.Database{database}, Rows: 5000,
+		Strategies: []compare.Strategy{ending{compare.Strategies()[0], database.Close}},
+	})
+	if err == nil || !strings.Contains(err.Error(), "the table snowkey_compare_autoincrement_") || !strings.Contains(err.Error(), "is left behind") {
+		t.Errorf("got %v, want the table that is left behind", err)
+	}
+}
+
 // losing is a strategy that loses a row now and then.
 type losing struct{ compare.Strategy }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -74,15 +75,11 @@ given with --db. In them only tables named snowkey_compare_… are made, and dro
 		}
 		config := compare.Config{Strategies: strategies, Rows: *rows}
 		for _, text := range *databases {
-			database, err := compare.OpenDatabase(ctx, text)
-			if err != nil {
-				return err
+			database, failed := compare.OpenDatabase(ctx, text)
+			if failed != nil {
+				return failed
 			}
-			defer func() {
-				if failed := database.Close(); failed != nil && err == nil {
-					err = failed
-				}
-			}()
+			defer func() { err = errors.Join(err, database.Close()) }()
 			config.Databases = append(config.Databases, database)
 		}
 		bar := newBar(c.ErrOrStderr())
