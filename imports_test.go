@@ -17,6 +17,7 @@ const module = "github.com/snowkey-go/snowkey"
 var allowed = map[string][]string{
 	"":                 {},
 	"/idgen":           {},
+	"/idgen/grant":     own("/idgen"),
 	"/sqltype":         gormAlone,
 	"/gormplugin":      slices.Concat(gormAlone, own("/idgen", "/sqltype")),
 	"/compare":         slices.Concat(gormAlone, drivers, own("/idgen", "/sqltype", "/gormplugin", "/internal/dsn"), []string{"github.com/google/uuid", "github.com/aclements/go-moremath/"}),

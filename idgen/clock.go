@@ -50,7 +50,8 @@ type timeline struct {
 	zero   time.Time // the layout's epoch
 	follow bool
 
-	offset atomic.Int64 // anchored: nanoseconds since zero at elapsed 0; only grows
+	shift  atomic.Int64 // what the wall clock was set by
+	offset atomic.Int64 // anchored: nanoseconds since zero at elapsed 0; grows, unless it is set
 	next   atomic.Int64 // when the wall clock is compared next: elapsed, or following, nanoseconds since zero
 	gap    atomic.Int64 // anchored: how far the wall clock was ahead at the last comparison
 	// Of a followed clock, the first reading in the latest tick; of an injected one that is anchored, the latest reading.
@@ -74,13 +75,39 @@ func newTimeline(clock Clock, zero time.Time, follow bool) *timeline {
 	return t
 }
 
-func (t *timeline) wall() int64 {
+// wall returns the wall clock's time, as far as it was not set to another.
+func (t *timeline) wall() int64 { return t.raw() + t.shift.Load() }
+
+func (t *timeline) raw() int64 {
 	now := time.Now
 	if t.clock != nil {
 		now = t.clock.Wall
 	}
 	// By the wall clock, for zero has no reading of the monotonic one.
 	return min(max(int64(now().Sub(t.zero)), earliest), farthest)
+}
+
+// set makes a time the present one, from which the clock goes on. A call that is just comparing the clocks may undo it.
+func (t *timeline) set(to int64) {
+	wall, elapsed := t.raw(), t.elapsed()
+	if t.follow || to < t.offset.Load()+elapsed {
+		t.shift.Store(min(max(to-wall, earliest), -earliest))
+	}
+	t.offset.Store(to - elapsed)
+	t.latest.Store(to)
+	if t.follow {
+		elapsed = to
+	}
+	t.next.Store(elapsed + int64(recheck))
+}
+
+// unset takes the wall clock as it is again, when it is closer to the right time than with what it was set by.
+func (t *timeline) unset(right int64) {
+	if shift := t.shift.Load(); shift != 0 {
+		if off := t.raw() - right; max(off, -off) < max(off+shift, -off-shift) {
+			t.shift.Store(0)
+		}
+	}
 }
 
 func (t *timeline) elapsed() int64 {

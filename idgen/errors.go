@@ -23,6 +23,8 @@ var (
 	ErrClockBack = errors.New("idgen: the clock stepped back")
 	// ErrFull says that the sequence of the current tick is used up, under the policy that does not wait.
 	ErrFull = errors.New("idgen: no ids left in this tick")
+	// ErrGrant says that a generator was not granted the number or the tick that it needs, or was sealed.
+	ErrGrant = errors.New("idgen: not granted")
 	// ErrEncoding says that an alphabet makes no encoding, that a name is no encoding, or that an [Encoding] is the zero value.
 	ErrEncoding = errors.New("idgen: invalid encoding")
 	// ErrSyntax says that a text is not one of an id.

@@ -14,6 +14,9 @@ type config struct {
 	policy    policy
 	numbers   map[Kind]func(bits int) (NodeNumber, error)
 	spare     []int64 // more node numbers, ascending
+	granted   bool    // the node's and the datacenter's number come with grants
+	floored   bool
+	floor     int64 // the id that all of the generator's are to be greater than
 	clock     Clock
 	random    func() uint64
 	exhausted func(time.Time)

@@ -3,8 +3,10 @@ package idgen
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/bits"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -14,7 +16,7 @@ type Snowflake struct {
 	layout  Layout
 	policy  policy
 	numbers map[Kind]NodeNumber
-	bases   []int64 // datacenter, node and shard in their places: of the generator's own node, then of the spare ones
+	bases   []int64 // datacenter, node and shard in their places, as far as they do not change: of the own node, then of the spare ones
 	clock   *timeline
 	unit    divisor
 
@@ -35,6 +37,10 @@ type Snowflake struct {
 
 	// Of the last id taken: tick << tickBits | index of the spare node << seqBits | sequence. It only grows.
 	last atomic.Int64
+	held atomic.Pointer[tenure] // what the next ids are made with
+
+	sealing sync.Once
+	end     int64 // tick after the last one used; written by sealing
 
 	counters
 	sleeping atomic.Bool // a goroutine is in a precise sleep
@@ -49,7 +55,7 @@ const spreadCost = 2
 const warnBefore = 365 * 24 * time.Hour
 
 // New returns a generator of [Snowkey]'s layout and policies, or of those given among the options. The number of every field that the
-// layout has for a node (datacenter, node, shard) must be given.
+// layout has for a node (datacenter, node, shard) must be given, but for those that come with grants, see [WithGrants].
 //
 // The error wraps [ErrNode] for a number that is missing, [ErrRange] for one that does not fit its field or a policy that does not fit
 // the layout, [ErrLayout] for an invalid layout, and [ErrBeforeEpoch] or [ErrExhausted] when the clock is outside of the layout's time.
@@ -84,6 +90,11 @@ func New(options ...Option) (*Snowflake, error) {
 	if err := g.number(c); err != nil {
 		return nil, err
 	}
+	own := &tenure{base: g.bases[0], ticks: math.MaxInt64, until: math.MaxInt64}
+	if c.granted {
+		own = &tenure{kind: granted}
+	}
+	g.held.Store(own)
 	g.spareBits = uint8(bits.Len(uint(len(g.bases) - 1)))
 	g.tickBits = g.seqBits + g.spareBits
 	g.clock = newTimeline(c.clock, layout.Epoch(), c.policy.back != backRide)
@@ -101,6 +112,11 @@ func New(options ...Option) (*Snowflake, error) {
 		// them at the same sequence. Taken from the clock, so that a fake clock gives the same ids each time.
 		g.last.Store(mix(now) & g.spread)
 	}
+	if c.floored {
+		if err := g.startAbove(c.floor, now); err != nil {
+			return nil, err
+		}
+	}
 	g.issued.Store(-g.position(g.last.Load()))
 	return g, nil
 }
@@ -112,6 +128,8 @@ func (g *Snowflake) number(c config) error {
 	for _, kind := range []Kind{Datacenter, Node, Shard} {
 		source, given := c.numbers[kind]
 		switch width := g.layout.Bits(kind); {
+		case !given && width > 0 && c.granted && kind != Shard:
+			continue
 		case !given && width > 0:
 			return fmt.Errorf("%w: the layout %s has a %s field; give its number, 0 to %d", ErrNode, g.layout, kind, g.layout.Max(kind))
 		case given && width == 0:
@@ -134,6 +152,9 @@ func (g *Snowflake) number(c config) error {
 	if c.policy.back != backSwitch {
 		return nil
 	}
+	if c.granted {
+		return fmt.Errorf("%w: SwitchBack names its numbers by hand, which WithGrants does not; RideBack goes on when the clock steps back", ErrNode)
+	}
 	own := g.numbers[Node].Value
 	for last, i := own, 0; i < len(c.spare); i++ {
 		if c.spare[i] <= last {
@@ -155,33 +176,40 @@ func (g *Snowflake) number(c config) error {
 func (g *Snowflake) Layout() Layout { return g.layout }
 
 // Number returns the number that the generator has in a field, Datacenter, Node or Shard, and where it comes from; the zero NodeNumber
-// where the layout has no such field.
-func (g *Snowflake) Number(kind Kind) NodeNumber { return g.numbers[kind] }
+// where the layout has no such field, and before the first grant of one that takes it from there.
+func (g *Snowflake) Number(kind Kind) NodeNumber {
+	held := g.held.Load()
+	if n, given := g.numbers[kind]; given || held.kind == forGood || held.ticks == 0 || g.layout.Bits(kind) == 0 {
+		return n
+	}
+	return NodeNumber{Value: g.layout.span(kind).of(held.base), Origin: "granted"}
+}
 
 // Next returns a new id. When the sequence of the current tick is used up it waits for the next tick, or does what the policy says. Its
 // error wraps the context's when that ends while it waits, and is [ErrExhausted] past the layout's last tick, [ErrFull] or a
-// [ClockError] under policies that say so. A context that has ended already is noticed only where the call has to wait.
+// [ClockError] under policies that say so, and [ErrGrant] outside of the ticks that were granted to it. A context that has ended already is noticed only where the call has to wait.
 func (g *Snowflake) Next(ctx context.Context) (int64, error) {
 	// The usual case on a short way: the machine's clock, not yet due for a comparison, is in the tick of the last id, which has room.
 	if now, ok := g.clock.undisturbed(); ok {
 		tick := g.unit.quotient(now)
+		held := g.held.Load()
 		for range 4 { // other goroutines may be faster; a clock just read need not be read again for that
 			last := g.last.Load()
 			word := last + 1
-			if word&g.seqMask == 0 || tick != last>>(g.tickBits&63) {
+			if word&g.seqMask == 0 || tick != last>>(g.tickBits&63) || !held.covers(tick) {
 				break
 			}
 			if g.last.CompareAndSwap(last, word) {
-				return g.id(word), nil
+				return g.id(held, word), nil
 			}
 		}
 	}
 	var waited time.Duration
-	first, _, err := g.take(ctx, 1, &waited)
+	held, first, _, err := g.take(ctx, 1, &waited)
 	if err != nil {
 		return 0, err
 	}
-	return g.id(first), nil
+	return g.id(held, first), nil
 }
 
 // Fill sets every element of ids to a new id, each greater than the one before it where the layout has the time above the sequence,
@@ -190,11 +218,11 @@ func (g *Snowflake) Next(ctx context.Context) (int64, error) {
 func (g *Snowflake) Fill(ctx context.Context, ids []int64) error {
 	var waited time.Duration
 	for len(ids) > 0 {
-		first, n, err := g.take(ctx, int64(len(ids)), &waited)
+		held, first, n, err := g.take(ctx, int64(len(ids)), &waited)
 		if err != nil {
 			return err
 		}
-		id, step := g.id(first), int64(1)<<(g.seqAt&63)
+		id, step := g.id(held, first), int64(1)<<(g.seqAt&63)
 		for i := range ids[:n] {
 			ids[i] = id
 			id += step
@@ -205,48 +233,59 @@ func (g *Snowflake) Fill(ctx context.Context, ids []int64) error {
 }
 
 // take reserves a run of 1 to n words of one tick and one node, waiting for a tick that has room. It reserves nothing before that tick
-// has come: what a call that gives up had reserved would be lost, and with many of them all of it. It adds to waited how long the call
-// has waited for a clock that stepped back.
-func (g *Snowflake) take(ctx context.Context, n int64, waited *time.Duration) (first, count int64, err error) {
+// has come: what a call that gives up had reserved would be lost, and with many of them all of it. The ids are to be made with the tenure
+// that it returns. It adds to waited how long the call has waited for a clock that stepped back.
+func (g *Snowflake) take(ctx context.Context, n int64, waited *time.Duration) (held *tenure, first, count int64, err error) {
 	for {
+		held = g.held.Load()
+		if held.ticks == 0 {
+			return nil, 0, 0, g.errGrant(held, 0)
+		}
 		now, behind, err := g.read()
 		if err != nil {
-			return 0, 0, err
+			return nil, 0, 0, err
 		}
 		if behind > 0 && g.policy.back != backSwitch {
 			if err := g.waitBack(ctx, behind, waited); err != nil {
-				return 0, 0, err
+				return nil, 0, 0, err
 			}
 			continue
 		}
 		last := g.last.Load()
+		if last == sealedWord && g.held.Load().kind == sealed {
+			continue
+		}
 		first = last + 1
 		tick := last >> (g.tickBits & 63)
-		isNew := now > tick
+		begin := max(now, held.from)
+		isNew := begin > tick
 		switch {
 		case isNew:
-			tick = now
-			first = now<<(g.tickBits&63) | g.start(last, now, n)
+			tick = begin
+			first = tick<<(g.tickBits&63) | g.start(last, tick, n)
 		case first&g.seqMask == 0 && last >= 0 && !g.spared(first, behind):
 			// The sequence is used up: the next tick.
 			tick, isNew = tick+1, true
 			first = tick << (g.tickBits & 63)
 			if tick > g.lastTick {
-				return 0, 0, g.layout.errExhausted(g.layout.ExhaustsAt())
+				return nil, 0, 0, g.layout.errExhausted(g.layout.ExhaustsAt())
 			}
 			if g.policy.full == fullRefuse {
-				return 0, 0, fmt.Errorf("%w: %d of %s are used up", ErrFull, g.room, g.layout.unit)
+				return nil, 0, 0, fmt.Errorf("%w: %d of %s are used up", ErrFull, g.room, g.layout.unit)
 			}
 		}
+		if !held.covers(tick) {
+			return nil, 0, 0, g.errGrant(held, tick)
+		}
 		if ready := tick - g.borrowed(); ready > now {
-			if err := g.waitFor(ctx, ready, waited); err != nil {
-				return 0, 0, err
+			if err := g.waitFor(ctx, held, ready, waited); err != nil {
+				return nil, 0, 0, err
 			}
 			continue
 		}
 		count = min(n, g.room-first&g.seqMask)
 		if g.swap(last, first, count, isNew, now) {
-			return first, count, nil
+			return held, first, count, nil
 		}
 	}
 }
@@ -313,9 +352,9 @@ func (g *Snowflake) spared(word, behind int64) bool {
 		word>>(g.tickBits&63) == (word-1)>>(g.tickBits&63)
 }
 
-// id composes the id of a word.
-func (g *Snowflake) id(word int64) int64 {
-	base := g.bases[0]
+// id composes the id of a word that was taken under a tenure.
+func (g *Snowflake) id(held *tenure, word int64) int64 {
+	base := held.base
 	if g.spareBits > 0 {
 		base = g.bases[word>>(g.seqBits&63)&(1<<(g.spareBits&63)-1)]
 	}

@@ -14,8 +14,9 @@ const (
 	precise = 1100 * time.Microsecond
 )
 
-// waitFor waits until the clock has reached a tick, or the context ends, or a clock that stepped back makes the policy give up.
-func (g *Snowflake) waitFor(ctx context.Context, tick int64, waited *time.Duration) error {
+// waitFor waits until the clock has reached a tick, or the generator has another tenure, or the context ends, or a clock that stepped
+// back makes the policy give up.
+func (g *Snowflake) waitFor(ctx context.Context, held *tenure, tick int64, waited *time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("idgen: waiting for the clock: %w", err)
 	}
@@ -31,7 +32,7 @@ func (g *Snowflake) waitFor(ctx context.Context, tick int64, waited *time.Durati
 			}
 			continue
 		}
-		if now >= tick {
+		if now >= tick || g.held.Load() != held {
 			return nil
 		}
 		if !counted {

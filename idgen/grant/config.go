@@ -1,0 +1,108 @@
+package grant
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// The defaults of a [Config].
+const (
+	DefaultSpace   = "default"
+	DefaultFor     = 10 * time.Minute
+	DefaultMaxSkew = 5 * time.Minute
+)
+
+// Config says what a keeper's grants are like. The zero value has the defaults.
+type Config struct {
+	// Generator has the options of the generator: its layout, or a preset with its policies, the number of a shard. Of a node or
+	// datacenter number that is given, the keeper acquires just that; two processes with the same number are told apart by it, and
+	// the second is refused. Default: the layout snowkey.
+	Generator []idgen.Option
+
+	// Space names the set of keys that must differ: 1 to 64 of a-z, A-Z, 0-9, dash, dot and underline. Generators of one space have one
+	// layout. Default: "default".
+	Space string
+
+	// For is how long beyond now a number is granted, and with it how long ids flow without the store, and for how long the number of a
+	// process that was killed is not used. At least two ticks and 10 ms. Default: 10 minutes.
+	For time.Duration
+
+	// Every is how often the grant is renewed, give or take a tenth. At most half of For. Default: a tenth of For.
+	Every time.Duration
+
+	// MaxSkew is how far the clock of the process may be from the store's at its start. Default: 5 minutes.
+	MaxSkew time.Duration
+
+	// Timeout bounds each attempt to acquire, renew or release. Default: Every, but at least 1 and at most 10 seconds.
+	Timeout time.Duration
+
+	// Name stands in the store for the holder, for people to read, up to 80 characters; those that are not printable ASCII are
+	// replaced. Default: the host's name and the process's number, web-3:4711.
+	Name string
+
+	// Notify is called with the state after each attempt to acquire or renew, and at the end, on the keeper's goroutine. What it
+	// does takes from the keeper's time.
+	Notify func(State)
+}
+
+var validSpace = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,64}$`)
+
+// complete returns the configuration with its defaults.
+func (c Config) complete(layout idgen.Layout) (Config, error) {
+	if c.Space == "" {
+		c.Space = DefaultSpace
+	}
+	if !validSpace.MatchString(c.Space) {
+		return c, fmt.Errorf("%w: space %q, want 1 to 64 of a-z, A-Z, 0-9, dash, dot and underline", ErrConfig, c.Space)
+	}
+	if c.For == 0 {
+		c.For = DefaultFor
+	}
+	if least := max(2*layout.Unit(), 10*time.Millisecond); c.For < least {
+		return c, fmt.Errorf("%w: For %s, at least %s with ticks of %s", ErrConfig, c.For, least, layout.Unit())
+	}
+	if c.Every == 0 {
+		c.Every = c.For / 10
+	}
+	if c.Every < 0 || c.Every > c.For/2 {
+		return c, fmt.Errorf("%w: Every %s, more than 0 and at most half of For, which is %s", ErrConfig, c.Every, c.For)
+	}
+	if c.MaxSkew == 0 {
+		c.MaxSkew = DefaultMaxSkew
+	}
+	if c.Timeout == 0 {
+		c.Timeout = min(max(c.Every, time.Second), 10*time.Second)
+	}
+	if c.MaxSkew < 0 || c.Timeout < 0 {
+		return c, fmt.Errorf("%w: MaxSkew %s and Timeout %s must not be negative", ErrConfig, c.MaxSkew, c.Timeout)
+	}
+	if c.Name == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "unknown" // it is for people only
+		}
+		c.Name = fmt.Sprintf("%.60s:%d", host, os.Getpid())
+	}
+	c.Name = strings.Map(func(r rune) rune {
+		if r <= ' ' || r > '~' {
+			return '_'
+		}
+		return r
+	}, c.Name)
+	c.Name = c.Name[:min(len(c.Name), 80)]
+	return c, nil
+}
+
+// newHolder returns a name that no acquisition had before: 128 random bits after the name for people.
+func newHolder(name string) string {
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return name + "#" + hex.EncodeToString(random[:])
+}

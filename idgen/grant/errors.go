@@ -1,0 +1,88 @@
+package grant
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The errors of this package, to be tested with errors.Is. What is returned wraps them with the value, the limit and what to do.
+var (
+	// ErrConfig says that a [Config] is not valid.
+	ErrConfig = errors.New("grant: invalid configuration")
+	// ErrTaken says that every number is held by another generator. It comes as a [TakenError].
+	ErrTaken = errors.New("grant: all numbers are taken")
+	// ErrLayout says that the key space was made with another layout. It comes as a [LayoutError].
+	ErrLayout = errors.New("grant: the key space has another layout")
+	// ErrSkew says that the clock is too far from the store's. It comes as a [SkewError].
+	ErrSkew = errors.New("grant: the clock is too far from the database's")
+	// ErrEnded says that a grant has ended and could not be renewed. It comes as an [EndedError].
+	ErrEnded = errors.New("grant: the grant has ended")
+	// ErrClosed says that a keeper was closed, or its context has ended.
+	ErrClosed = errors.New("grant: the keeper is closed")
+	// ErrLost says that the row of a grant is gone, or was set back, as it is after a database was restored from a backup.
+	ErrLost = errors.New("grant: the database has forgotten a grant")
+)
+
+// TakenError says how many numbers there are, and when the next comes free. It is an [ErrTaken].
+type TakenError struct {
+	Held     int64         // numbers that are held by others
+	Of       int64         // numbers that there are
+	NextFree time.Duration // until the next comes free, if its holder does not renew it
+}
+
+// Error says what to do.
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("%v: %d of %d are held, the next comes free in %s unless it is renewed; end a process, wait, or choose a layout with more node bits",
+		ErrTaken, e.Held, e.Of, e.NextFree.Round(time.Millisecond))
+}
+
+// Is makes errors.Is find [ErrTaken].
+func (e *TakenError) Is(target error) bool { return target == ErrTaken }
+
+// LayoutError says which layout a key space has, and which one the generator was to have. It is an [ErrLayout].
+type LayoutError struct{ Space, InForce, Wanted string }
+
+// Error shows both layouts.
+func (e *LayoutError) Error() string {
+	return fmt.Sprintf("%v: space %q has %s, the generator %s; give it another space, or the same layout", ErrLayout, e.Space, e.InForce, e.Wanted)
+}
+
+// Is makes errors.Is find [ErrLayout].
+func (e *LayoutError) Is(target error) bool { return target == ErrLayout }
+
+// SkewError says how far the clock is from the store's. It is an [ErrSkew].
+type SkewError struct {
+	By    time.Duration // positive when the process's clock is ahead
+	Limit time.Duration
+}
+
+// Error says in which direction the clock is off.
+func (e *SkewError) Error() string {
+	direction, by := "ahead", e.By
+	if by < 0 {
+		direction, by = "behind", -by
+	}
+	return fmt.Sprintf("%v: it is %s %s, at most %s; set the clocks of both machines", ErrSkew, by.Round(time.Millisecond), direction, e.Limit)
+}
+
+// Is makes errors.Is find [ErrSkew].
+func (e *SkewError) Is(target error) bool { return target == ErrSkew }
+
+// EndedError says why there are no ids. It is an [ErrEnded], and wraps the cause.
+type EndedError struct {
+	Number int64     // the number that was granted
+	Until  time.Time // when the grant ended
+	Cause  error     // why it could not be renewed
+}
+
+// Error shows the cause.
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("%v: number %d was granted until %s, and could not be renewed: %v", ErrEnded, e.Number, e.Until.Format(time.RFC3339Nano), e.Cause)
+}
+
+// Is makes errors.Is find [ErrEnded].
+func (e *EndedError) Is(target error) bool { return target == ErrEnded }
+
+// Unwrap returns the cause.
+func (e *EndedError) Unwrap() error { return e.Cause }

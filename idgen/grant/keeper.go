@@ -1,0 +1,464 @@
+package grant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// Keeper is a source of keys that acquires the number they are made with, and renews the grant of it in the background. It is made by
+// [Open], and safe for concurrent use.
+type Keeper struct {
+	store     Store
+	config    Config
+	generator *idgen.Snowflake
+	terms     terms
+
+	status atomic.Pointer[status]
+	demand chan struct{} // has an element when a call waits for a grant
+	stop   context.CancelFunc
+	done   chan struct{} // closed when the keeper's goroutine has ended
+	failed error         // of the release; to be read when done is closed
+
+	// Of the keeper's goroutine, and of Open before that runs.
+	row    Row       // as the last swap that succeeded left it; no holder while there is none
+	holder string    // that the next acquisition is tried with, again and again until it succeeds
+	told   time.Time // the latest time that the store has told
+	at     time.Time // when it was, by the monotonic clock
+	lost   int64     // numbers
+}
+
+var _ idgen.Source[int64] = (*Keeper)(nil)
+
+const (
+	patience  = 2 * time.Second // how long Open waits for a number to come free
+	firstWait = 50 * time.Millisecond
+	longWait  = 5 * time.Second // most between two attempts while they fail
+	attempts  = 3               // of Open and of Close, when the store fails
+)
+
+// Open acquires a number in the store and returns a keeper, which renews it until the context ends or [Keeper.Close] is called, and then
+// gives it back. Open itself makes three attempts at most when the store fails, each bounded by the configuration's Timeout, and waits for
+// two seconds at most when all numbers are held and one comes free by then.
+//
+// The error wraps [ErrConfig] or one of package idgen for a wrong configuration, [ErrLayout] when the space has another layout, [ErrSkew]
+// when the clock is too far from the store's, [ErrTaken] when all numbers are held, or the store's error.
+func Open(ctx context.Context, store Store, config Config) (*Keeper, error) {
+	if store == nil {
+		return nil, fmt.Errorf("%w: no store", ErrConfig)
+	}
+	generator, err := idgen.New(append(config.Generator[:len(config.Generator):len(config.Generator)], idgen.WithGrants())...)
+	if err != nil {
+		return nil, err
+	}
+	layout := generator.Layout()
+	config, err = config.complete(layout)
+	if err != nil {
+		return nil, err
+	}
+	k := &Keeper{
+		store: store, config: config, generator: generator,
+		terms:  terms{length: int64(config.For / layout.Unit()), skew: int64(config.MaxSkew / layout.Unit()), end: layout.Max(idgen.Time)},
+		demand: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	k.terms.least, k.terms.most = generator.Grantable()
+	if err := k.start(ctx); err != nil {
+		generator.Seal()
+		return nil, err
+	}
+	ctx, k.stop = context.WithCancel(ctx)
+	go k.run(ctx)
+	return k, nil
+}
+
+// start prepares the space and acquires the first number.
+func (k *Keeper) start(ctx context.Context) error {
+	layout := k.generator.Layout().Fingerprint()
+	wait, deadline := firstWait, time.Now().Add(patience)
+	for try := 1; ; try++ {
+		err := k.within(ctx, func(ctx context.Context) error {
+			inForce, err := k.store.Prepare(ctx, k.config.Space, layout)
+			if err != nil {
+				return err
+			}
+			if inForce != layout {
+				return &LayoutError{Space: k.config.Space, InForce: inForce, Wanted: layout}
+			}
+			return k.acquire(ctx, true)
+		})
+		var taken *TakenError
+		switch {
+		case errors.As(err, &taken) && time.Now().Add(taken.NextFree).Before(deadline):
+			wait = min(max(taken.NextFree, time.Millisecond), patience)
+		case err == nil || try >= attempts || errors.Is(err, ErrLayout) || errors.Is(err, ErrSkew) || errors.Is(err, ErrTaken):
+			k.publish(err)
+			return err
+		}
+		if !sleep(ctx, wait) {
+			return err
+		}
+		wait *= 2
+	}
+}
+
+// within bounds an attempt.
+func (k *Keeper) within(ctx context.Context, attempt func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, k.config.Timeout)
+	defer cancel()
+	return attempt(ctx)
+}
+
+// run keeps the grant, until the context ends.
+func (k *Keeper) run(ctx context.Context) {
+	defer close(k.done)
+	for ctx.Err() == nil {
+		timer := time.NewTimer(k.pause())
+		select {
+		case <-ctx.Done():
+		case <-k.demand:
+		case <-timer.C:
+		}
+		timer.Stop()
+		if ctx.Err() == nil {
+			err := k.within(ctx, k.keep)
+			if ctx.Err() == nil {
+				k.publish(err)
+			}
+		}
+	}
+	end := k.generator.Seal()
+	k.publish(ErrClosed)
+	if k.row.Holder != "" {
+		k.failed = k.release(context.WithoutCancel(ctx), end)
+	}
+}
+
+// pause returns how long to wait for the next attempt.
+func (k *Keeper) pause() time.Duration {
+	wait := k.config.Every
+	if failures := k.status.Load().Failures; failures > 0 {
+		wait = min(firstWait<<min(failures-1, 16), longWait, wait)
+	}
+	return wait*9/10 + rand.N(wait/5+1)
+}
+
+// keep renews the grant, or acquires another number when there is none.
+func (k *Keeper) keep(ctx context.Context) error {
+	if k.row.Holder == "" {
+		return k.acquire(ctx, false)
+	}
+	err := k.renew(ctx)
+	if errors.Is(err, ErrLost) {
+		return k.acquire(ctx, false)
+	}
+	return err
+}
+
+// acquire takes a number. At the start the clock is compared with the store's first.
+func (k *Keeper) acquire(ctx context.Context, starting bool) error {
+	if k.holder == "" {
+		k.holder = newHolder(k.config.Name)
+	}
+	for tries := 0; ; tries++ {
+		before := k.generator.Now()
+		listing, err := k.store.List(ctx, k.config.Space, k.terms.least, k.terms.most)
+		if err != nil {
+			return err
+		}
+		if starting {
+			if err := k.compare(before, listing.Now, k.generator.Now()); err != nil {
+				return err
+			}
+		}
+		now, at, err := k.tick(listing.Now)
+		if err != nil {
+			return err
+		}
+		old, next := k.find(listing.Rows, now)
+		if next.Holder == "" {
+			var found bool
+			if old, found = k.terms.choose(listing.Rows, now, tries); !found {
+				return k.taken(listing.Rows, now)
+			}
+			next = k.terms.acquired(old, k.holder, at)
+		}
+		if next.From >= k.terms.end {
+			return fmt.Errorf("%w: number %d has no ticks left", idgen.ErrExhausted, next.Number)
+		}
+		done, err := k.store.Swap(ctx, k.config.Space, old, next)
+		if err != nil {
+			return err
+		}
+		if done {
+			k.holder = ""
+			return k.install(next)
+		}
+		if !sleep(ctx, rand.N(min(firstWait, time.Millisecond<<min(tries, 10)))) {
+			return fmt.Errorf("grant: acquiring a number, %d were taken by others meanwhile: %w", tries+1, ctx.Err())
+		}
+	}
+}
+
+// find returns the row that an earlier attempt has acquired without being answered, and that row renewed.
+func (k *Keeper) find(rows []Row, now int64) (old, next Row) {
+	for _, row := range rows {
+		if row.Holder == k.holder {
+			return row, k.terms.renewed(row, now, now)
+		}
+	}
+	return Row{}, Row{}
+}
+
+// taken returns the error for rows of which none is free.
+func (k *Keeper) taken(rows []Row, now int64) error {
+	held, next := k.terms.taken(rows, now)
+	return &TakenError{Held: held, Of: k.terms.most - k.terms.least + 1, NextFree: time.Duration(next-now) * k.generator.Layout().Unit()}
+}
+
+// renew extends the grant. The error wraps [ErrLost] when the number has another holder, or the store knows nothing of the grant.
+func (k *Keeper) renew(ctx context.Context) error {
+	for range attempts {
+		listing, err := k.store.List(ctx, k.config.Space, k.row.Number, k.row.Number)
+		if err != nil {
+			return err
+		}
+		_, now, err := k.tick(listing.Now)
+		if err != nil {
+			return err
+		}
+		if len(listing.Rows) != 1 || listing.Rows[0].Holder != k.row.Holder || listing.Rows[0].From != k.row.From {
+			return k.lose(listing.Rows)
+		}
+		row := listing.Rows[0]
+		next := k.terms.renewed(row, now, k.ownTick())
+		if next.Until == row.Until {
+			return k.install(k.row) // the layout's last ticks are granted
+		}
+		done, err := k.store.Swap(ctx, k.config.Space, row, next)
+		if err != nil {
+			return err
+		}
+		if done {
+			return k.install(next)
+		}
+	}
+	return fmt.Errorf("grant: renewing number %d: its row changes all the time", k.row.Number)
+}
+
+// lose gives the number up. What is left of the grant may be used up where the number's next grant begins after it, as it always does,
+// unless the store has forgotten the grant.
+func (k *Keeper) lose(rows []Row) error {
+	number := k.row.Number
+	forgotten := len(rows) != 1 || rows[0].From < k.row.Until
+	k.row, k.lost = Row{}, k.lost+1
+	if forgotten {
+		k.generator.Suspend()
+		return fmt.Errorf("%w: the row of number %d is gone or was set back", ErrLost, number)
+	}
+	return fmt.Errorf("%w: number %d has another holder since its grant ended", ErrLost, number)
+}
+
+// release gives the unused ticks of the grant back.
+func (k *Keeper) release(ctx context.Context, end int64) error {
+	row := k.row
+	wait := firstWait
+	for try := 1; ; try++ {
+		err := k.within(ctx, func(ctx context.Context) error {
+			done, err := k.store.Swap(ctx, k.config.Space, row, k.terms.released(row, end))
+			if err != nil || done {
+				return err
+			}
+			// An attempt that was not answered has renewed or released it.
+			listing, err := k.store.List(ctx, k.config.Space, row.Number, row.Number)
+			if err != nil {
+				return err
+			}
+			if len(listing.Rows) != 1 || listing.Rows[0].Holder != row.Holder {
+				return nil
+			}
+			row = listing.Rows[0]
+			return errors.New("its row has changed")
+		})
+		if err == nil || try >= attempts {
+			if err != nil {
+				err = fmt.Errorf("grant: giving number %d back, which comes free by itself within %s: %w", row.Number, k.config.For, err)
+			}
+			return err
+		}
+		sleep(ctx, wait)
+		wait *= 2
+	}
+}
+
+// install gives the generator a row that a swap has made the keeper's.
+func (k *Keeper) install(row Row) error {
+	k.row = row
+	now := k.now()
+	if err := k.generator.SetGrant(idgen.Grant{Number: row.Number, From: row.From, Until: row.Until, Now: now}); err != nil {
+		return err
+	}
+	if k.ownTick() >= row.Until {
+		return &SkewError{By: k.generator.Now().Sub(now), Limit: k.config.MaxSkew}
+	}
+	return nil
+}
+
+// compare refuses a clock, read before and after the store's, that is too far from it.
+func (k *Keeper) compare(before, store, after time.Time) error {
+	limit := k.config.MaxSkew
+	if by := before.Sub(store); by > limit {
+		return &SkewError{By: by, Limit: limit}
+	}
+	if by := after.Sub(store); by < -limit {
+		return &SkewError{By: by, Limit: limit}
+	}
+	return nil
+}
+
+// tick takes note of what the store's clock says, and returns its tick, and that of the latest time it has told, which goes on when the
+// store's clock steps back, unless that brings it to where the generator's clock is.
+func (k *Keeper) tick(store time.Time) (now, latest int64, err error) {
+	if k.told.IsZero() || store.After(k.now()) || store.Sub(k.generator.Now()).Abs() <= k.config.MaxSkew {
+		k.told, k.at = store, time.Now()
+	}
+	layout := k.generator.Layout()
+	if store.Before(layout.Epoch()) {
+		return 0, 0, fmt.Errorf("%w: the store's clock is at %s, the layout begins at %s", idgen.ErrBeforeEpoch,
+			store.UTC().Format(time.RFC3339), layout.Epoch().Format(time.RFC3339))
+	}
+	return k.ticks(store), k.ticks(k.now()), nil
+}
+
+// now returns the latest time that the store has told, with what has passed since.
+func (k *Keeper) now() time.Time { return k.told.Add(time.Since(k.at)) }
+
+// ownTick returns the tick that the generator's clock is in.
+func (k *Keeper) ownTick() int64 { return k.ticks(k.generator.Now()) }
+
+func (k *Keeper) ticks(t time.Time) int64 {
+	layout := k.generator.Layout()
+	return int64(t.Sub(layout.Epoch()) / layout.Unit())
+}
+
+func (k *Keeper) timeOf(tick int64) time.Time {
+	layout := k.generator.Layout()
+	return layout.Epoch().Add(time.Duration(tick) * layout.Unit())
+}
+
+// publish makes known how an attempt went.
+func (k *Keeper) publish(err error) {
+	next := &status{changed: make(chan struct{})}
+	old := k.status.Load()
+	if old != nil {
+		next.State = old.State
+	}
+	next.Lost = k.lost
+	next.Err, next.Held = err, k.row.Holder != "" && !errors.Is(err, ErrClosed)
+	if next.Held {
+		if next.Holder != k.row.Holder {
+			next.Acquired++
+		} else if err == nil {
+			next.Renewed++
+		}
+		next.Number, next.Holder, next.From, next.Until = k.row.Number, k.row.Holder, k.timeOf(k.row.From), k.timeOf(k.row.Until)
+	}
+	next.Failures++
+	if err == nil {
+		next.Failures = 0
+		next.Ahead = k.generator.Now().Sub(k.now())
+	}
+	k.status.Store(next)
+	if old != nil {
+		close(old.changed)
+	}
+	if k.config.Notify != nil {
+		k.config.Notify(next.State)
+	}
+}
+
+// Next returns a new key. When the grant has ended, as it has after the process was suspended, it waits for one attempt to renew it, or
+// until the context ends. The error is an [EndedError] when that has failed, wraps [ErrClosed] after the keeper's end, and is one of
+// [idgen.Snowflake.Next] otherwise.
+func (k *Keeper) Next(ctx context.Context) (int64, error) {
+	id, err := k.generator.Next(ctx)
+	for err != nil {
+		if err := k.await(ctx, err); err != nil {
+			return 0, err
+		}
+		id, err = k.generator.Next(ctx)
+	}
+	return id, nil
+}
+
+// Fill sets every element of keys to a new key, all or none. It waits and fails as Next does.
+func (k *Keeper) Fill(ctx context.Context, keys []int64) error {
+	err := k.generator.Fill(ctx, keys)
+	for err != nil {
+		if err := k.await(ctx, err); err != nil {
+			return err
+		}
+		err = k.generator.Fill(ctx, keys)
+	}
+	return nil
+}
+
+// await returns nil when it is worth trying again after an error of the generator.
+func (k *Keeper) await(ctx context.Context, err error) error {
+	if !errors.Is(err, idgen.ErrGrant) {
+		return err
+	}
+	status := k.status.Load()
+	if errors.Is(status.Err, ErrClosed) {
+		return status.Err
+	}
+	if status.Err != nil {
+		return &EndedError{Number: status.Number, Until: status.Until, Cause: status.Err}
+	}
+	select {
+	case k.demand <- struct{}{}:
+	default: // another call has asked already
+	}
+	select {
+	case <-status.changed:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("grant: waiting for a grant of number %d: %w", status.Number, ctx.Err())
+	}
+}
+
+// State returns what is known of the grant. It may be called at any time.
+func (k *Keeper) State() State { return k.status.Load().State }
+
+// Layout returns the layout of the keys.
+func (k *Keeper) Layout() idgen.Layout { return k.generator.Layout() }
+
+// Stats returns the counters of the generator.
+func (k *Keeper) Stats() idgen.Stats { return k.generator.Stats() }
+
+// Number returns the number that keys are made with now, in the field of a node or a datacenter.
+func (k *Keeper) Number(kind idgen.Kind) idgen.NodeNumber { return k.generator.Number(kind) }
+
+// Close ends the keeper and gives the number back, with the ticks that no key was made at. Calls fail from then on. The error is that of
+// giving back; the number comes free by itself then, when the grant ends.
+func (k *Keeper) Close() error {
+	k.stop()
+	<-k.done
+	return k.failed
+}
+
+// sleep returns whether the time has passed before the context's end.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

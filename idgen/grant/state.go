@@ -1,0 +1,26 @@
+package grant
+
+import "time"
+
+// State is what a keeper tells of itself.
+type State struct {
+	Held     bool      // it has a number
+	Number   int64     // of the grant that it has, or had last: of the node, or datacenter and node together
+	Holder   string    // its name in the store
+	From     time.Time // start of the grant's first tick
+	Until    time.Time // end of its last one
+	Acquired int64     // numbers acquired so far
+	Renewed  int64     // renewals so far
+	Lost     int64     // numbers lost so far, to another holder after the grant's end or because the store has forgotten the grant
+	Failures int64     // attempts that failed since the last one that did not
+	Err      error     // of the last attempt; ErrClosed at the end; nil when all is well
+	// Ahead is how far the generator's clock was ahead of the store's at the last attempt, negative when it was behind, to the time
+	// that the answer took.
+	Ahead time.Duration
+}
+
+// status is a state, and a channel that is closed when there is a newer one. It does not change.
+type status struct {
+	State
+	changed chan struct{}
+}
