@@ -3,6 +3,7 @@ module github.com/snowkey-go/snowkey
 go 1.25.0
 
 require (
+	github.com/DATA-DOG/go-sqlmock v1.5.2
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/google/uuid v1.6.0

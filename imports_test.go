@@ -15,15 +15,16 @@ const module = "github.com/snowkey-go/snowkey"
 // What each package may depend on beside the standard library, itself or through others: packages, or whole trees ending in a slash.
 // A package is not allowed what is not named here, and every package has to be.
 var allowed = map[string][]string{
-	"":                 {},
-	"/idgen":           {},
-	"/idgen/grant":     own("/idgen"),
-	"/sqltype":         gormAlone,
-	"/gormplugin":      slices.Concat(gormAlone, own("/idgen", "/sqltype")),
-	"/compare":         slices.Concat(gormAlone, drivers, own("/idgen", "/sqltype", "/gormplugin", "/internal/dsn"), []string{"github.com/google/uuid", "github.com/aclements/go-moremath/"}),
-	"/cmd/snowkey":     {"*"},
-	"/internal/dsn":    slices.Concat(gormAlone, drivers),
-	"/internal/dbtest": slices.Concat(drivers, []string{"golang.org/x/sys/"}),
+	"":                       {},
+	"/idgen":                 {},
+	"/idgen/grant":           own("/idgen"),
+	"/idgen/grant/granttest": own("/idgen", "/idgen/grant"),
+	"/sqltype":               gormAlone,
+	"/gormplugin":            slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/sqltype")),
+	"/compare":               slices.Concat(gormAlone, drivers, own("/idgen", "/idgen/grant", "/sqltype", "/gormplugin", "/internal/dsn"), []string{"github.com/google/uuid", "github.com/aclements/go-moremath/"}),
+	"/cmd/snowkey":           {"*"},
+	"/internal/dsn":          slices.Concat(gormAlone, drivers),
+	"/internal/dbtest":       slices.Concat(drivers, []string{"golang.org/x/sys/"}),
 }
 
 var (

@@ -1,8 +1,18 @@
 // Package gormplugin fills in the primary keys of GORM models from a key source, so that no table needs auto-increment.
 //
-//	gen, err := idgen.New(idgen.WithNode(7))
-//	err = db.Use(gormplugin.New(gormplugin.From(gen)))
+//	err := db.Use(gormplugin.New())
 //	err = db.Create(&Order{Item: "tea"}).Error // Order.ID is set before the INSERT
+//
+// # Where keys come from
+//
+// By default they are snowflakes of the layout [idgen.Snowkey], with a node number that db.Use acquires in the same database: the table
+// snowkey_nodes, which it makes when it is missing, says which process has which number at which ticks. Any number of processes may use
+// the database at once, up to 1,024, and never make the same key; package idgen/grant says how, and what happens when the database fails.
+// The plugin keeps the number for as long as the process lives, in the background, on a connection of the pool now and then. [Plugin.Close]
+// gives it back. [Grants] chooses another layout, table or key space, [From] another source:
+//
+//	plugin := gormplugin.New(gormplugin.Grants(grant.Config{Generator: []idgen.Option{idgen.JS53}}))
+//	plugin := gormplugin.New(gormplugin.From(source))
 //
 // # What is filled
 //
@@ -28,5 +38,5 @@
 //
 // # Concurrency
 //
-// A Plugin is safe for concurrent use, and for several databases at once. It changes nothing in GORM's shared schemas.
+// A Plugin is safe for concurrent use; with From also for several databases at once. It changes nothing in GORM's shared schemas.
 package gormplugin

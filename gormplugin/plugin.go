@@ -2,6 +2,7 @@ package gormplugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -9,12 +10,17 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/grant"
 )
 
 // Plugin fills in primary keys. It is made by [New] and registered with db.Use.
 type Plugin struct {
-	source idgen.Source[int64]
-	plans  sync.Map // *schema.Schema → *plan
+	source idgen.Source[int64] // nil until Initialize, unless From gives it
+	from   bool
+	config grant.Config
+	table  []grant.SQLOption
+	keeper *grant.Keeper // nil with From
+	plans  sync.Map      // *schema.Schema → *plan
 	keys   sync.Pool
 }
 
@@ -23,7 +29,9 @@ var _ gorm.Plugin = (*Plugin)(nil)
 // Option is something that [New] can be told.
 type Option func(*Plugin)
 
-// New returns the plugin. It needs a source, see [From]; db.Use returns [ErrNoSource] without one.
+// New returns the plugin. Without [From] its keys are snowflakes of the default layout, and db.Use acquires a node number for them: it is
+// granted in the database itself, in the table snowkey_nodes, which is made when it is missing, see package idgen/grant. Then
+// [Plugin.Close] gives the number back; a process that ends without it keeps it for up to ten minutes.
 func New(options ...Option) *Plugin {
 	p := &Plugin{keys: sync.Pool{New: func() any { return new([]int64) }}}
 	for _, o := range options {
@@ -32,29 +40,75 @@ func New(options ...Option) *Plugin {
 	return p
 }
 
+// Grants says what the keys and their grants are like when the plugin acquires a node number itself: the layout, the key space, for how
+// long; and with [grant.Table] the table they are kept in.
+func Grants(config grant.Config, options ...grant.SQLOption) Option {
+	return func(p *Plugin) { p.config, p.table = config, options }
+}
+
 // From gives the source of the keys. Keys of one table must all come from sources that never make the same: for snowflake
 // generators, of one layout and with different node numbers.
 func From(source idgen.Source[int64]) Option {
-	return func(p *Plugin) { p.source = source }
+	return func(p *Plugin) { p.source, p.from = source, true }
 }
 
 // Name returns the name under which GORM keeps the plugin.
 func (*Plugin) Name() string { return "snowkey" }
 
-// Initialize registers the callbacks; db.Use calls it.
+// Initialize registers the callbacks, and acquires a node number unless [From] gives a source; db.Use calls it. The error wraps
+// [ErrNoSource] for a source that is nil, [ErrDatabase] for a database that no number can be granted in, or is one of [grant.Open].
 func (p *Plugin) Initialize(db *gorm.DB) error {
-	if p.source == nil {
-		return fmt.Errorf("%w: use gormplugin.New(gormplugin.From(source))", ErrNoSource)
+	if p.keeper != nil {
+		return fmt.Errorf("%w: this plugin has a node number of another one already; make a plugin for each", ErrDatabase)
+	}
+	if p.from && p.source == nil {
+		return fmt.Errorf("%w: From was given nil", ErrNoSource)
+	}
+	if !p.from {
+		if err := p.acquire(db); err != nil {
+			return err
+		}
 	}
 	create := db.Callback().Create()
 	// Before the model's hooks, so that they can read the key, and again after them, since a hook may overwrite the struct.
-	if err := create.Before("gorm:before_create").Register("snowkey:fill", p.fill); err != nil {
-		return fmt.Errorf("gormplugin: register the callback: %w", err)
+	err := create.Before("gorm:before_create").Register("snowkey:fill", p.fill)
+	if err == nil {
+		err = create.Before("gorm:create").Register("snowkey:refill", p.fill)
 	}
-	if err := create.Before("gorm:create").Register("snowkey:refill", p.fill); err != nil {
-		return fmt.Errorf("gormplugin: register the callback: %w", err)
+	if err != nil {
+		return errors.Join(fmt.Errorf("gormplugin: register the callback: %w", err), p.Close())
 	}
 	return nil
+}
+
+// acquire makes a keeper in the database the source.
+func (p *Plugin) acquire(db *gorm.DB) error {
+	dialect, err := grant.LookupDialect(db.Name())
+	if err != nil {
+		return fmt.Errorf("%w: %w; give a source with From", ErrDatabase, err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return fmt.Errorf("%w: it has no *sql.DB: %w; give a source with From", ErrDatabase, err)
+	}
+	keeper, err := grant.Open(context.Background(), grant.SQL(pool, dialect, p.table...), p.config)
+	if err != nil {
+		return fmt.Errorf("gormplugin: acquiring a node number: %w", err)
+	}
+	p.keeper, p.source = keeper, keeper
+	return nil
+}
+
+// Keeper returns what keeps the node number that the plugin has acquired, to ask for its state; nil before db.Use, and with [From].
+func (p *Plugin) Keeper() *grant.Keeper { return p.keeper }
+
+// Close gives the node number back that the plugin has acquired, before the database is closed. Creates that need a key fail from then on.
+// With [From] it does nothing.
+func (p *Plugin) Close() error {
+	if p.keeper == nil {
+		return nil
+	}
+	return p.keeper.Close()
 }
 
 // fill is the callback.

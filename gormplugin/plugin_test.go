@@ -529,7 +529,7 @@ func TestConcurrentCreates(t *testing.T) {
 
 func TestUseWithoutSource(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
-		if err := db.Use(gormplugin.New()); !errors.Is(err, gormplugin.ErrNoSource) {
+		if err := db.Use(gormplugin.New(gormplugin.From(nil))); !errors.Is(err, gormplugin.ErrNoSource) {
 			t.Errorf("got %v, want ErrNoSource", err)
 		}
 	})

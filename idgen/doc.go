@@ -8,7 +8,9 @@
 //
 //   - One generator never returns an id twice, from any number of goroutines, whatever the clock does and whatever the policies, and
 //     never a smaller one than before where the layout has the time above the sequence, as all presets do.
-//   - Two generators never return the same id as long as they have the same layout and different numbers.
+//   - Two generators never return the same id as long as they have the same layout and different numbers. Those of package grant have
+//     different numbers at every tick.
+//   - A generator with grants, see [WithGrants], makes ids at the ticks that were granted and at no other, whatever its clock says.
 //   - An id is never negative and never wraps. A clock before the layout's epoch, or past its last tick, is an error.
 //   - No id carries a tick that the generator's clock has not reached, but under [BorrowFull].
 //   - Nothing is locked, nothing spins, and Next and Fill allocate nothing unless they have to wait. A wait ends with the context, at
@@ -16,10 +18,10 @@
 //
 // # What it does not
 //
-//   - It does not hand out node numbers. Two processes with one number, layout and key space make equal ids sooner or later. The
-//     node sources of this package say what they protect from, and it is less than that.
-//   - It does not remember anything across a restart. A process that comes back while its wall clock reads earlier than it did
-//     before, with the same node number, can repeat ids of the time in between.
+//   - It does not hand out node numbers; package idgen/grant does. With numbers from elsewhere, two processes with one number, layout and
+//     key space make equal ids sooner or later. The node sources of this package say what they protect from, and it is less than that.
+//   - It does not remember anything across a restart, unless it has grants, or is told with [WithFloor]. A process that comes back while
+//     its wall clock reads earlier than it did before, with the same node number, can repeat ids of the time in between.
 //   - Ids of different nodes are ordered by their ticks only: within one tick the node decides, not the moment.
 //   - Ids are no secret. Who sees one knows when and where it was made.
 //
@@ -48,9 +50,15 @@
 //	clock's tick = tick of last, sequence left   → last+1
 //	clock's tick = tick of last, sequence used   → the policy for a full tick
 //	clock's tick < tick of last                  → wait until the clock is there (it was, or the tick is borrowed)
+//	tick outside of the grant                    → ErrGrant
 //
 // A call that has to wait takes nothing before its tick has come, so one that gives up costs the others nothing. Calls that wait for
 // the same tick compete for it when it comes: there is no line to stand in.
+//
+// What an id is made with beside the word, the numbers of the generator, is behind one pointer, with the range of ticks that they may be
+// used at. A call loads it first, and takes no word of a tick outside of the range. [Snowflake.SetGrant] replaces the pointer: calls
+// that go on with the old one make ids of its range, which nobody else has. [Snowflake.Seal] also swaps in a last word, after which none
+// comes, so that what is left of the range can be given away.
 //
 // Counters, see [Stats], are changed only where a tick begins and where a call waits, so they cost an id nothing.
 //

@@ -50,6 +50,17 @@ func TestExitStatus(t *testing.T) {
 		{"compare --out /proc/nosuch", t.Context(), 2},
 		{"compare --rows -1", t.Context(), 2},
 		{"compare --rows 10 --db mysql:root@unix(/nonexistent.sock)/x", t.Context(), 1},
+		{"nodes", t.Context(), 2},
+		{"nodes --db nosuch:x", t.Context(), 2},
+		{"nodes --db sqlite:/nonexistent/x.db", t.Context(), 2},
+		{"nodes --db sqlite::memory: --table a-b", t.Context(), 2},
+		{"nodes --db sqlite::memory:", t.Context(), 1}, // no table
+		{"nodes --db mysql:root@unix(/nonexistent.sock)/x", t.Context(), 1},
+		{"nodes extra", t.Context(), 2},
+		{"nodes ddl", t.Context(), 2},
+		{"nodes ddl --dialect oracle", t.Context(), 2},
+		{"nodes ddl --dialect mysql --table 1", t.Context(), 2},
+		{"nodes ddl --dialect mysql", t.Context(), 0},
 		{"compare --rows 10", cancelled, 1},
 		{"next -n 1000000", cancelled, 1},
 	} {

@@ -17,6 +17,7 @@ const (
 	DefaultSpace   = "default"
 	DefaultFor     = 10 * time.Minute
 	DefaultMaxSkew = 5 * time.Minute
+	DefaultWait    = 2 * time.Second
 )
 
 // Config says what a keeper's grants are like. The zero value has the defaults.
@@ -39,6 +40,9 @@ type Config struct {
 
 	// MaxSkew is how far the clock of the process may be from the store's at its start. Default: 5 minutes.
 	MaxSkew time.Duration
+
+	// Wait is how long Open waits for a number to come free when all are held. Default: 2 seconds.
+	Wait time.Duration
 
 	// Timeout bounds each attempt to acquire, renew or release. Default: Every, but at least 1 and at most 10 seconds.
 	Timeout time.Duration
@@ -77,11 +81,14 @@ func (c Config) complete(layout idgen.Layout) (Config, error) {
 	if c.MaxSkew == 0 {
 		c.MaxSkew = DefaultMaxSkew
 	}
+	if c.Wait == 0 {
+		c.Wait = DefaultWait
+	}
 	if c.Timeout == 0 {
 		c.Timeout = min(max(c.Every, time.Second), 10*time.Second)
 	}
-	if c.MaxSkew < 0 || c.Timeout < 0 {
-		return c, fmt.Errorf("%w: MaxSkew %s and Timeout %s must not be negative", ErrConfig, c.MaxSkew, c.Timeout)
+	if c.MaxSkew < 0 || c.Wait < 0 || c.Timeout < 0 {
+		return c, fmt.Errorf("%w: MaxSkew %s, Wait %s and Timeout %s must not be negative", ErrConfig, c.MaxSkew, c.Wait, c.Timeout)
 	}
 	if c.Name == "" {
 		host, err := os.Hostname()

@@ -36,15 +36,14 @@ type Keeper struct {
 var _ idgen.Source[int64] = (*Keeper)(nil)
 
 const (
-	patience  = 2 * time.Second // how long Open waits for a number to come free
 	firstWait = 50 * time.Millisecond
 	longWait  = 5 * time.Second // most between two attempts while they fail
 	attempts  = 3               // of Open and of Close, when the store fails
 )
 
 // Open acquires a number in the store and returns a keeper, which renews it until the context ends or [Keeper.Close] is called, and then
-// gives it back. Open itself makes three attempts at most when the store fails, each bounded by the configuration's Timeout, and waits for
-// two seconds at most when all numbers are held and one comes free by then.
+// gives it back. Open itself makes three attempts at most when the store fails, each bounded by the configuration's Timeout, and waits when
+// all numbers are held and one comes free within its Wait.
 //
 // The error wraps [ErrConfig] or one of package idgen for a wrong configuration, [ErrLayout] when the space has another layout, [ErrSkew]
 // when the clock is too far from the store's, [ErrTaken] when all numbers are held, or the store's error.
@@ -78,23 +77,18 @@ func Open(ctx context.Context, store Store, config Config) (*Keeper, error) {
 
 // start prepares the space and acquires the first number.
 func (k *Keeper) start(ctx context.Context) error {
-	layout := k.generator.Layout().Fingerprint()
-	wait, deadline := firstWait, time.Now().Add(patience)
+	wait, deadline := firstWait, time.Now().Add(k.config.Wait)
 	for try := 1; ; try++ {
 		err := k.within(ctx, func(ctx context.Context) error {
-			inForce, err := k.store.Prepare(ctx, k.config.Space, layout)
-			if err != nil {
+			if err := k.prepare(ctx); err != nil {
 				return err
-			}
-			if inForce != layout {
-				return &LayoutError{Space: k.config.Space, InForce: inForce, Wanted: layout}
 			}
 			return k.acquire(ctx, true)
 		})
 		var taken *TakenError
 		switch {
 		case errors.As(err, &taken) && time.Now().Add(taken.NextFree).Before(deadline):
-			wait = min(max(taken.NextFree, time.Millisecond), patience)
+			wait = max(taken.NextFree, time.Millisecond)
 		case err == nil || try >= attempts || errors.Is(err, ErrLayout) || errors.Is(err, ErrSkew) || errors.Is(err, ErrTaken):
 			k.publish(err)
 			return err
@@ -104,6 +98,16 @@ func (k *Keeper) start(ctx context.Context) error {
 		}
 		wait *= 2
 	}
+}
+
+// prepare makes the space ready, and refuses one of another layout.
+func (k *Keeper) prepare(ctx context.Context) error {
+	layout := k.generator.Layout().Fingerprint()
+	inForce, err := k.store.Prepare(ctx, k.config.Space, layout)
+	if err == nil && inForce != layout {
+		err = &LayoutError{Space: k.config.Space, InForce: inForce, Wanted: layout}
+	}
+	return err
 }
 
 // within bounds an attempt.
@@ -147,8 +151,14 @@ func (k *Keeper) pause() time.Duration {
 	return wait*9/10 + rand.N(wait/5+1)
 }
 
-// keep renews the grant, or acquires another number when there is none.
+// keep renews the grant, or acquires another number when there is none. Where there are no ids to lose any more it begins from the start, for
+// a store that has lost everything.
 func (k *Keeper) keep(ctx context.Context) error {
+	if k.row.Holder == "" || k.ownTick() >= k.row.Until {
+		if err := k.prepare(ctx); err != nil {
+			return err
+		}
+	}
 	if k.row.Holder == "" {
 		return k.acquire(ctx, false)
 	}

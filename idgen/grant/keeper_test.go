@@ -485,6 +485,7 @@ func TestConfigRefused(t *testing.T) {
 		"neg every":    {Every: -1},
 		"skew":         {MaxSkew: -1},
 		"timeout":      {Timeout: -1},
+		"wait":         {Wait: -1},
 		"ticks":        {For: time.Second, Generator: []idgen.Option{idgen.K8sIP}},
 	} {
 		if _, err := grant.Open(t.Context(), grant.Memory(nil), config); !errors.Is(err, grant.ErrConfig) {

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/internal/dsn"
+)
+
+func newNodes() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "nodes --db DSN",
+		Short: "List the node numbers that are granted in a database",
+		Long: `List the node numbers that are granted in a database: who has each, from when until when, and whether it is held,
+free (given back), or ended (its holder stopped without giving it back, or cannot reach the database).
+Nothing is written. The time that counts is the database's.`,
+		Example: `  snowkey nodes --db postgres://app:secret@127.0.0.1:5432/app
+  snowkey nodes --db sqlite:app.db --space orders --json
+  snowkey nodes ddl --dialect mysql`,
+		Args: cobra.NoArgs,
+	}
+	database := c.Flags().String("db", "", "database: sqlite:PATH, mysql:DSN or postgres://…")
+	table := c.Flags().String("table", grant.DefaultTable, "table that the grants are in")
+	space := c.Flags().String("space", "", "list this key space alone")
+	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
+	c.RunE = func(c *cobra.Command, _ []string) (err error) {
+		parsed, dialect, err := parseDatabase(*database)
+		if err != nil {
+			return usageError{fmt.Errorf("--db: %w", err)}
+		}
+		if _, err := grant.DDL(dialect, *table); err != nil {
+			return usageError{fmt.Errorf("--table: %w", err)}
+		}
+		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		pool, err := parsed.Open()
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, pool.Close()) }()
+		spaces, err := listSpaces(ctx, grant.SQL(pool, dialect, grant.Table(*table)), *space)
+		if err != nil {
+			return fmt.Errorf("%s: %w", parsed, err)
+		}
+		if *asJSON {
+			return writeNodesJSON(c.OutOrStdout(), spaces)
+		}
+		return writeNodes(c.OutOrStdout(), spaces)
+	}
+	c.AddCommand(newNodesDDL())
+	return c
+}
+
+func newNodesDDL() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "ddl --dialect NAME",
+		Short: "Print the statement that makes the table of grants",
+		Long: `Print the statement that makes the table of grants, for databases where the application may not make
+tables itself. It needs SELECT, INSERT and UPDATE on this one then.`,
+		Example: `  snowkey nodes ddl --dialect postgres
+  snowkey nodes ddl --dialect mysql --table app.snowkey_nodes`,
+		Args: cobra.NoArgs,
+	}
+	name := c.Flags().String("dialect", "", "mysql (MariaDB too), postgres or sqlite")
+	table := c.Flags().String("table", grant.DefaultTable, "name of the table")
+	// Fails only for a flag that does not exist.
+	_ = c.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions([]cobra.Completion{"mysql", "postgres", "sqlite"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		dialect, err := grant.LookupDialect(*name)
+		if err != nil {
+			return usageError{fmt.Errorf("--dialect: %w", err)}
+		}
+		statement, err := grant.DDL(dialect, *table)
+		if err != nil {
+			return usageError{fmt.Errorf("--table: %w", err)}
+		}
+		_, err = fmt.Fprintln(c.OutOrStdout(), statement+";")
+		return err
+	}
+	return c
+}
+
+// parseDatabase reads a DSN. A file of SQLite must be there: opening a missing one would make it.
+func parseDatabase(text string) (dsn.DSN, grant.Dialect, error) {
+	if text == "" {
+		return dsn.DSN{}, 0, errors.New("it is missing; give the database, such as postgres://app:secret@127.0.0.1:5432/app")
+	}
+	parsed, err := dsn.Parse(text)
+	if err != nil {
+		return dsn.DSN{}, 0, err
+	}
+	if path, _, _ := strings.Cut(parsed.Source, "?"); parsed.Kind == dsn.SQLite && !strings.HasPrefix(path, "file:") && path != ":memory:" {
+		if _, err := os.Stat(path); err != nil {
+			return dsn.DSN{}, 0, err
+		}
+	}
+	dialect, err := grant.LookupDialect(parsed.Kind)
+	return parsed, dialect, err
+}
+
+// nodeSpace is a key space with its numbers.
+type nodeSpace struct {
+	name   string
+	text   string // of the layout
+	layout idgen.Layout
+	known  bool // the text is that of a layout
+	grant.Listing
+}
+
+// listSpaces reads the numbers of all spaces, or of the one with a name.
+func listSpaces(ctx context.Context, store *grant.SQLStore, name string) ([]nodeSpace, error) {
+	found, err := store.Spaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var spaces []nodeSpace
+	var names []string
+	for _, f := range found {
+		names = append(names, f.Name)
+		if name != "" && f.Name != name {
+			continue
+		}
+		space := nodeSpace{name: f.Name, text: f.Layout}
+		if space.Listing, err = store.List(ctx, f.Name, 0, math.MaxInt64); err != nil {
+			return nil, err
+		}
+		space.layout, err = idgen.ParseLayout(f.Layout)
+		space.known = err == nil // else one of a version to come: its ticks are shown
+		spaces = append(spaces, space)
+	}
+	if name != "" && len(spaces) == 0 {
+		return nil, fmt.Errorf("no key space %q; there are %q", name, names)
+	}
+	return spaces, nil
+}
+
+// time returns when a tick begins, as far as it is known.
+func (s nodeSpace) time(tick int64) (time.Time, bool) {
+	if !s.known || tick > math.MaxInt64/int64(s.layout.Unit()) {
+		return time.Time{}, false
+	}
+	return s.layout.Epoch().Add(time.Duration(tick) * s.layout.Unit()), true
+}
+
+// formatTick shows a tick as the time that it begins at.
+func (s nodeSpace) formatTick(tick int64) string {
+	if at, ok := s.time(tick); ok {
+		return formatTime(at, s.layout.Unit())
+	}
+	return fmt.Sprintf("tick %d", tick)
+}
+
+// state says whether a number is held, free or ended.
+func (s nodeSpace) state(row grant.Row) string {
+	until, ok := s.time(row.Until)
+	switch {
+	case row.Holder == "":
+		return "free"
+	case !ok:
+		return "unknown"
+	case until.After(s.Now):
+		return "held"
+	}
+	return "ended"
+}
+
+func writeNodes(w io.Writer, spaces []nodeSpace) error {
+	if len(spaces) == 0 {
+		_, err := fmt.Fprintln(w, "no key spaces yet")
+		return err
+	}
+	for i, s := range spaces {
+		if i > 0 {
+			_, _ = fmt.Fprintln(w)
+		}
+		held := 0
+		table := new(strings.Builder)
+		rows := tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
+		_, _ = fmt.Fprintln(rows, "NODE\tSTATE\tFROM\tUNTIL\tHOLDER")
+		for _, row := range s.Rows {
+			state := s.state(row)
+			if state == "held" {
+				held++
+			}
+			holder, _, _ := strings.Cut(row.Holder, "#")
+			_, _ = fmt.Fprintf(rows, "%d\t%s\t%s\t%s\t%s\n", row.Number, state, s.formatTick(row.From), s.formatTick(row.Until), holder)
+		}
+		_ = rows.Flush() // to memory
+		numbers := int64(1)
+		if s.known {
+			numbers <<= s.layout.Bits(idgen.Datacenter) + s.layout.Bits(idgen.Node)
+		}
+		_, err := fmt.Fprintf(w, "space %s, %d of %d held at %s\nlayout %s\n%s", s.name, held, numbers, s.Now.Format(time.RFC3339), s.text, table)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nodeLine is the JSON object of a number.
+type nodeLine struct {
+	Space     string `json:"space"`
+	Node      int64  `json:"node"`
+	State     string `json:"state"`
+	Holder    string `json:"holder"`
+	From      string `json:"from,omitempty"`
+	Until     string `json:"until,omitempty"`
+	FromTick  int64  `json:"from_tick"`
+	UntilTick int64  `json:"until_tick"`
+	Now       string `json:"now"`
+	Layout    string `json:"layout"`
+}
+
+func writeNodesJSON(w io.Writer, spaces []nodeSpace) error {
+	out := json.NewEncoder(w)
+	for _, s := range spaces {
+		for _, row := range s.Rows {
+			line := nodeLine{
+				Space: s.name, Node: row.Number, State: s.state(row), Holder: row.Holder, FromTick: row.From, UntilTick: row.Until,
+				Now: s.Now.Format(time.RFC3339Nano), Layout: s.text,
+			}
+			if _, ok := s.time(max(row.From, row.Until)); ok {
+				line.From, line.Until = s.formatTick(row.From), s.formatTick(row.Until)
+			}
+			if err := out.Encode(line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

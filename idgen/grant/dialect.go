@@ -1,0 +1,142 @@
+package grant
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Dialect is a database's SQL. The zero value is none.
+type Dialect int
+
+// The dialects. MySQL is MariaDB's as well.
+const (
+	MySQL Dialect = iota + 1
+	Postgres
+	SQLite
+)
+
+var dialectNames = map[Dialect]string{MySQL: "mysql", Postgres: "postgres", SQLite: "sqlite"}
+
+// String returns "mysql", "postgres" or "sqlite", the names that GORM's dialectors have too.
+func (d Dialect) String() string {
+	if name, ok := dialectNames[d]; ok {
+		return name
+	}
+	return "Dialect(" + strconv.Itoa(int(d)) + ")"
+}
+
+// LookupDialect returns the dialect with the name that String gives it. The error for another name wraps [ErrDialect].
+func LookupDialect(name string) (Dialect, error) {
+	for d, n := range dialectNames {
+		if n == name {
+			return d, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: %q, want mysql, postgres or sqlite", ErrDialect, name)
+}
+
+// DefaultTable is the table that grants are kept in when none is named.
+const DefaultTable = "snowkey_nodes"
+
+// DDL returns the statement that makes the table of grants where there is none, [DefaultTable] when the name is empty. A name is
+// one of letters, digits and underlines, up to 63 of them and no digit first, or two such names with a dot between them: the
+// schema's, which is a database on MySQL, and the table's. It is quoted, so PostgreSQL takes it letter by letter. The error wraps
+// [ErrTable] for another name, and [ErrDialect] for a value that is no dialect.
+func DDL(dialect Dialect, table string) (string, error) {
+	if table == "" {
+		table = DefaultTable
+	}
+	s, err := dialect.statements(table)
+	return s.create, err
+}
+
+var tableName = regexp.MustCompile(`^(?:[A-Za-z_][A-Za-z0-9_]{0,62}\.)?[A-Za-z_][A-Za-z0-9_]{0,62}$`)
+
+// statements are what an [SQLStore] runs, each with its parameters in the order that its comment names.
+type statements struct {
+	create string
+	header string // space: the rows of a space itself
+	insert string // space, node, holder, from, until, layout: adds the row if there is none, else does nothing
+	echo   string // space, node, holder, from, until: counts the rows with exactly that; empty where insert stores what it is given or fails
+	swap   string // holder, from, until, space, node, holder, until
+	list   string // space, least, most: the clock and the rows; a row of NULLs beside the clock when there are none
+	spaces string
+	commit string // makes the commit of the transaction that it is run in wait for the disk; empty where a session cannot change that
+}
+
+// What the statements are made of, with @ for the quoted table and ? for parameters.
+const (
+	createText = `CREATE TABLE IF NOT EXISTS @ (
+    space      varchar(64)%[1]s  NOT NULL,
+    node       bigint NOT NULL,
+    holder     varchar(128)%[1]s NOT NULL,
+    from_tick  bigint NOT NULL,
+    until_tick bigint NOT NULL,
+    layout     varchar(255)%[1]s NOT NULL,
+    PRIMARY KEY (space, node)
+)`
+	headerText = "SELECT space, holder, from_tick, until_tick, layout FROM @ WHERE space = ? AND node = -1"
+	insertText = "INSERT INTO @ (space, node, holder, from_tick, until_tick, layout) VALUES (?, ?, ?, ?, ?, ?)"
+	echoText   = "SELECT COUNT(*) FROM @ WHERE space = ? AND node = ? AND holder = ? AND from_tick = ? AND until_tick = ?"
+	swapText   = "UPDATE @ SET holder = ?, from_tick = ?, until_tick = ? WHERE space = ? AND node = ? AND holder = ? AND until_tick = ?"
+	listText   = "SELECT clock.micros, n.node, n.holder, n.from_tick, n.until_tick FROM (SELECT %s AS micros) AS clock" +
+		" LEFT JOIN @ AS n ON n.space = ? AND n.node BETWEEN ? AND ? ORDER BY n.node"
+	spacesText = "SELECT space, layout FROM @ WHERE node = -1 ORDER BY space"
+)
+
+func (d Dialect) statements(table string) (statements, error) {
+	if _, ok := dialectNames[d]; !ok {
+		return statements{}, fmt.Errorf("%w: %v, want grant.MySQL, grant.Postgres or grant.SQLite", ErrDialect, d)
+	}
+	if !tableName.MatchString(table) {
+		return statements{}, fmt.Errorf("%w: its name %q is not one of up to 63 letters, digits and underlines, with a schema's and a dot before it or without",
+			ErrTable, table)
+	}
+	s := statements{header: headerText, insert: insertText, swap: swapText, spaces: spacesText}
+	var clock string
+	switch d {
+	case MySQL:
+		s.create = fmt.Sprintf(createText, "") + " ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"
+		// Under READ UNCOMMITTED a plain SELECT returns a layout that may never be committed.
+		s.header += " LOCK IN SHARE MODE"
+		// IGNORE leaves out the row that is there already, and nothing else in its place can: ON DUPLICATE KEY UPDATE counts a row that
+		// stays as it is under clientFoundRows. But it also stores the nearest value that a narrower column has.
+		s.insert = strings.Replace(s.insert, "INSERT", "INSERT IGNORE", 1)
+		s.echo = echoText
+		// All older collations, ascii_bin too, hold "a" and "a " for equal.
+		s.swap = strings.Replace(s.swap, "AND holder = ?", "AND CAST(holder AS BINARY) = CAST(? AS BINARY)", 1)
+		clock = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
+	case Postgres:
+		s.create = fmt.Sprintf(createText, ` COLLATE "C"`)
+		s.insert += " ON CONFLICT DO NOTHING"
+		s.commit = "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')"
+		clock = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)"
+	case SQLite:
+		s.create = fmt.Sprintf(createText, "")
+		s.insert += " ON CONFLICT DO NOTHING"
+		// A day of julianday is a float64, exact to 40 µs; SQLite's clock has milliseconds.
+		clock = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000"
+	}
+	s.list = fmt.Sprintf(listText, clock)
+	quoted := d.quote(table)
+	for _, text := range []*string{&s.create, &s.header, &s.insert, &s.echo, &s.swap, &s.list, &s.spaces} {
+		*text = strings.Replace(*text, "@", quoted, 1)
+		if d == Postgres {
+			for n := 1; strings.Contains(*text, "?"); n++ {
+				*text = strings.Replace(*text, "?", "$"+strconv.Itoa(n), 1)
+			}
+		}
+	}
+	return s, nil
+}
+
+// quote quotes a name, with its schema's or without.
+func (d Dialect) quote(name string) string {
+	mark := `"`
+	if d == MySQL {
+		mark = "`" // whatever sql_mode says of ANSI_QUOTES
+	}
+	return mark + strings.ReplaceAll(name, ".", mark+"."+mark) + mark
+}
