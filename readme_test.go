@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/idgen/grant"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
@@ -79,7 +80,13 @@ func errorOutput(err error) []byte {
 // TestReadmeCommands runs every command of the README but "make test", which runs this, and compares what it prints with what stands
 // below it, where something does.
 func TestReadmeCommands(t *testing.T) {
-	mysql, postgres := dbtest.MySQL(t).DSN, dbtest.Postgres(t).DSN
+	mysql, database := dbtest.MySQL(t).DSN, dbtest.Postgres(t)
+	postgres := database.DSN
+	keeper, err := grant.Open(t.Context(), grant.SQL(database.Open(t), grant.Postgres), grant.Config{}) // what the commands list
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = keeper.Close() }()
 	folder := t.TempDir()
 	for _, block := range blocks(t, "console") {
 		for _, entry := range strings.Split("\n"+block, "\n$ ")[1:] {

@@ -1,0 +1,10 @@
+package grant_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// No test leaves a goroutine behind, neither a keeper's nor a connection's.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
