@@ -38,11 +38,11 @@ var _ idgen.Source[int64] = (*Keeper)(nil)
 const (
 	firstWait = 50 * time.Millisecond
 	longWait  = 5 * time.Second // most between two attempts while they fail
-	attempts  = 3               // of Open and of Close, when the store fails
+	attempts  = 5               // of Open and of Close, when the store fails
 )
 
 // Open acquires a number in the store and returns a keeper, which renews it until the context ends or [Keeper.Close] is called, and then
-// gives it back. Open itself makes three attempts at most when the store fails, each bounded by the configuration's Timeout, and waits when
+// gives it back. Open itself makes five attempts at most when the store fails, each bounded by the configuration's Timeout, and waits when
 // all numbers are held and one comes free within its Wait.
 //
 // The error wraps [ErrConfig] or one of package idgen for a wrong configuration, [ErrLayout] when the space has another layout, [ErrSkew]

@@ -48,6 +48,8 @@ func Run(t *testing.T, open func(t *testing.T) grant.Store) {
 		{"FirstAtOnce", firstAtOnce},
 		{"CancelledContext", cancelledContext},
 		{"AsMemory", asMemory},
+		{"Keepers", keepers},
+		{"KeepersRefused", keepersRefused},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, store{t, open(t)}) })
 	}
