@@ -51,8 +51,8 @@ type Config struct {
 	// replaced. Default: the host's name and the process's number, web-3:4711.
 	Name string
 
-	// Notify is called with the state after each attempt to acquire or renew, and at the end, on the keeper's goroutine. What it
-	// does takes from the keeper's time.
+	// Notify is called with the state after each attempt to acquire or renew, and at the end, on the keeper's goroutine, the first
+	// time on Open's. What it does takes from the keeper's time, and it must not call Close.
 	Notify func(State)
 }
 

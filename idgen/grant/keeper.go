@@ -217,8 +217,8 @@ func (k *Keeper) acquire(ctx context.Context, starting bool) error {
 // find returns the row that an earlier attempt has acquired without being answered, and that row renewed.
 func (k *Keeper) find(rows []Row, now int64) (old, next Row) {
 	for _, row := range rows {
-		if row.Holder == k.holder {
-			return row, k.terms.renewed(row, now, now)
+		if next := k.terms.renewed(row, now, now); row.Holder == k.holder && next.Until > row.Until {
+			return row, next
 		}
 	}
 	return Row{}, Row{}

@@ -624,12 +624,11 @@ func TestContextEndsAtAPausedServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
-			hook.before = func() {
+			hook.before = func() error {
 				hook.before = nil
-				if err := server.Pause(); err != nil {
-					t.Error(err)
-				}
+				err := server.Pause()
 				paused <- struct{}{}
+				return err
 			}
 			go func() { <-paused; cancel() }()
 			done, err := store.Swap(ctx, "default", grant.Row{Holder: grant.Absent}, grant.Row{Holder: "a"})
@@ -706,9 +705,10 @@ func TestMemoryDatabaseSurvivesCancelledCalls(t *testing.T) {
 	row := grant.Row{Holder: "a", Until: 5}
 	for range 20 {
 		ctx, cancel := context.WithCancel(t.Context())
-		hook.before = func() {
+		hook.before = func() error {
 			hook.before = nil
 			cancel()
+			return errors.New("interrupted")
 		}
 		if done, err := store.Swap(ctx, "default", grant.Row{Holder: grant.Absent}, row); done || !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %t, %v, want context.Canceled", done, err)
@@ -722,10 +722,10 @@ func TestMemoryDatabaseSurvivesCancelledCalls(t *testing.T) {
 	}
 }
 
-// commitHook calls a function before the next COMMIT.
+// commitHook calls a function before a COMMIT, which is not made when that fails.
 type commitHook struct {
 	driver.Connector
-	before func()
+	before func() error
 }
 
 func (h *commitHook) Connect(ctx context.Context) (driver.Conn, error) {
@@ -744,7 +744,9 @@ type hookedConn struct {
 
 func (c hookedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if query == "COMMIT" && c.hook.before != nil {
-		c.hook.before()
+		if err := c.hook.before(); err != nil {
+			return nil, err
+		}
 	}
 	return c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
 }
