@@ -4,7 +4,7 @@ GO          ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint bench bench-peers
+.PHONY: help build test torture lint bench bench-peers
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,6 +20,11 @@ test: ## install MariaDB and PostgreSQL where missing, and run all tests with th
 	internal/dbtest/install.sh
 	$(GO) test -count=1 -v -run '^TestVersion$$' ./internal/dbtest
 	$(GO) test -count=1 -race -timeout 15m ./...
+
+# The test itself, which `make test` runs for some seconds, is for longer and prints its figures.
+torture: export SNOWKEY_TORTURE ?= 10m
+torture: ## kill, stop and mislead processes that make keys with grants, and their databases, for SNOWKEY_TORTURE=10m
+	$(GO) test -count=1 -v -run '^TestTorture' -parallel 3 -timeout 60m ./idgen/grant
 
 lint: ## check the format, and run go vet and staticcheck
 	@unformatted=$$(gofmt -l .) && if [ -n "$$unformatted" ]; then \

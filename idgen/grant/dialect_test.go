@@ -77,6 +77,7 @@ func mock(t *testing.T, dialect grant.Dialect) (*grant.SQLStore, sqlmock.Sqlmock
 		if n := db.Stats().InUse; n != 0 {
 			t.Errorf("%d connections were not given back", n)
 		}
+		_ = db.Close() // which the mock was not told to expect
 	})
 	return grant.SQL(db, dialect), m
 }
@@ -403,6 +404,7 @@ func TestSQLSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = db.Close() })
 	for name, test := range map[string]struct {
 		store *grant.SQLStore
 		want  error // nil for any
@@ -437,6 +439,7 @@ func TestSQLSettings(t *testing.T) {
 func TestSQLStaleConnections(t *testing.T) {
 	conns := &staleConns{stale: 5}
 	db := sql.OpenDB(conns)
+	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxIdleConns(5)
 	var open []*sql.Conn
 	for range 5 {

@@ -94,7 +94,7 @@ func (k *Keeper) start(ctx context.Context) error {
 			return err
 		}
 		if !sleep(ctx, wait) {
-			return err
+			return fmt.Errorf("grant: %w, after: %w", ctx.Err(), err)
 		}
 		wait *= 2
 	}

@@ -551,6 +551,29 @@ func TestCommitsAreDurable(t *testing.T) {
 	}
 }
 
+// Under READ UNCOMMITTED nobody is told a layout that is never committed.
+func TestLayoutIsCommitted(t *testing.T) {
+	db := openSessions(t, dbtest.MySQL(t), "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", "SET innodb_lock_wait_timeout = 0")
+	store := grant.SQL(db, grant.MySQL)
+	mustExec(t, db, mustDDL(t, grant.MySQL, ""))
+	other, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.ExecContext(t.Context(), "INSERT INTO snowkey_nodes VALUES ('default', -1, REPEAT('x', 128), ?, ?, 'other')", math.MaxInt64, math.MaxInt64); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := store.Prepare(t.Context(), "default", "layout"); err == nil {
+		t.Errorf("got %q, want an error of waiting for the lock", got)
+	}
+	if err := other.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
 // A context that ends while a row is locked ends the call, and leaves no transaction and no lock behind.
 func TestContextEndsWhileWaiting(t *testing.T) {
 	for _, dialect := range []grant.Dialect{grant.MySQL, grant.Postgres} {
@@ -736,13 +759,16 @@ func (h *commitHook) Connect(ctx context.Context) (driver.Conn, error) {
 	return hookedConn{conn, h}, nil
 }
 
-// hookedConn passes on what the store needs of a connection.
+// hookedConn passes on what the store needs of a connection, and is as strict with an ended context as a driver may be.
 type hookedConn struct {
 	driver.Conn
 	hook *commitHook
 }
 
 func (c hookedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if query == "COMMIT" && c.hook.before != nil {
 		if err := c.hook.before(); err != nil {
 			return nil, err
