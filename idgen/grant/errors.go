@@ -22,6 +22,12 @@ var (
 	ErrClosed = errors.New("grant: the keeper is closed")
 	// ErrLost says that the row of a grant is gone, or was set back, as it is after a database was restored from a backup.
 	ErrLost = errors.New("grant: the database has forgotten a grant")
+	// ErrTable says that the table of grants has a name that is none, is missing, may not be used, or does not keep what is written to it.
+	ErrTable = errors.New("grant: the table of grants cannot be used")
+	// ErrDialect says that a name or a value is no dialect.
+	ErrDialect = errors.New("grant: unknown SQL dialect")
+	// ErrFile says that the file of grants cannot be read or written, or is none.
+	ErrFile = errors.New("grant: the file of grants cannot be used")
 )
 
 // TakenError says how many numbers there are, and when the next comes free. It is an [ErrTaken].

@@ -14,9 +14,6 @@ import (
 	"time"
 )
 
-// ErrFile says that the file of grants cannot be read or written, or is none.
-var ErrFile = errors.New("grant: the file of grants cannot be used")
-
 // File returns a store in a small file, for the processes of one machine that have no database; with a number that is set by hand,
 //
 //	grant.Open(ctx, grant.File("/var/lib/app/node.json"), grant.Config{

@@ -11,14 +11,6 @@ import (
 	"time"
 )
 
-// The errors of an [SQLStore], to be tested with errors.Is.
-var (
-	// ErrTable says that the table of grants has a name that is none, is missing, may not be used, or does not keep what is written to it.
-	ErrTable = errors.New("grant: the table of grants cannot be used")
-	// ErrDialect says that a name or a value is no dialect.
-	ErrDialect = errors.New("grant: unknown SQL dialect")
-)
-
 // TableError says that the table is missing, that the user may not read or write it, or that it does not take what has to be written, and
 // how to make it. It wraps [ErrTable] and Err.
 type TableError struct {
