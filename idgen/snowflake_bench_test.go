@@ -109,38 +109,6 @@ func BenchmarkSaturated(b *testing.B) {
 	}
 }
 
-// BenchmarkGranted measures Next of a generator with a number of its own and of one whose number is granted, in turns; ratio is the
-// second to the first.
-func BenchmarkGranted(b *testing.B) {
-	const turn = 10_000
-	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
-		idgen.Time.Bits(41), idgen.Node.Bits(1), idgen.Sequence.Bits(21))
-	if err != nil {
-		b.Fatal(err)
-	}
-	own, granted := newGenerator(b, layout, idgen.WithNode(1)), newGenerator(b, layout, idgen.WithGrants())
-	now := int64(time.Since(layout.Epoch()) / time.Millisecond)
-	if err := granted.SetGrant(idgen.Grant{Number: 1, From: now, Until: now + 1<<40, Now: time.Now()}); err != nil {
-		b.Fatal(err)
-	}
-	var took [2]time.Duration
-	for b.Loop() {
-		for i, g := range []*idgen.Snowflake{own, granted} {
-			start := time.Now()
-			for range turn {
-				if _, err := g.Next(b.Context()); err != nil {
-					b.Fatal(err)
-				}
-			}
-			took[i] += time.Since(start)
-		}
-	}
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(float64(took[0].Nanoseconds())/float64(b.N)/turn, "ns/own")
-	b.ReportMetric(float64(took[1].Nanoseconds())/float64(b.N)/turn, "ns/granted")
-	b.ReportMetric(float64(took[1])/float64(took[0]), "ratio")
-}
-
 func BenchmarkFill(b *testing.B) {
 	g, ids := unbounded(b, idgen.RideBack()), make([]int64, 1000)
 	b.Run("bound=none/ids=1000", func(b *testing.B) {
