@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -339,20 +340,21 @@ func TestTheAnswerIsLost(t *testing.T) {
 		if _, err := store.Prepare(t.Context(), "default", small(t).String()); err != nil {
 			t.Fatal(err)
 		}
-		lost := &lossy{flaky: store, lose: 2}
+		lost := &lossy{flaky: store}
+		lost.lose.Store(2)
 		k := open(t, lost, grant.Config{Generator: []idgen.Option{small(t)}})
 		next(t, k)
 		listing, err := store.List(t.Context(), "default", 0, 15)
 		if err != nil || len(listing.Rows) != 1 {
 			t.Fatalf("got %v, %v, want one row", listing.Rows, err)
 		}
-		lost.lose = 1
+		lost.lose.Store(1)
 		until := k.State().Until
 		time.Sleep(90 * time.Second) // a renewal that is not answered, and the one after
 		if s := k.State(); s.Err != nil || !s.Until.After(until) || s.Acquired != 1 {
 			t.Errorf("got %+v, want the grant renewed", s)
 		}
-		lost.lose = 1
+		lost.lose.Store(1)
 		if err := k.Close(); err != nil {
 			t.Error(err)
 		}
@@ -365,13 +367,12 @@ func TestTheAnswerIsLost(t *testing.T) {
 // lossy makes changes without answering.
 type lossy struct {
 	*flaky
-	lose int
+	lose atomic.Int64 // changes to come
 }
 
 func (l *lossy) Swap(ctx context.Context, space string, old, new grant.Row) (bool, error) {
 	done, err := l.flaky.Swap(ctx, space, old, new)
-	if l.lose > 0 {
-		l.lose--
+	if l.lose.Add(-1) >= 0 {
 		return false, errDown
 	}
 	return done, err
