@@ -32,7 +32,7 @@ type Config struct {
 	Space string
 
 	// For is how long beyond now a number is granted, and with it how long ids flow without the store, and for how long the number of a
-	// process that was killed is not used. At least two ticks and 10 ms. Default: 10 minutes.
+	// process that was killed is not used. At least two ticks and 10 ms. Default: 10 minutes, or two ticks where that is more.
 	For time.Duration
 
 	// Every is how often the grant is renewed, give or take a tenth. At most half of For. Default: a tenth of For.
@@ -66,10 +66,11 @@ func (c Config) complete(layout idgen.Layout) (Config, error) {
 	if !validSpace.MatchString(c.Space) {
 		return c, fmt.Errorf("%w: space %q, want 1 to 64 of a-z, A-Z, 0-9, dash, dot and underline", ErrConfig, c.Space)
 	}
+	least := max(2*layout.Unit(), 10*time.Millisecond)
 	if c.For == 0 {
-		c.For = DefaultFor
+		c.For = max(DefaultFor, least)
 	}
-	if least := max(2*layout.Unit(), 10*time.Millisecond); c.For < least {
+	if c.For < least {
 		return c, fmt.Errorf("%w: For %s, at least %s with ticks of %s", ErrConfig, c.For, least, layout.Unit())
 	}
 	if c.Every == 0 {

@@ -56,6 +56,9 @@
 //
 // Ten minutes are granted and renewed every minute, so ids flow for nine to ten minutes without the database.
 //
+// A grant begins at the tick that the store's clock is in, or where the number's last one ended; that of a number which was never granted
+// before begins one tick later, since it may have been in use without grants. So a first id waits for a tick at most.
+//
 // # Faults, and why no id comes twice
 //
 //   - A crash, or kill -9: the row stays as it is. The number comes free at its until, and its next grant begins there or later.

@@ -257,7 +257,7 @@ func (k *Keeper) renew(ctx context.Context) error {
 			return k.install(next)
 		}
 	}
-	return fmt.Errorf("grant: renewing number %d: its row changes all the time", k.row.Number)
+	return fmt.Errorf("grant: renewing number %d: its row is not the one that the store lists; are reads answered by a replica?", k.row.Number)
 }
 
 // lose gives the number up. What is left of the grant may be used up where the number's next grant begins after it, as it always does,
