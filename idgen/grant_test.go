@@ -107,7 +107,7 @@ func TestGrantOnTheShortWay(t *testing.T) {
 
 // A full tick at the end of the grant is followed by none.
 func TestGrantEndsInAFullTick(t *testing.T) {
-	for _, full := range []idgen.Option{idgen.WaitFull(), idgen.BorrowFull(10), idgen.RefuseFull()} {
+	for _, full := range []idgen.Option{idgen.WaitFull(), idgen.RefuseFull()} {
 		clock := newFakeClock(noon.Add(100 * time.Millisecond))
 		g := newGenerator(t, narrow(t), idgen.WithGrants(), idgen.WithClock(clock), full)
 		setGrant(t, g, 5, 100, 101, noon)
@@ -119,6 +119,25 @@ func TestGrantEndsInAFullTick(t *testing.T) {
 			t.Errorf("got %d, %v, want ErrGrant", id, err)
 		}
 	}
+}
+
+// Nothing is borrowed beyond the grant.
+func TestGrantEndsWhileBorrowing(t *testing.T) {
+	clock := newFakeClock(noon.Add(100 * time.Millisecond))
+	g := newGenerator(t, narrow(t), idgen.WithGrants(), idgen.WithClock(clock), idgen.BorrowFull(50))
+	setGrant(t, g, 5, 100, 110, noon)
+	if err := g.Fill(t.Context(), make([]int64, 32*10)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if id, err := g.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %d, %v, want it to wait", id, err)
+	}
+	setGrant(t, g, 5, 100, 111, noon)
+	requireIDAt(t, g, 110, 5)
+	clock.pass(11 * time.Millisecond)
+	requireNoGrant(t, g)
 }
 
 // A clock outside of the grant takes the granter's time; one inside stays as it is.

@@ -275,7 +275,14 @@ func (g *Snowflake) take(ctx context.Context, n int64, waited *time.Duration) (h
 			}
 		}
 		if !held.covers(tick) {
-			return nil, 0, 0, g.errGrant(held, tick)
+			if g.policy.full != fullBorrow || !held.covers(now) {
+				return nil, 0, 0, g.errGrant(held, tick)
+			}
+			// There is nothing to borrow beyond the grant.
+			if err := g.waitFor(ctx, held, held.until, waited); err != nil {
+				return nil, 0, 0, err
+			}
+			continue
 		}
 		if ready := tick - g.borrowed(); ready > now {
 			if err := g.waitFor(ctx, held, ready, waited); err != nil {

@@ -20,11 +20,14 @@ const (
 	DefaultWait    = 2 * time.Second
 )
 
+// longest is the most that For and MaxSkew may be, a leap year: beyond that a number that is not given back is as good as lost.
+const longest = 366 * 24 * time.Hour
+
 // Config says what a keeper's grants are like. The zero value has the defaults.
 type Config struct {
 	// Generator has the options of the generator: its layout, or a preset with its policies, the number of a shard. Of a node or
 	// datacenter number that is given, the keeper acquires just that; two processes with the same number are told apart by it, and
-	// the second is refused. Default: the layout snowkey.
+	// the second is refused. Generators of several shards need several spaces, where the layout has no node. Default: the layout snowkey.
 	Generator []idgen.Option
 
 	// Space names the set of keys that must differ: 1 to 64 of a-z, A-Z, 0-9, dash, dot and underline. Generators of one space have one
@@ -32,13 +35,14 @@ type Config struct {
 	Space string
 
 	// For is how long beyond now a number is granted, and with it how long ids flow without the store, and for how long the number of a
-	// process that was killed is not used. At least two ticks and 10 ms. Default: 10 minutes, or two ticks where that is more.
+	// process that was killed is not used. At least two ticks and 10 ms, at most a year. Default: 10 minutes, or two ticks
+	// where that is more.
 	For time.Duration
 
 	// Every is how often the grant is renewed, give or take a tenth. At most half of For. Default: a tenth of For.
 	Every time.Duration
 
-	// MaxSkew is how far the clock of the process may be from the store's at its start. Default: 5 minutes.
+	// MaxSkew is how far the clock of the process may be from the store's at its start, at most a year. Default: 5 minutes.
 	MaxSkew time.Duration
 
 	// Wait is how long Open waits for a number to come free when all are held. Default: 2 seconds.
@@ -72,6 +76,9 @@ func (c Config) complete(layout idgen.Layout) (Config, error) {
 	}
 	if c.For < least {
 		return c, fmt.Errorf("%w: For %s, at least %s with ticks of %s", ErrConfig, c.For, least, layout.Unit())
+	}
+	if c.For > longest || c.MaxSkew > longest {
+		return c, fmt.Errorf("%w: For %s and MaxSkew %s, at most %s", ErrConfig, c.For, c.MaxSkew, longest)
 	}
 	if c.Every == 0 {
 		c.Every = c.For / 10

@@ -75,7 +75,8 @@
 //     next swap fails, the row is read, and swapped again. Should it have been an acquisition, the number is found by the holder's name.
 //   - The database restarts: grants are rows, and what was answered was committed.
 //   - The database's clock steps back: grants begin at the row's until, whatever the clock says. A keeper goes on counting from the
-//     latest time the database has told. Forward: grants seem to have ended, and others begin later than they would have.
+//     latest time the database has told. Forward: grants seem to have ended, and others begin later than they would have; what is granted meanwhile reaches as far, so that a
+//     number whose holder crashes then is held until the clock gets there.
 //   - The connections have another time zone: times are asked for in UTC, as numbers.
 //   - Another isolation level, autocommit off, clientFoundRows: each change is a transaction of one statement that names what it
 //     replaces and always changes it. Under the stricter levels it may fail instead, and is tried again.

@@ -14,7 +14,7 @@ var (
 	ErrTaken = errors.New("grant: all numbers are taken")
 	// ErrLayout says that the key space was made with another layout. It comes as a [LayoutError].
 	ErrLayout = errors.New("grant: the key space has another layout")
-	// ErrSkew says that the clock is too far from the store's. It comes as a [SkewError].
+	// ErrSkew says that the clock is too far from the store's. At the start it comes as a [SkewError].
 	ErrSkew = errors.New("grant: the clock is too far from the database's")
 	// ErrEnded says that a grant has ended and could not be renewed. It comes as an [EndedError].
 	ErrEnded = errors.New("grant: the grant has ended")

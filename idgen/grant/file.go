@@ -137,6 +137,12 @@ func (f *file) locked(ctx context.Context, work func(*contents) (changed bool)) 
 		if err := decoder.Decode(&c); err != nil {
 			return fmt.Errorf("it is not one of grants, and is left as it is: %w", err)
 		}
+		if decoder.More() {
+			return errors.New("it has more than grants, and is left as it is")
+		}
+		for _, s := range c.Spaces {
+			slices.SortFunc(s.Rows, func(a, b Row) int { return cmp.Compare(a.Number, b.Number) })
+		}
 	}
 	if c.Spaces == nil {
 		c.Spaces = map[string]fileSpace{}

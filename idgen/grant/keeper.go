@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -67,7 +68,7 @@ func Open(ctx context.Context, store Store, config Config) (*Keeper, error) {
 	}
 	k.terms.least, k.terms.most = generator.Grantable()
 	if err := k.start(ctx); err != nil {
-		generator.Seal()
+		k.abandon(ctx, generator.Seal())
 		return nil, err
 	}
 	ctx, k.stop = context.WithCancel(ctx)
@@ -87,9 +88,9 @@ func (k *Keeper) start(ctx context.Context) error {
 		})
 		var taken *TakenError
 		switch {
-		case errors.As(err, &taken) && time.Now().Add(taken.NextFree).Before(deadline):
+		case errors.As(err, &taken) && taken.NextFree < time.Until(deadline):
 			wait = max(taken.NextFree, time.Millisecond)
-		case err == nil || try >= attempts || errors.Is(err, ErrLayout) || errors.Is(err, ErrSkew) || errors.Is(err, ErrTaken):
+		case err == nil || try >= attempts || k.row.Holder != "" || errors.Is(err, ErrLayout) || errors.Is(err, ErrSkew) || errors.Is(err, ErrTaken):
 			k.publish(err)
 			return err
 		}
@@ -139,7 +140,31 @@ func (k *Keeper) run(ctx context.Context) {
 	k.publish(ErrClosed)
 	if k.row.Holder != "" {
 		k.failed = k.release(context.WithoutCancel(ctx), end)
+	} else {
+		k.abandon(ctx, end)
 	}
+}
+
+// abandon gives back what a keeper that never was, or has lost its number, may have been granted. It is tried once: what is left comes
+// free by itself.
+func (k *Keeper) abandon(ctx context.Context, end int64) {
+	if k.row.Holder == "" && k.holder == "" {
+		return
+	}
+	_ = k.within(context.WithoutCancel(ctx), func(ctx context.Context) error {
+		listing, err := k.store.List(ctx, k.config.Space, k.terms.least, k.terms.most)
+		if err != nil {
+			return err
+		}
+		for _, row := range listing.Rows {
+			if row.Holder != "" && (row.Holder == k.row.Holder || row.Holder == k.holder) {
+				if _, err := k.store.Swap(ctx, k.config.Space, row, k.terms.released(row, end)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // pause returns how long to wait for the next attempt.
@@ -227,7 +252,7 @@ func (k *Keeper) find(rows []Row, now int64) (old, next Row) {
 // taken returns the error for rows of which none is free.
 func (k *Keeper) taken(rows []Row, now int64) error {
 	held, next := k.terms.taken(rows, now)
-	return &TakenError{Held: held, Of: k.terms.most - k.terms.least + 1, NextFree: time.Duration(next-now) * k.generator.Layout().Unit()}
+	return &TakenError{Held: held, Of: k.terms.most - k.terms.least + 1, NextFree: k.duration(next - now)}
 }
 
 // renew extends the grant. The error wraps [ErrLost] when the number has another holder, or the store knows nothing of the grant.
@@ -245,9 +270,12 @@ func (k *Keeper) renew(ctx context.Context) error {
 			return k.lose(listing.Rows)
 		}
 		row := listing.Rows[0]
+		if row.Until == k.row.Until && k.terms.enough(row, now, k.ownTick()) {
+			return k.install(k.row) // nothing to add, where ticks are longer than the time between renewals, or the layout ends
+		}
 		next := k.terms.renewed(row, now, k.ownTick())
 		if next.Until == row.Until {
-			return k.install(k.row) // the layout's last ticks are granted
+			return fmt.Errorf("%w: number %d has no more ticks", idgen.ErrExhausted, row.Number)
 		}
 		done, err := k.store.Swap(ctx, k.config.Space, row, next)
 		if err != nil {
@@ -312,8 +340,9 @@ func (k *Keeper) install(row Row) error {
 	if err := k.generator.SetGrant(idgen.Grant{Number: row.Number, From: row.From, Until: row.Until, Now: now}); err != nil {
 		return err
 	}
-	if k.ownTick() >= row.Until {
-		return &SkewError{By: k.generator.Now().Sub(now), Limit: k.config.MaxSkew}
+	if own := k.ownTick(); own >= row.Until {
+		return fmt.Errorf("%w: the generator is at %s, after its floor or the ids it has made, and number %d is granted until %s; set the clocks of both machines",
+			ErrSkew, k.timeOf(own).Format(time.RFC3339Nano), row.Number, k.timeOf(row.Until).Format(time.RFC3339Nano))
 	}
 	return nil
 }
@@ -356,8 +385,16 @@ func (k *Keeper) ticks(t time.Time) int64 {
 }
 
 func (k *Keeper) timeOf(tick int64) time.Time {
-	layout := k.generator.Layout()
-	return layout.Epoch().Add(time.Duration(tick) * layout.Unit())
+	return k.generator.Layout().Epoch().Add(k.duration(tick))
+}
+
+// duration returns how long a number of ticks is, at most the longest there is.
+func (k *Keeper) duration(ticks int64) time.Duration {
+	unit := k.generator.Layout().Unit()
+	if ticks > math.MaxInt64/int64(unit) {
+		return math.MaxInt64
+	}
+	return time.Duration(ticks) * unit
 }
 
 // publish makes known how an attempt went.

@@ -488,6 +488,8 @@ func TestConfigRefused(t *testing.T) {
 		"skew":         {MaxSkew: -1},
 		"timeout":      {Timeout: -1},
 		"wait":         {Wait: -1},
+		"too long":     {For: 100 * 365 * 24 * time.Hour},
+		"far skew":     {MaxSkew: 1 << 62},
 		"ticks":        {For: time.Second, Generator: []idgen.Option{idgen.K8sIP}},
 	} {
 		if _, err := grant.Open(t.Context(), grant.Memory(nil), config); !errors.Is(err, grant.ErrConfig) {
@@ -503,4 +505,88 @@ func TestConfigRefused(t *testing.T) {
 	if _, err := grant.Open(t.Context(), grant.Memory(nil), grant.Config{Generator: []idgen.Option{idgen.SwitchBack(4)}}); !errors.Is(err, idgen.ErrNode) {
 		t.Errorf("got %v, want idgen.ErrNode", err)
 	}
+}
+
+// Where ticks are longer than the time between renewals, no more is granted than For, so that the number of a crashed process comes free
+// then.
+func TestLongTicks(t *testing.T) {
+	for _, tt := range []struct{ unit, length time.Duration }{
+		{time.Second, 2 * time.Second}, {time.Second, 5 * time.Second}, {28 * time.Second, time.Minute}, {time.Hour, 0}, {10 * time.Millisecond, 20 * time.Millisecond},
+	} {
+		t.Run(tt.unit.String()+" "+tt.length.String(), func(t *testing.T) {
+			layout, err := idgen.NewLayout(wide.Epoch(), tt.unit, idgen.Time.Bits(40), idgen.Node.Bits(4), idgen.Sequence.Bits(6))
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				k := open(t, newFlaky(), grant.Config{Generator: []idgen.Option{layout}, For: tt.length})
+				length := max(tt.length, grant.DefaultFor, 2*tt.unit)
+				if tt.length > 0 {
+					length = tt.length
+				}
+				for range 200 {
+					time.Sleep(length / 7)
+					if ahead := time.Until(k.State().Until); ahead > length+2*tt.unit || ahead <= 0 {
+						t.Fatalf("granted for %s, want at most %s", ahead, length)
+					}
+				}
+				next(t, k)
+			})
+		})
+	}
+}
+
+// A row that reaches for ever is a number that is taken, and no endless wait.
+func TestTakenForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFlaky()
+		config := grant.Config{Generator: with(idgen.WithNode(7))}
+		if err := open(t, store, config).Close(); err != nil {
+			t.Fatal(err)
+		}
+		listing, err := store.List(t.Context(), "default", 7, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reserved := grant.Row{Number: 7, Holder: "reserved", Until: 1<<63 - 1}
+		if done, err := store.Swap(t.Context(), "default", listing.Rows[0], reserved); err != nil || !done {
+			t.Fatal(done, err)
+		}
+		var taken *grant.TakenError
+		if _, err := grant.Open(t.Context(), store, config); !errors.As(err, &taken) || taken.NextFree < 1e18 {
+			t.Errorf("got %v, want the number taken for ever", err)
+		}
+	})
+}
+
+// A keeper that could not be opened leaves no number behind that its swap has acquired all the same.
+func TestOpenFailsAfterItsSwap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &lossy{flaky: newFlaky()}
+		for range 40 {
+			store.lose.Store(5) // all attempts; then the store answers again
+			if _, err := grant.Open(t.Context(), store, grant.Config{Generator: []idgen.Option{small(t)}}); !errors.Is(err, errDown) {
+				t.Fatalf("got %v, want the store's error", err)
+			}
+		}
+		store.lose.Store(0)
+		next(t, open(t, store, grant.Config{Generator: []idgen.Option{small(t)}}))
+	})
+}
+
+// The floor counts when the generator's clock is set back too.
+func TestFloorUnderAGrant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		floor, err := wide.MaxID(time.Now().Add(2 * time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock := &steppedClock{by: 4 * time.Minute}
+		for _, c := range []*steppedClock{clock, {}} {
+			k := open(t, newFlaky(), grant.Config{Generator: with(idgen.WithClock(c), idgen.WithFloor(floor)), For: time.Minute})
+			if id, err := k.Next(t.Context()); err != nil || id <= floor {
+				t.Errorf("got %d, %v, want more than %d", id, err, floor)
+			}
+		}
+	})
 }

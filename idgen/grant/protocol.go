@@ -23,6 +23,11 @@ func (t terms) acquired(old Row, holder string, now int64) Row {
 	return Row{Number: old.Number, Holder: holder, From: from, Until: min(from+t.length, t.end)}
 }
 
+// enough tells whether a holder whose clock shows own has all of the row that it would be granted now, or more.
+func (t terms) enough(row Row, now, own int64) bool {
+	return row.Until >= min(t.end, t.length+max(now, min(own, now+t.skew)))
+}
+
 // renewed returns the row of a number that its holder, whose clock shows own, goes on with. Until always grows, as long as the layout has
 // ticks, so that a swap that was applied can be told from one that was not.
 func (t terms) renewed(row Row, now, own int64) Row {
