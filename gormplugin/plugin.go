@@ -35,7 +35,9 @@ type Option func(*Plugin)
 func New(options ...Option) *Plugin {
 	p := &Plugin{keys: sync.Pool{New: func() any { return new([]int64) }}}
 	for _, o := range options {
-		o(p)
+		if o != nil {
+			o(p)
+		}
 	}
 	return p
 }
@@ -103,6 +105,7 @@ func (p *Plugin) acquire(db *gorm.DB) error {
 func (p *Plugin) Keeper() *grant.Keeper { return p.keeper }
 
 // Close gives the node number back that the plugin has acquired, before the database is closed. Creates that need a key fail from then on.
+// It needs a connection of the pool, and waits ten seconds for one at most.
 // With [From] it does nothing.
 func (p *Plugin) Close() error {
 	if p.keeper == nil {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -103,7 +104,8 @@ func parseDatabase(text string) (dsn.DSN, grant.Dialect, error) {
 	if err != nil {
 		return dsn.DSN{}, 0, err
 	}
-	if path, _, _ := strings.Cut(parsed.Source, "?"); parsed.Kind == dsn.SQLite && !strings.HasPrefix(path, "file:") && path != ":memory:" {
+	path, options, _ := strings.Cut(strings.TrimPrefix(parsed.Source, "file:"), "?")
+	if parsed.Kind == dsn.SQLite && path != ":memory:" && !strings.Contains(options, "mode=memory") {
 		if _, err := os.Stat(path); err != nil {
 			return dsn.DSN{}, 0, err
 		}
@@ -150,7 +152,7 @@ func listSpaces(ctx context.Context, store *grant.SQLStore, name string) ([]node
 
 // time returns when a tick begins, as far as it is known.
 func (s nodeSpace) time(tick int64) (time.Time, bool) {
-	if !s.known || tick > math.MaxInt64/int64(s.layout.Unit()) {
+	if !s.known || tick < 0 || tick > math.MaxInt64/int64(s.layout.Unit()) {
 		return time.Time{}, false
 	}
 	return s.layout.Epoch().Add(time.Duration(tick) * s.layout.Unit()), true
@@ -196,7 +198,7 @@ func writeNodes(w io.Writer, spaces []nodeSpace) error {
 			if state == "held" {
 				held++
 			}
-			holder, _, _ := strings.Cut(row.Holder, "#")
+			holder, _, _ := strings.Cut(printable(row.Holder), "#")
 			_, _ = fmt.Fprintf(rows, "%d\t%s\t%s\t%s\t%s\n", row.Number, state, s.formatTick(row.From), s.formatTick(row.Until), holder)
 		}
 		_ = rows.Flush() // to memory
@@ -204,12 +206,22 @@ func writeNodes(w io.Writer, spaces []nodeSpace) error {
 		if s.known {
 			numbers <<= s.layout.Bits(idgen.Datacenter) + s.layout.Bits(idgen.Node)
 		}
-		_, err := fmt.Fprintf(w, "space %s, %d of %d held at %s\nlayout %s\n%s", s.name, held, numbers, s.Now.Format(time.RFC3339), s.text, table)
+		_, err := fmt.Fprintf(w, "space %s, %d of %d held at %s\nlayout %s\n%s", s.name, held, numbers, s.Now.Format(time.RFC3339), printable(s.text), table)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// printable replaces what a terminal would take for more than text, in what somebody has written to the table.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, text)
 }
 
 // nodeLine is the JSON object of a number.

@@ -53,6 +53,7 @@ func TestExitStatus(t *testing.T) {
 		{"nodes", t.Context(), 2},
 		{"nodes --db nosuch:x", t.Context(), 2},
 		{"nodes --db sqlite:/nonexistent/x.db", t.Context(), 2},
+		{"nodes --db sqlite:file:/nonexistent/x.db?cache=shared", t.Context(), 2},
 		{"nodes --db sqlite::memory: --table a-b", t.Context(), 2},
 		{"nodes --db sqlite::memory:", t.Context(), 1}, // no table
 		{"nodes --db mysql:root@unix(/nonexistent.sock)/x", t.Context(), 1},

@@ -63,6 +63,7 @@ type statements struct {
 	swap   string // holder, from, until, space, node, holder, until
 	list   string // space, least, most: the clock and the rows; a row of NULLs beside the clock when there are none
 	spaces string
+	begin  string
 	commit string // makes the commit of the transaction that it is run in wait for the disk; empty where a session cannot change that
 }
 
@@ -94,11 +95,12 @@ func (d Dialect) statements(table string) (statements, error) {
 		return statements{}, fmt.Errorf("%w: its name %q is not one of up to 63 letters, digits and underlines, with a schema's and a dot before it or without",
 			ErrTable, table)
 	}
-	s := statements{header: headerText, insert: insertText, swap: swapText, spaces: spacesText}
+	s := statements{begin: "BEGIN", header: headerText, insert: insertText, swap: swapText, spaces: spacesText}
 	var clock string
 	switch d {
 	case MySQL:
 		s.create = fmt.Sprintf(createText, "") + " ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"
+		s.begin = "START TRANSACTION" // BEGIN is no transaction's under sql_mode=ORACLE
 		// Under READ UNCOMMITTED a plain SELECT returns a layout that may never be committed.
 		s.header += " LOCK IN SHARE MODE"
 		// IGNORE leaves out the row that is there already, and nothing else in its place can: ON DUPLICATE KEY UPDATE counts a row that

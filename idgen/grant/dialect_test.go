@@ -66,7 +66,14 @@ var oldRow, newRow = grant.Row{Number: 5, Holder: "a", From: 1, Until: 2}, grant
 // mock returns a store on a database that expects exactly what it is told to.
 func mock(t *testing.T, dialect grant.Dialect) (*grant.SQLStore, sqlmock.Sqlmock) {
 	t.Helper()
-	db, m, err := sqlmock.New(sqlmock.QueryMatcherOption(sqlmock.QueryMatcherEqual), sqlmock.MonitorPingsOption(true))
+	begin := map[grant.Dialect]string{grant.MySQL: "START TRANSACTION", grant.Postgres: "BEGIN", grant.SQLite: "BEGIN"}[dialect]
+	matcher := sqlmock.QueryMatcherFunc(func(expected, actual string) error {
+		if expected == "BEGIN" {
+			expected = begin
+		}
+		return sqlmock.QueryMatcherEqual.Match(expected, actual)
+	})
+	db, m, err := sqlmock.New(sqlmock.QueryMatcherOption(matcher), sqlmock.MonitorPingsOption(true))
 	if err != nil {
 		t.Fatal(err)
 	}

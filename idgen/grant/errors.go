@@ -22,6 +22,8 @@ var (
 	ErrClosed = errors.New("grant: the keeper is closed")
 	// ErrLost says that the row of a grant is gone, or was set back, as it is after a database was restored from a backup.
 	ErrLost = errors.New("grant: the database has forgotten a grant")
+	// ErrStore says that a store does not give back what was written to it.
+	ErrStore = errors.New("grant: the store changes what is written to it")
 	// ErrTable says that the table of grants has a name that is none, is missing, may not be used, or does not keep what is written to it.
 	ErrTable = errors.New("grant: the table of grants cannot be used")
 	// ErrDialect says that a name or a value is no dialect.

@@ -43,8 +43,8 @@ const (
 )
 
 // Open acquires a number in the store and returns a keeper, which renews it until the context ends or [Keeper.Close] is called, and then
-// gives it back. Open itself makes five attempts at most when the store fails, each bounded by the configuration's Timeout, and waits when
-// all numbers are held and one comes free within its Wait.
+// gives it back. Open itself tries a few times when the store fails, and waits when all numbers are held and one comes free within the
+// configuration's Wait; it takes its Timeout and Wait together at most.
 //
 // The error wraps [ErrConfig] or one of package idgen for a wrong configuration, [ErrLayout] when the space has another layout, [ErrSkew]
 // when the clock is too far from the store's, [ErrTaken] when all numbers are held, or the store's error.
@@ -79,12 +79,20 @@ func Open(ctx context.Context, store Store, config Config) (*Keeper, error) {
 // start prepares the space and acquires the first number.
 func (k *Keeper) start(ctx context.Context) error {
 	wait, deadline := firstWait, time.Now().Add(k.config.Wait)
+	ctx, cancel := context.WithTimeout(ctx, k.config.Timeout+k.config.Wait)
+	defer cancel()
 	for try := 1; ; try++ {
 		err := k.within(ctx, func(ctx context.Context) error {
 			if err := k.prepare(ctx); err != nil {
 				return err
 			}
-			return k.acquire(ctx, true)
+			if err := k.probe(ctx); err != nil {
+				return err
+			}
+			if err := k.acquire(ctx, true); err != nil {
+				return err
+			}
+			return k.check(ctx)
 		})
 		var taken *TakenError
 		switch {
@@ -107,6 +115,22 @@ func (k *Keeper) prepare(ctx context.Context) error {
 	inForce, err := k.store.Prepare(ctx, k.config.Space, layout)
 	if err == nil && inForce != layout {
 		err = &LayoutError{Space: k.config.Space, InForce: inForce, Wanted: layout}
+	}
+	return err
+}
+
+// probe asks for a change of a row that nobody has, so that a missing right to change rows is noticed before it is needed.
+func (k *Keeper) probe(ctx context.Context) error {
+	nobody := Row{Number: k.terms.least, Holder: newHolder("nobody")}
+	_, err := k.store.Swap(ctx, k.config.Space, nobody, Row{Number: nobody.Number, Holder: nobody.Holder, Until: 1})
+	return err
+}
+
+// check reads the row of the first grant, so that a store which changes what is written to it is noticed.
+func (k *Keeper) check(ctx context.Context) error {
+	listing, err := k.store.List(ctx, k.config.Space, k.row.Number, k.row.Number)
+	if err == nil && (len(listing.Rows) != 1 || listing.Rows[0] != k.row) {
+		err = fmt.Errorf("%w: wrote the row %+v, and read %+v", ErrStore, k.row, listing.Rows)
 	}
 	return err
 }
@@ -176,13 +200,15 @@ func (k *Keeper) pause() time.Duration {
 	return wait*9/10 + rand.N(wait/5+1)
 }
 
-// keep renews the grant, or acquires another number when there is none. Where there are no ids to lose any more it begins from the start, for
-// a store that has lost everything.
+// keep renews the grant, or acquires another number when there is none. It prepares the space each time: of a store that has lost
+// everything another layout may have taken possession, which numbers do not protect from.
 func (k *Keeper) keep(ctx context.Context) error {
-	if k.row.Holder == "" || k.ownTick() >= k.row.Until {
-		if err := k.prepare(ctx); err != nil {
-			return err
+	if err := k.prepare(ctx); err != nil {
+		if errors.Is(err, ErrLayout) && k.row.Holder != "" {
+			k.generator.Suspend()
+			k.row, k.lost = Row{}, k.lost+1
 		}
+		return err
 	}
 	if k.row.Holder == "" {
 		return k.acquire(ctx, false)
@@ -305,8 +331,10 @@ func (k *Keeper) lose(rows []Row) error {
 func (k *Keeper) release(ctx context.Context, end int64) error {
 	row := k.row
 	wait := firstWait
+	ctx, cancel := context.WithTimeout(ctx, k.config.Timeout)
+	defer cancel()
 	for try := 1; ; try++ {
-		err := k.within(ctx, func(ctx context.Context) error {
+		err := func() error {
 			done, err := k.store.Swap(ctx, k.config.Space, row, k.terms.released(row, end))
 			if err != nil || done {
 				return err
@@ -321,8 +349,8 @@ func (k *Keeper) release(ctx context.Context, end int64) error {
 			}
 			row = listing.Rows[0]
 			return errors.New("its row has changed")
-		})
-		if err == nil || try >= attempts {
+		}()
+		if err == nil || try >= attempts || ctx.Err() != nil {
 			if err != nil {
 				err = fmt.Errorf("grant: giving number %d back, which comes free by itself within %s: %w", row.Number, k.config.For, err)
 			}
@@ -490,8 +518,9 @@ func (k *Keeper) Stats() idgen.Stats { return k.generator.Stats() }
 // Number returns the number that keys are made with now, in the field of a node or a datacenter.
 func (k *Keeper) Number(kind idgen.Kind) idgen.NodeNumber { return k.generator.Number(kind) }
 
-// Close ends the keeper and gives the number back, with the ticks that no key was made at. Calls fail from then on. The error is that of
-// giving back; the number comes free by itself then, when the grant ends.
+// Close ends the keeper and gives the number back, with the ticks that no key was made at. Calls fail from then on. It takes the
+// configuration's Timeout at most, when the store cannot be reached, and is safe to call again. The error is that of giving back; the
+// number comes free by itself then, when the grant ends.
 func (k *Keeper) Close() error {
 	k.stop()
 	<-k.done

@@ -372,7 +372,7 @@ type lossy struct {
 
 func (l *lossy) Swap(ctx context.Context, space string, old, new grant.Row) (bool, error) {
 	done, err := l.flaky.Swap(ctx, space, old, new)
-	if l.lose.Add(-1) >= 0 {
+	if done && l.lose.Add(-1) >= 0 {
 		return false, errDown
 	}
 	return done, err
@@ -589,4 +589,76 @@ func TestFloorUnderAGrant(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A store that has lost everything, and that another layout has taken possession of, stops the keeper at once.
+func TestAnotherLayoutTakesPossession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFlaky()
+		k := open(t, store, grant.Config{Generator: with()})
+		next(t, k)
+		fresh := newFlaky()
+		open(t, fresh, grant.Config{Generator: []idgen.Option{small(t)}})
+		store.mu.Lock()
+		store.Store = fresh.Store
+		store.mu.Unlock()
+		time.Sleep(70 * time.Second)
+		if id, err := k.Next(t.Context()); !errors.Is(err, grant.ErrLayout) {
+			t.Errorf("got %d, %v, want ErrLayout", id, err)
+		}
+		if s := k.State(); s.Held || s.Lost != 1 {
+			t.Errorf("got %+v, want the number lost", s)
+		}
+	})
+}
+
+// A store that has lost everything is given its layout again before a number is acquired.
+func TestEverythingIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFlaky()
+		k := open(t, store, grant.Config{Generator: with()})
+		store.mu.Lock()
+		store.Store = newFlaky().Store
+		store.mu.Unlock()
+		time.Sleep(70 * time.Second)
+		next(t, k)
+		if _, err := grant.Open(t.Context(), store, grant.Config{Generator: []idgen.Option{small(t)}}); !errors.Is(err, grant.ErrLayout) {
+			t.Errorf("got %v, want ErrLayout", err)
+		}
+	})
+}
+
+// A store in which rows can be added and not changed, or that changes them, is refused at the start.
+func TestStoreRefused(t *testing.T) {
+	for name, tt := range map[string]struct {
+		swap func(old, new grant.Row) (grant.Row, error)
+		want error
+	}{
+		"no right to change": {func(old, new grant.Row) (grant.Row, error) {
+			if old.Holder != grant.Absent {
+				return new, errDown
+			}
+			return new, nil
+		}, errDown},
+		"pads": {func(_, new grant.Row) (grant.Row, error) { new.Holder += " "; return new, nil }, grant.ErrStore},
+	} {
+		store := odd{grant.Memory(nil), tt.swap}
+		if _, err := grant.Open(t.Context(), store, grant.Config{}); !errors.Is(err, tt.want) {
+			t.Errorf("%s: got %v, want %v", name, err, tt.want)
+		}
+	}
+}
+
+// odd is a store that makes of changes what a function says.
+type odd struct {
+	grant.Store
+	swap func(old, new grant.Row) (grant.Row, error)
+}
+
+func (o odd) Swap(ctx context.Context, space string, old, new grant.Row) (bool, error) {
+	changed, err := o.swap(old, new)
+	if err != nil {
+		return false, err
+	}
+	return o.Store.Swap(ctx, space, old, changed)
 }

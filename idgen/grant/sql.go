@@ -106,7 +106,8 @@ func (s *SQLStore) Prepare(ctx context.Context, space, layout string) (inForce s
 	if err != nil {
 		// Of processes that make a table at once, PostgreSQL lets some fail, so that the error says less than the table's presence.
 		_, createErr := s.db.ExecContext(ctx, s.texts.create)
-		if found, err = s.headers(ctx, space); err != nil {
+		var again error
+		if found, again = s.headers(ctx, space); again != nil {
 			if createErr != nil {
 				err = fmt.Errorf("%w; making it: %w", err, createErr)
 			}
@@ -377,7 +378,7 @@ func (s *SQLStore) begin(ctx context.Context) (*sql.Conn, error) {
 		if err != nil {
 			return nil, fmt.Errorf("connecting: %w", err)
 		}
-		if _, err = conn.ExecContext(ctx, "BEGIN"); err == nil {
+		if _, err = conn.ExecContext(ctx, s.texts.begin); err == nil {
 			return conn, nil
 		}
 		s.abandon(ctx, conn)

@@ -131,6 +131,7 @@ func TestStores(t *testing.T) {
 			"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", "SET autocommit = 0"}},
 		{name: "SERIALIZABLE, interpolated", dialect: grant.MySQL, parameters: "interpolateParams=true&loc=Asia%2FTokyo", statements: []string{
 			"SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE", "SET time_zone = '+13:00'"}},
+		{name: "ORACLE", dialect: grant.MySQL, statements: []string{"SET sql_mode = 'ORACLE'"}},
 		{name: "found rows, not strict, ANSI", dialect: grant.MySQL, parameters: "clientFoundRows=true&collation=latin1_german1_ci&charset=latin1", statements: []string{
 			"SET sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT,IGNORE_SPACE,PAD_CHAR_TO_FULL_LENGTH,NO_BACKSLASH_ESCAPES'"}},
 
