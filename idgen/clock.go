@@ -101,11 +101,18 @@ func (t *timeline) set(to int64) {
 	t.next.Store(elapsed + int64(recheck))
 }
 
-// unset takes the wall clock as it is again, when it is closer to the right time than with what it was set by.
-func (t *timeline) unset(right int64) {
-	if shift := t.shift.Load(); shift != 0 {
-		if off := t.raw() - right; max(off, -off) < max(off+shift, -off-shift) {
+// unset takes the wall clock as it is again, when it is closer to the right time than with what it was set by. used is the time of the last
+// id: a followed clock does not go back before it, and is not held to a later time that it has shown without an id being made.
+func (t *timeline) unset(right, used int64) {
+	raw := t.raw()
+	if shift := t.shift.Load(); shift != 0 && (!t.follow || raw >= used) {
+		if off := raw - right; max(off, -off) < max(off+shift, -off-shift) {
 			t.shift.Store(0)
+		}
+	}
+	if t.follow {
+		if latest, now := t.latest.Load(), max(t.wall(), used); now < latest {
+			t.latest.CompareAndSwap(latest, now)
 		}
 	}
 }

@@ -19,7 +19,8 @@ type Grant struct {
 
 // WithGrants makes a generator that takes its node and datacenter number from grants, see [Snowflake.SetGrant]. It makes no ids before
 // the first grant, after the last one has ended, nor between two. A number that another option gives stays as it is: only grants that
-// have it are taken then. It does not go with [SwitchBack], whose numbers are given by hand.
+// have it are taken then; a node's alone is refused where the layout has a datacenter. It does not go with [SwitchBack], whose numbers are
+// given by hand.
 func WithGrants() Option {
 	return optionFunc(func(c *config) error {
 		c.granted = true
@@ -65,7 +66,7 @@ func (g *Snowflake) Grantable() (least, most int64) {
 
 // SetGrant makes the generator go on with a grant in place of the one it had: the same number for longer, or another. When its clock is
 // more than a tick before the grant, or past it, the clock is set to the grant's time, or later where ids of later ticks were made
-// already; else it stays as it is. The caller sees to it that no other generator has a grant of the number with any of its ticks.
+// already; else it stays as it is. Ids of another number than before begin after the last tick that was used. The caller sees to it that no other generator has a grant of the number with any of its ticks.
 //
 // The error wraps [ErrGrant] for a generator that was made without [WithGrants] or is sealed, and [ErrRange] for a number that is not
 // [Snowflake.Grantable], or ticks that are not the layout's. The generator is as it was then.
@@ -89,12 +90,16 @@ func (g *Snowflake) SetGrant(grant Grant) error {
 		case sealed:
 			return g.errGrant(held, 0)
 		}
+		// Ids of one generator increase, so those of another number begin in another tick.
+		if after := g.last.Load()>>(g.tickBits&63) + 1; held.number != grant.Number && after > next.from && after < next.until {
+			next.from, next.ticks = after, uint64(next.until-after)
+		}
 		if g.held.CompareAndSwap(held, next) {
 			break
 		}
 	}
 	right := int64(grant.Now.Sub(g.layout.Epoch()))
-	g.clock.unset(right)
+	g.clock.unset(right, g.last.Load()>>(g.tickBits&63)*g.unit.d)
 	if now, _ := g.clock.now(); now < 0 || now/g.unit.d < grant.From-1 || now/g.unit.d >= grant.Until {
 		after := min(g.last.Load()>>(g.tickBits&63)+1, g.lastTick)
 		if to := max(right, grant.From*g.unit.d, after*g.unit.d); to/g.unit.d < grant.Until {
@@ -107,7 +112,7 @@ func (g *Snowflake) SetGrant(grant Grant) error {
 // Suspend takes the generator's grant away: it makes no ids until it is given another. A call that is under way may still make one.
 func (g *Snowflake) Suspend() {
 	if held := g.held.Load(); held.kind == granted {
-		g.held.CompareAndSwap(held, &tenure{kind: granted}) // another grant or its end may have come first
+		g.held.CompareAndSwap(held, &tenure{kind: granted, number: held.number}) // another grant or its end may have come first
 	}
 }
 

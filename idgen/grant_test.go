@@ -121,6 +121,31 @@ func TestGrantEndsInAFullTick(t *testing.T) {
 	}
 }
 
+// Ids increase over a change to a smaller number.
+func TestGrantOfASmallerNumber(t *testing.T) {
+	clock := newFakeClock(noon.Add(100 * time.Millisecond))
+	g := newGenerator(t, narrow(t), idgen.WithGrants(), idgen.WithClock(clock))
+	setGrant(t, g, 5, 100, 110, noon)
+	requireIDAt(t, g, 100, 5)
+	setGrant(t, g, 2, 50, 110, noon)
+	clock.pass(time.Millisecond)
+	requireIDAt(t, g, 101, 2)
+}
+
+// A followed clock that was ahead while no id was made, and is right again, is not held to the time it has shown.
+func TestGrantUnderRefuseBackAfterAStepAhead(t *testing.T) {
+	clock := newFakeClock(noon.Add(100 * time.Millisecond))
+	g := newGenerator(t, narrow(t), idgen.WithGrants(), idgen.WithClock(clock), idgen.RefuseBack())
+	setGrant(t, g, 5, 100, 1000, noon)
+	requireIDAt(t, g, 100, 5)
+	clock.step(time.Hour)
+	requireNoGrant(t, g)
+	clock.step(-time.Hour)
+	clock.pass(10 * time.Millisecond)
+	setGrant(t, g, 5, 100, 1000, noon.Add(110*time.Millisecond))
+	requireIDAt(t, g, 110, 5)
+}
+
 // Nothing is borrowed beyond the grant.
 func TestGrantEndsWhileBorrowing(t *testing.T) {
 	clock := newFakeClock(noon.Add(100 * time.Millisecond))
@@ -227,6 +252,10 @@ func TestGrantRefused(t *testing.T) {
 		if err := tt.g.SetGrant(tt.grant); !errors.Is(err, tt.want) {
 			t.Errorf("%+v: got %v, want %v", tt.grant, err, tt.want)
 		}
+	}
+	// The numbers with one node and any datacenter are no range.
+	if _, err := idgen.New(idgen.Twitter, idgen.WithGrants(), idgen.WithNode(7)); !errors.Is(err, idgen.ErrNode) {
+		t.Errorf("got %v, want ErrNode", err)
 	}
 	if _, err := idgen.New(idgen.WithGrants(), idgen.SwitchBack(3)); !errors.Is(err, idgen.ErrNode) {
 		t.Errorf("got %v, want ErrNode", err)

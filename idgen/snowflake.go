@@ -149,6 +149,11 @@ func (g *Snowflake) number(c config) error {
 		base |= placed
 	}
 	g.bases = []int64{base}
+	if _, node := g.numbers[Node]; c.granted && node && g.layout.Bits(Datacenter) > 0 {
+		if _, datacenter := g.numbers[Datacenter]; !datacenter {
+			return fmt.Errorf("%w: a node number is given, and the datacenter's is left to grants; give it too, or leave both to them", ErrNode)
+		}
+	}
 	if c.policy.back != backSwitch {
 		return nil
 	}

@@ -56,7 +56,8 @@ type Config struct {
 	Name string
 
 	// Notify is called with the state after each attempt to acquire or renew, and at the end, on the keeper's goroutine, the first
-	// time on Open's. What it does takes from the keeper's time, and it must not call Close.
+	// time on Open's. What it does takes from the keeper's time, and it must not call Close, Next
+	// or Fill, which would wait for it.
 	Notify func(State)
 }
 

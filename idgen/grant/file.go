@@ -108,7 +108,11 @@ func (f *file) locked(ctx context.Context, work func(*contents) (changed bool)) 
 	if f.path == "" {
 		return errors.New("its path is empty")
 	}
-	lock, err := os.OpenFile(f.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	path, err := f.real()
+	if err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
@@ -126,7 +130,7 @@ func (f *file) locked(ctx context.Context, work func(*contents) (changed bool)) 
 		}
 	}
 	c := contents{}
-	text, err := os.ReadFile(f.path)
+	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -150,16 +154,29 @@ func (f *file) locked(ctx context.Context, work func(*contents) (changed bool)) 
 	if !work(&c) {
 		return nil
 	}
-	return f.write(c)
+	return write(path, c)
 }
 
-// write replaces the file, and returns when that is on the disk.
-func (f *file) write(c contents) (err error) {
+// real returns the path without symbolic links, so that the lock is the same by whatever name, and a link stays one.
+func (f *file) real() (string, error) {
+	path, err := filepath.EvalSymlinks(f.path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return path, err
+	}
+	if _, err := os.Lstat(f.path); err == nil {
+		return "", errors.New("it is a link to a file that is not there")
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(f.path))
+	return filepath.Join(folder, filepath.Base(f.path)), err
+}
+
+// write replaces a file, and returns when that is on the disk.
+func write(path string, c contents) (err error) {
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err
 	}
-	fresh, err := os.OpenFile(f.path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	fresh, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -167,10 +184,10 @@ func (f *file) write(c contents) (err error) {
 	if err = errors.Join(err, fresh.Sync(), fresh.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(f.path+".new", f.path); err != nil {
+	if err := os.Rename(path+".new", path); err != nil {
 		return err
 	}
-	folder, err := os.Open(filepath.Dir(f.path))
+	folder, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return err
 	}

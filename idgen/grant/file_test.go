@@ -45,6 +45,22 @@ func TestFileRemembersAcrossRestarts(t *testing.T) {
 	}
 }
 
+// By a link the file is the same one, and the link stays.
+func TestFileByALink(t *testing.T) {
+	real, link := filepath.Join(t.TempDir(), "node.json"), filepath.Join(t.TempDir(), "link.json")
+	k := open(t, grant.File(real), grant.Config{})
+	if err := os.Symlink(real, link); err != nil {
+		t.Fatal(err)
+	}
+	other := open(t, grant.File(link), grant.Config{})
+	if k.State().Number == other.State().Number {
+		t.Error("both have the same number")
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("got %v, %v, want the link", info, err)
+	}
+}
+
 func TestFileRefused(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "other.json")

@@ -293,6 +293,13 @@ func (k *Keeper) renew(ctx context.Context) error {
 			return err
 		}
 		if len(listing.Rows) != 1 || listing.Rows[0].Holder != k.row.Holder || listing.Rows[0].From != k.row.From {
+			// The listing may be an old one. A swap tells.
+			next := k.terms.renewed(k.row, now, k.ownTick())
+			if done, err := k.store.Swap(ctx, k.config.Space, k.row, next); err != nil {
+				return err
+			} else if done {
+				return k.install(next)
+			}
 			return k.lose(listing.Rows)
 		}
 		row := listing.Rows[0]
@@ -365,7 +372,17 @@ func (k *Keeper) release(ctx context.Context, end int64) error {
 func (k *Keeper) install(row Row) error {
 	k.row = row
 	now := k.now()
-	if err := k.generator.SetGrant(idgen.Grant{Number: row.Number, From: row.From, Until: row.Until, Now: now}); err != nil {
+	grant := idgen.Grant{Number: row.Number, From: row.From, Until: row.Until, Now: now}
+	if far := k.ticks(now) + k.terms.skew; k.ownTick() > far && row.From <= far && far < row.Until {
+		// A generator so far ahead would use up its grant, or be past it, when the store goes down: its clock is set, if it has made no
+		// ids there, by a grant that it is outside of.
+		near := grant
+		near.Until = far + 1
+		if err := k.generator.SetGrant(near); err != nil {
+			return err
+		}
+	}
+	if err := k.generator.SetGrant(grant); err != nil {
 		return err
 	}
 	if own := k.ownTick(); own >= row.Until {

@@ -662,3 +662,60 @@ func (o odd) Swap(ctx context.Context, space string, old, new grant.Row) (bool, 
 	}
 	return o.Store.Swap(ctx, space, old, changed)
 }
+
+// A listing that is out of date costs no number.
+func TestStaleListing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &stale{Store: newFlaky()}
+		k := open(t, store, grant.Config{Generator: with()})
+		store.on.Store(true)
+		for range 30 {
+			time.Sleep(time.Minute)
+			next(t, k)
+		}
+		if s := k.State(); s.Acquired != 1 || s.Lost != 0 || s.Err != nil {
+			t.Errorf("got %+v, want the number kept", s)
+		}
+	})
+}
+
+// stale is a store that lists what there was before it was used.
+type stale struct {
+	grant.Store
+	on atomic.Bool
+}
+
+func (s *stale) List(ctx context.Context, space string, least, most int64) (grant.Listing, error) {
+	listing, err := s.Store.List(ctx, space, least, most)
+	if s.on.Load() {
+		listing.Rows = nil
+	}
+	return listing, err
+}
+
+// After a step ahead of whatever size there are as many ids in stock as before, should the store go down.
+func TestStockAfterAStepAhead(t *testing.T) {
+	for _, by := range []time.Duration{time.Minute, 6 * time.Minute, 10 * time.Minute, 15*time.Minute - 5*time.Millisecond, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			clock, store := &steppedClock{}, newFlaky()
+			k := open(t, store, grant.Config{Generator: with(idgen.WithClock(clock))})
+			next(t, k)
+			clock.step(by)
+			time.Sleep(3 * time.Minute)
+			next(t, k)
+			store.mu.Lock()
+			calls := store.calls
+			store.mu.Unlock()
+			if calls > 20 {
+				t.Errorf("%s: asked the store %d times", by, calls)
+			}
+			store.set(errDown, false, 0)
+			for range 8 * 60 {
+				if _, err := k.Next(t.Context()); err != nil {
+					t.Fatalf("%s: %v", by, err)
+				}
+				time.Sleep(time.Second)
+			}
+		})
+	}
+}
