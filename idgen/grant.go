@@ -66,7 +66,8 @@ func (g *Snowflake) Grantable() (least, most int64) {
 
 // SetGrant makes the generator go on with a grant in place of the one it had: the same number for longer, or another. When its clock is
 // more than a tick before the grant, or past it, the clock is set to the grant's time, or later where ids of later ticks were made
-// already; else it stays as it is. Ids of another number than before begin after the last tick that was used. The caller sees to it that no other generator has a grant of the number with any of its ticks.
+// already; else it stays as it is. Ids of another number than before begin after the last tick that was used when it was called. The
+// caller sees to it that no other generator has a grant of the number with any of its ticks.
 //
 // The error wraps [ErrGrant] for a generator that was made without [WithGrants] or is sealed, and [ErrRange] for a number that is not
 // [Snowflake.Grantable], or ticks that are not the layout's. The generator is as it was then.
@@ -156,7 +157,7 @@ func (g *Snowflake) errGrant(held *tenure, tick int64) error {
 	case held.kind == sealed:
 		return fmt.Errorf("%w: the generator is sealed and makes no more", ErrGrant)
 	case held.ticks == 0:
-		return fmt.Errorf("%w: no number was granted yet", ErrGrant)
+		return fmt.Errorf("%w: it has no number at present", ErrGrant)
 	}
 	return fmt.Errorf("%w: number %d was granted until %s, the clock is at %s", ErrGrant, held.number,
 		g.layout.timeOf(uint64(held.until)).Format(time.RFC3339Nano), g.layout.timeOf(uint64(tick)).Format(time.RFC3339Nano))

@@ -192,7 +192,8 @@ func (g *Snowflake) Number(kind Kind) NodeNumber {
 
 // Next returns a new id. When the sequence of the current tick is used up it waits for the next tick, or does what the policy says. Its
 // error wraps the context's when that ends while it waits, and is [ErrExhausted] past the layout's last tick, [ErrFull] or a
-// [ClockError] under policies that say so, and [ErrGrant] outside of the ticks that were granted to it. A context that has ended already is noticed only where the call has to wait.
+// [ClockError] under policies that say so, and [ErrGrant] outside of the ticks that were granted to it. A context that has ended already
+// is noticed only where the call has to wait.
 func (g *Snowflake) Next(ctx context.Context) (int64, error) {
 	// The usual case on a short way: the machine's clock, not yet due for a comparison, is in the tick of the last id, which has room.
 	if now, ok := g.clock.undisturbed(); ok {

@@ -204,9 +204,11 @@ func (k *Keeper) pause() time.Duration {
 // everything another layout may have taken possession, which numbers do not protect from.
 func (k *Keeper) keep(ctx context.Context) error {
 	if err := k.prepare(ctx); err != nil {
-		if errors.Is(err, ErrLayout) && k.row.Holder != "" {
+		if errors.Is(err, ErrLayout) {
 			k.generator.Suspend()
-			k.row, k.lost = Row{}, k.lost+1
+			if k.row.Holder != "" {
+				k.row, k.lost = Row{}, k.lost+1
+			}
 		}
 		return err
 	}

@@ -378,8 +378,7 @@ func (l *lossy) Swap(ctx context.Context, space string, old, new grant.Row) (boo
 	return done, err
 }
 
-// A keeper whose row is gone, or was set back, stops using its grant at once and acquires another number; one whose number was taken
-// after its end goes on with what it has until it has another.
+// A keeper whose number has another holder, or none, acquires another number.
 func TestForgotten(t *testing.T) {
 	for name, set := range map[string]grant.Row{
 		"given to another": {Holder: "other", From: 5, Until: 1 << 40},
@@ -406,6 +405,27 @@ func TestForgotten(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A number that the store has given to another while it was granted is used no more, even where there is no other to be had.
+func TestForgottenNumberIsUsedNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFlaky()
+		k := open(t, store, grant.Config{Generator: with(idgen.WithNode(3))})
+		next(t, k)
+		listing, err := store.List(t.Context(), "default", 3, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		given := grant.Row{Number: 3, Holder: "other", From: listing.Rows[0].From + 5, Until: 1 << 40}
+		if done, err := store.Swap(t.Context(), "default", listing.Rows[0], given); err != nil || !done {
+			t.Fatal(done, err)
+		}
+		time.Sleep(70 * time.Second)
+		if id, err := k.Next(t.Context()); !errors.Is(err, grant.ErrTaken) {
+			t.Errorf("got %d, %v, want no id of a number that another has", id, err)
+		}
+	})
 }
 
 func TestLayouts(t *testing.T) {
