@@ -9,76 +9,81 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
-	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
 )
 
 // Plugin fills in primary keys. It is made by [New] and registered with db.Use.
 type Plugin struct {
-	source idgen.Source[int64] // nil until Initialize, unless From gives it
-	from   bool
+	err     error // of the options
+	source  *source
+	named   map[string]*source
+	allKeys bool
+	tables  []tableKey
+	models  []any // to prepare
+
 	config grant.Config
-	table  []grant.SQLOption
+	grants []grant.SQLOption
 	keeper *grant.Keeper // nil with From
-	plans  sync.Map      // *schema.Schema → *plan
-	keys   sync.Pool
+
+	tablePlans map[string]*plan
+	plans      sync.Map // *schema.Schema → planned
 }
 
 var _ gorm.Plugin = (*Plugin)(nil)
-
-// Option is something that [New] can be told.
-type Option func(*Plugin)
 
 // New returns the plugin. Without [From] its keys are snowflakes of the default layout, and db.Use acquires a node number for them: it is
 // granted in the database itself, in the table snowkey_nodes, which is made when it is missing, see package idgen/grant. Then
 // [Plugin.Close] gives the number back; a process that ends without it keeps it for up to ten minutes.
 func New(options ...Option) *Plugin {
-	p := &Plugin{keys: sync.Pool{New: func() any { return new([]int64) }}}
+	p := &Plugin{named: map[string]*source{}, tablePlans: map[string]*plan{}}
 	for _, o := range options {
 		if o != nil {
-			o(p)
+			p.err = errors.Join(p.err, o(p))
 		}
 	}
 	return p
 }
 
-// Grants says what the keys and their grants are like when the plugin acquires a node number itself: the layout, the key space, for how
-// long; and with [grant.Table] the table they are kept in.
-func Grants(config grant.Config, options ...grant.SQLOption) Option {
-	return func(p *Plugin) { p.config, p.table = config, options }
-}
-
-// From gives the source of the keys. Keys of one table must all come from sources that never make the same: for snowflake
-// generators, of one layout and with different node numbers.
-func From(source idgen.Source[int64]) Option {
-	return func(p *Plugin) { p.source, p.from = source, true }
-}
-
 // Name returns the name under which GORM keeps the plugin.
 func (*Plugin) Name() string { return "snowkey" }
 
-// Initialize registers the callbacks, and acquires a node number unless [From] gives a source; db.Use calls it. The error wraps
-// [ErrNoSource] for a source that is nil, [ErrDatabase] for a database that no number can be granted in, or is one of [grant.Open].
-func (p *Plugin) Initialize(db *gorm.DB) error {
+// Initialize registers the callbacks, and acquires a node number unless [From] gives a source; db.Use calls it. The error wraps that of
+// an option, [ErrDatabase] for a database that no number can be granted in, [ErrKey] for a table or a model to prepare with a key that
+// cannot be filled, or is one of [grant.Open].
+func (p *Plugin) Initialize(db *gorm.DB) (err error) {
+	if p.err != nil {
+		return p.err
+	}
 	if p.keeper != nil {
 		return fmt.Errorf("%w: this plugin has a node number of another one already; make a plugin for each", ErrDatabase)
 	}
-	if p.from && p.source == nil {
-		return fmt.Errorf("%w: From was given nil", ErrNoSource)
-	}
-	if !p.from {
+	if p.source == nil {
 		if err := p.acquire(db); err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, p.Close())
+			}
+		}()
+	}
+	if err := p.planTables(); err != nil {
+		return err
+	}
+	for _, model := range p.models {
+		if err := p.prepare(db, model); err != nil {
 			return err
 		}
 	}
 	create := db.Callback().Create()
 	// Before the model's hooks, so that they can read the key, and again after them, since a hook may overwrite the struct.
-	err := create.Before("gorm:before_create").Register("snowkey:fill", p.fill)
-	if err == nil {
-		err = create.Before("gorm:create").Register("snowkey:refill", p.fill)
-	}
+	err = errors.Join(
+		create.Before("gorm:before_create").Register("snowkey:fill", p.fill),
+		create.Before("gorm:create").Register("snowkey:refill", p.refill),
+		create.After("gorm:create").Before("gorm:save_after_associations").Register("snowkey:settle", p.settle),
+	)
 	if err != nil {
-		return errors.Join(fmt.Errorf("gormplugin: register the callback: %w", err), p.Close())
+		return fmt.Errorf("gormplugin: register the callbacks: %w", err)
 	}
 	return nil
 }
@@ -93,12 +98,13 @@ func (p *Plugin) acquire(db *gorm.DB) error {
 	if err != nil {
 		return fmt.Errorf("%w: it has no *sql.DB: %w; give a source with From", ErrDatabase, err)
 	}
-	keeper, err := grant.Open(context.Background(), grant.SQL(pool, dialect, p.table...), p.config)
+	keeper, err := grant.Open(context.Background(), grant.SQL(pool, dialect, p.grants...), p.config)
 	if err != nil {
 		return fmt.Errorf("gormplugin: acquiring a node number: %w", err)
 	}
-	p.keeper, p.source = keeper, keeper
-	return nil
+	p.keeper = keeper
+	p.source, err = newSource(keeper)
+	return err
 }
 
 // Keeper returns what keeps the node number that the plugin has acquired, to ask for its state; nil before db.Use, and with [From].
@@ -114,58 +120,89 @@ func (p *Plugin) Close() error {
 	return p.keeper.Close()
 }
 
-// fill is the callback.
+// fill is the callback before the hooks of a model.
 func (p *Plugin) fill(db *gorm.DB) {
-	stmt := db.Statement
-	if db.Error != nil || stmt.Schema == nil {
-		return
-	}
-	plan := p.plan(stmt.Schema)
-	if plan == nil || !plan.selected(stmt) {
-		return
-	}
-	if err := p.fillStatement(stmt, plan); err != nil {
-		_ = db.AddError(fmt.Errorf("gormplugin: key of %s: %w", stmt.Schema.Name, err))
+	if plan := p.planOf(db); plan != nil {
+		_ = p.fillRows(db, plan)
 	}
 }
 
-func (p *Plugin) fillStatement(stmt *gorm.Statement, plan *plan) error {
-	missing, err := plan.missing(stmt)
-	if err != nil || missing == 0 {
-		return err
+// refill is the callback before the INSERT.
+func (p *Plugin) refill(db *gorm.DB) {
+	plan := p.planOf(db)
+	if plan == nil || !p.fillRows(db, plan) {
+		return
 	}
-	buffer := p.keys.Get().(*[]int64)
-	defer p.keys.Put(buffer)
-	if cap(*buffer) < missing {
-		*buffer = make([]int64, missing)
+	if plan.schema != nil {
+		db.Statement.Schema = plan.insertSchema(db.Statement)
 	}
-	keys := (*buffer)[:missing]
-	if err := p.take(stmt.Context, keys); err != nil {
-		return err
-	}
-	return plan.set(stmt, keys)
+	plan.prepareUpsert(db.Statement)
 }
 
-// take asks the source for keys. A panic of the source becomes an error here, because one in a callback would leave the connection
-// of GORM's transaction open for ever.
-func (p *Plugin) take(ctx context.Context, keys []int64) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: %v", ErrSourcePanic, r)
+// settle is the callback after the INSERT.
+func (p *Plugin) settle(db *gorm.DB) {
+	plan := p.tablePlan(db.Statement)
+	if s := db.Statement.Schema; s != nil {
+		plan, _ = p.plan(s) // the error is one that the callbacks before have found
+	}
+	if plan == nil {
+		return
+	}
+	if plan.schema != nil {
+		db.Statement.Schema = plan.schema
+	} else if plan.keys[0].selected(db.Statement) {
+		removeGuess(db.Statement)
+	}
+	if err := plan.settleUpsert(db); err != nil {
+		_ = db.AddError(fmt.Errorf("gormplugin: key of %s: %w", db.Statement.Table, err))
+	}
+}
+
+// planOf returns what to fill in the rows of a statement, nil for nothing.
+func (p *Plugin) planOf(db *gorm.DB) *plan {
+	if db.Error != nil {
+		return nil
+	}
+	if db.Statement.Schema == nil {
+		return p.tablePlan(db.Statement)
+	}
+	plan, err := p.plan(db.Statement.Schema)
+	if err != nil {
+		_ = db.AddError(fmt.Errorf("gormplugin: key of %s: %w", db.Statement.Schema.Name, err))
+		return nil
+	}
+	return plan
+}
+
+// fillRows fills what is missing and tells whether that went well.
+func (p *Plugin) fillRows(db *gorm.DB, plan *plan) bool {
+	for _, k := range plan.keys {
+		if err := k.fill(db.Statement); err != nil {
+			_ = db.AddError(fmt.Errorf("gormplugin: key %s of %s: %w", k.column, db.Statement.Table, err))
+			return false
 		}
-	}()
-	if len(keys) == 1 {
-		keys[0], err = p.source.Next(ctx)
-		return err
 	}
-	return p.source.Fill(ctx, keys)
+	return true
 }
 
-// plan returns what to fill in rows of a schema, nil for nothing.
-func (p *Plugin) plan(s *schema.Schema) *plan {
-	if cached, ok := p.plans.Load(s); ok {
-		return cached.(*plan)
+// planned is a plan, nil for nothing to fill, or why there is none.
+type planned struct {
+	*plan
+	err error
+}
+
+// plan returns what to fill in rows of a schema, nil for nothing. The error wraps [ErrKey] or [ErrNoSource].
+func (p *Plugin) plan(s *schema.Schema) (*plan, error) {
+	cached, ok := p.plans.Load(s)
+	if !ok {
+		made, err := p.newPlan(s)
+		cached, _ = p.plans.LoadOrStore(s, &planned{made, err})
+		if made != nil {
+			// What is derived of the schema is in its place during the INSERT.
+			for _, derived := range []*schema.Schema{cached.(*planned).filled, cached.(*planned).omitted} {
+				p.plans.LoadOrStore(derived, cached)
+			}
+		}
 	}
-	cached, _ := p.plans.LoadOrStore(s, newPlan(s))
-	return cached.(*plan)
+	return cached.(*planned).plan, cached.(*planned).err
 }

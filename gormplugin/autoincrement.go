@@ -1,0 +1,95 @@
+package gormplugin
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+)
+
+// withAutoIncrement returns a schema whose primary key is, or is not, one that the database makes. It is a copy: GORM shares a schema
+// among all statements and reads it without a lock. What the copy lacks is private to GORM: the naming strategy, so that LookUpField
+// finds fields by their names and their columns' alone.
+func withAutoIncrement(s *schema.Schema, on bool) *schema.Schema {
+	if s.PrioritizedPrimaryField.HasDefaultValue == on {
+		return s
+	}
+	field := new(schema.Field)
+	*field = *s.PrioritizedPrimaryField
+	setAutoIncrement(field, on)
+	derived := &schema.Schema{
+		Name: s.Name, ModelType: s.ModelType, Table: s.Table,
+		PrioritizedPrimaryField: field,
+		DBNames:                 s.DBNames,
+		PrimaryFieldDBNames:     s.PrimaryFieldDBNames,
+		PrimaryFields:           replaced(s.PrimaryFields, field),
+		Fields:                  replaced(s.Fields, field),
+		FieldsByName:            maps.Clone(s.FieldsByName),
+		FieldsByBindName:        maps.Clone(s.FieldsByBindName),
+		FieldsByDBName:          maps.Clone(s.FieldsByDBName),
+		CreateClauses:           s.CreateClauses, QueryClauses: s.QueryClauses, UpdateClauses: s.UpdateClauses, DeleteClauses: s.DeleteClauses,
+		BeforeCreate: s.BeforeCreate, AfterCreate: s.AfterCreate, BeforeUpdate: s.BeforeUpdate, AfterUpdate: s.AfterUpdate,
+		BeforeDelete: s.BeforeDelete, AfterDelete: s.AfterDelete, BeforeSave: s.BeforeSave, AfterSave: s.AfterSave, AfterFind: s.AfterFind,
+	}
+	for _, byName := range []map[string]*schema.Field{derived.FieldsByName, derived.FieldsByBindName, derived.FieldsByDBName} {
+		for name, f := range byName {
+			if f == s.PrioritizedPrimaryField {
+				byName[name] = field
+			}
+		}
+	}
+	s.Relationships.Mux.RLock()
+	defer s.Relationships.Mux.RUnlock()
+	derived.Relationships = schema.Relationships{
+		HasOne: s.Relationships.HasOne, BelongsTo: s.Relationships.BelongsTo, HasMany: s.Relationships.HasMany, Many2Many: s.Relationships.Many2Many,
+		Relations: maps.Clone(s.Relationships.Relations), EmbeddedRelations: maps.Clone(s.Relationships.EmbeddedRelations),
+	}
+	derived.FieldsWithDefaultDBValue = withDefault(s, field, on)
+	return derived
+}
+
+func setAutoIncrement(field *schema.Field, on bool) {
+	field.HasDefaultValue, field.AutoIncrement = on, on
+}
+
+// withDefault returns the fields of a schema that the database gives a value, with or without its primary key.
+func withDefault(s *schema.Schema, primary *schema.Field, on bool) []*schema.Field {
+	fields := slices.DeleteFunc(slices.Clone(s.FieldsWithDefaultDBValue), func(f *schema.Field) bool { return f == s.PrioritizedPrimaryField })
+	if on {
+		fields = append(fields, primary)
+	}
+	return fields
+}
+
+// replaced returns the fields with another one of the same name for one of them.
+func replaced(fields []*schema.Field, by *schema.Field) []*schema.Field {
+	fields = slices.Clone(fields)
+	for i, f := range fields {
+		if f.DBName == by.DBName && f.Name == by.Name && f.BindName() == by.BindName() {
+			fields[i] = by
+		}
+	}
+	return fields
+}
+
+// prepare turns auto-increment off in GORM's own schema of a model, so that AutoMigrate makes a plain column.
+func (p *Plugin) prepare(db *gorm.DB, model any) error {
+	stmt := &gorm.Statement{DB: db}
+	if err := stmt.Parse(model); err != nil {
+		return fmt.Errorf("gormplugin: prepare %T: %w", model, err)
+	}
+	plan, err := p.plan(stmt.Schema)
+	if err != nil {
+		return fmt.Errorf("gormplugin: prepare %T: %w", model, err)
+	}
+	if plan == nil || plan.filled == plan.schema {
+		return nil
+	}
+	s := plan.schema
+	s.FieldsWithDefaultDBValue = withDefault(s, s.PrioritizedPrimaryField, false)
+	setAutoIncrement(s.PrioritizedPrimaryField, false)
+	p.plans.Delete(s) // made of what it was
+	return nil
+}

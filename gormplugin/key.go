@@ -1,0 +1,223 @@
+package gormplugin
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorm.io/gorm/schema"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/sqltype"
+)
+
+// tag is the name of the plugin's setting in a field's gorm tag.
+const tag = "SNOWKEY"
+
+var idType = reflect.TypeFor[sqltype.ID]()
+
+// key is a column that is filled, and how.
+type key struct {
+	field    *schema.Field // nil of a table without a model
+	column   string
+	source   *source
+	encoding idgen.Encoding
+	of       reflect.Type // of the field, without its pointer
+	pointer  bool
+	embedded bool // the field is in a struct embedded by pointer, which may be nil
+	put      func(k *key, to reflect.Value, keys *batch, i int) error
+}
+
+// newKey returns how a column of a type is filled, by what its tag says: the name of a source, and after a comma that of a text form.
+func (p *Plugin) newKey(column string, of reflect.Type, setting string) (*key, error) {
+	name, form, hasForm := strings.Cut(setting, ",")
+	if strings.EqualFold(name, tag) { // GORM's value of a tag without one
+		name = ""
+	}
+	k := &key{column: column, source: p.source, of: of, encoding: idgen.Decimal}
+	if name != "" {
+		if k.source = p.named[name]; k.source == nil {
+			return nil, fmt.Errorf("%w: none is named %q, there are %q; give it with Named", ErrNoSource, name, slices.Sorted(p.names()))
+		}
+	}
+	if of.Kind() == reflect.Pointer {
+		k.pointer, k.of = true, of.Elem()
+	}
+	if hasForm {
+		var err error
+		if k.encoding, err = idgen.LookupEncoding(form); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrKey, err)
+		}
+		if k.of.Kind() != reflect.String || k.source.width > 0 {
+			return nil, fmt.Errorf("%w: the text form %s is for integer keys in a string, not in a %s", ErrKey, form, of)
+		}
+	}
+	if k.put = putterOf(k.of, k.source.width); k.put == nil {
+		want := "an int64, uint64, string, or a type of these, or a pointer to one"
+		if k.source.width > 0 {
+			want = fmt.Sprintf("[%d]byte, []byte or string", k.source.width)
+		}
+		return nil, fmt.Errorf("%w: it is a %s, want %s", ErrKey, of, want)
+	}
+	return k, nil
+}
+
+// putterOf returns what writes a key of so many bytes, 0 for an integer, into a value of a type; nil if that cannot hold it.
+func putterOf(of reflect.Type, width int) func(k *key, to reflect.Value, keys *batch, i int) error {
+	kind := of.Kind()
+	switch {
+	case width == 0 && (kind == reflect.Int64 || kind == reflect.Int && strconv.IntSize == 64):
+		return func(_ *key, to reflect.Value, keys *batch, i int) error { to.SetInt(keys.integers[i]); return nil }
+	case width == 0 && (kind == reflect.Uint64 || kind == reflect.Uint && strconv.IntSize == 64):
+		return func(_ *key, to reflect.Value, keys *batch, i int) error {
+			to.SetUint(uint64(keys.integers[i]))
+			return nil
+		}
+	case width == 0 && kind == reflect.String:
+		return func(k *key, to reflect.Value, keys *batch, i int) error {
+			text, err := k.encoding.Encode(keys.integers[i])
+			to.SetString(text)
+			return err
+		}
+	case width > 0 && kind == reflect.String:
+		return func(_ *key, to reflect.Value, keys *batch, i int) error {
+			to.SetString(octetsText(keys.octets[i*width : (i+1)*width]))
+			return nil
+		}
+	case width > 0 && kind == reflect.Slice && of.Elem().Kind() == reflect.Uint8:
+		return func(_ *key, to reflect.Value, keys *batch, i int) error {
+			to.SetBytes(slices.Clone(keys.octets[i*width : (i+1)*width]))
+			return nil
+		}
+	case width > 0 && kind == reflect.Array && of.Elem().Kind() == reflect.Uint8 && of.Len() == width:
+		return func(_ *key, to reflect.Value, keys *batch, i int) error {
+			reflect.Copy(to, reflect.ValueOf(keys.octets[i*width:(i+1)*width]))
+			return nil
+		}
+	}
+	return nil
+}
+
+// octetsText is the text of a key of bytes: that of RFC 9562 for 16 of them, hexadecimal digits alone for others.
+func octetsText(b []byte) string {
+	digits := hex.EncodeToString(b)
+	if len(b) != 16 {
+		return digits
+	}
+	return strings.Join([]string{digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]}, "-")
+}
+
+// isNarrow tells whether a type is of integers of fewer than 64 bits.
+func isNarrow(of reflect.Type) bool {
+	switch of.Kind() {
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Uint8, reflect.Uint16, reflect.Uint32:
+		return true
+	case reflect.Int, reflect.Uint:
+		return strconv.IntSize < 64
+	}
+	return false
+}
+
+// isMissing tells whether a row has no key: zero, nil, or a pointer to zero.
+func (k *key) isMissing(ctx context.Context, r row) bool {
+	if r.columns != nil {
+		return !r.hasColumn(k)
+	}
+	if k.embedded {
+		if _, zero := k.field.ValueOf(ctx, r.value); zero {
+			return true // perhaps of a nil struct, which ReflectValueOf would make
+		}
+	}
+	value := k.field.ReflectValueOf(ctx, r.value)
+	if k.pointer {
+		if value.IsNil() {
+			return true
+		}
+		value = value.Elem()
+	}
+	if value.Kind() == reflect.Slice {
+		return value.Len() == 0
+	}
+	return value.IsZero()
+}
+
+func isZero(v any) bool {
+	value := reflect.ValueOf(v)
+	for value.Kind() == reflect.Pointer && !value.IsNil() {
+		value = value.Elem()
+	}
+	return !value.IsValid() || value.IsZero() || value.Kind() == reflect.Slice && value.Len() == 0
+}
+
+// set gives a row the key i of a batch.
+func (k *key) set(ctx context.Context, r row, keys *batch, i int) error {
+	if r.columns != nil {
+		value := reflect.New(k.of).Elem()
+		err := k.put(k, value, keys, i)
+		r.setColumn(k, value.Interface())
+		return err
+	}
+	return k.put(k, k.settable(ctx, r), keys, i)
+}
+
+// settable returns the key of a row of structs, where it can be written to.
+func (k *key) settable(ctx context.Context, r row) reflect.Value {
+	value := k.field.ReflectValueOf(ctx, r.value)
+	if !k.pointer {
+		return value
+	}
+	value.Set(reflect.New(k.of)) // of its own: what it points to may be another row's too
+	return value.Elem()
+}
+
+// assign gives a row a key that the database has: of the key's own type, or an integer.
+func (k *key) assign(ctx context.Context, r row, value reflect.Value) {
+	value = value.Convert(k.of)
+	if r.columns != nil {
+		r.setColumn(k, value.Interface())
+		return
+	}
+	k.settable(ctx, r).Set(value)
+}
+
+// clear takes the key from a row.
+func (k *key) clear(ctx context.Context, r row) {
+	if r.columns != nil {
+		r.setColumn(k, reflect.Zero(k.of).Interface())
+		return
+	}
+	k.field.ReflectValueOf(ctx, r.value).SetZero()
+}
+
+// holds tells whether a row has a key that the database has.
+func (k *key) holds(ctx context.Context, r row, value reflect.Value) bool {
+	current := k.current(ctx, r)
+	return current.IsValid() && reflect.DeepEqual(current.Interface(), value.Interface())
+}
+
+// current returns the key of a row, without its pointer; the zero Value when it has none or one of another type.
+func (k *key) current(ctx context.Context, r row) reflect.Value {
+	value := reflect.Value{}
+	if r.columns == nil {
+		value = k.field.ReflectValueOf(ctx, r.value)
+	}
+	for name, v := range r.columns {
+		if r.isColumn(k, name) {
+			value = reflect.ValueOf(v)
+		}
+	}
+	for value.Kind() == reflect.Pointer {
+		value = value.Elem()
+	}
+	if !value.IsValid() || !value.CanConvert(k.of) {
+		return reflect.Value{}
+	}
+	return value.Convert(k.of)
+}
+
+// isInteger tells whether the column is one of integers.
+func (k *key) isInteger() bool { return k.source.width == 0 && k.of.Kind() != reflect.String }

@@ -1,0 +1,86 @@
+package gormplugin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// Key is what a source can make: 64-bit integers, or keys of 12 bytes as ObjectIDs are, or of 16 as UUIDs are.
+type Key interface{ int64 | [12]byte | [16]byte }
+
+// source is a source of keys of any type. Its take sets n keys of a batch.
+type source struct {
+	of      any // the idgen.Source
+	width   int // bytes of a key, 0 of an integer
+	take    func(ctx context.Context, keys *batch, n int) error
+	batches sync.Pool
+}
+
+// batch is the keys of one statement: integers, or bytes of which each key has so many.
+type batch struct {
+	integers []int64
+	octets   []byte
+}
+
+// newSource returns [ErrNoSource] for one that is nil.
+func newSource[K Key](of idgen.Source[K]) (*source, error) {
+	s := &source{of: of, batches: sync.Pool{New: func() any { return new(batch) }}}
+	switch of := any(of).(type) {
+	case idgen.Source[int64]:
+		s.take = func(ctx context.Context, keys *batch, n int) (err error) {
+			keys.integers = slices.Grow(keys.integers[:0], n)[:n]
+			if n == 1 {
+				keys.integers[0], err = of.Next(ctx)
+				return err
+			}
+			return of.Fill(ctx, keys.integers)
+		}
+	case idgen.Source[[12]byte]:
+		s.width, s.take = 12, takeOctets(of, func(b []byte, key [12]byte) []byte { return append(b, key[:]...) })
+	case idgen.Source[[16]byte]:
+		s.width, s.take = 16, takeOctets(of, func(b []byte, key [16]byte) []byte { return append(b, key[:]...) })
+	default:
+		return nil, fmt.Errorf("%w: it is nil", ErrNoSource)
+	}
+	return s, nil
+}
+
+func takeOctets[K Key](of idgen.Source[K], add func([]byte, K) []byte) func(context.Context, *batch, int) error {
+	return func(ctx context.Context, keys *batch, n int) error {
+		made := make([]K, n)
+		if err := of.Fill(ctx, made); err != nil {
+			return err
+		}
+		keys.octets = keys.octets[:0]
+		for _, key := range made {
+			keys.octets = add(keys.octets, key)
+		}
+		return nil
+	}
+}
+
+// batch takes n keys, which are to be given back with free. A panic of the source becomes an error here, because one in a callback
+// would leave the connection of GORM's transaction open for ever.
+func (s *source) batch(ctx context.Context, n int) (keys *batch, err error) {
+	keys = s.batches.Get().(*batch)
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: %v", ErrSourcePanic, r)
+		}
+	}()
+	return keys, s.take(ctx, keys, n)
+}
+
+func (s *source) free(keys *batch) { s.batches.Put(keys) }
+
+// layout returns the layout of the keys, when they have one.
+func (s *source) layout() (idgen.Layout, bool) {
+	if of, ok := s.of.(interface{ Layout() idgen.Layout }); ok {
+		return of.Layout(), true
+	}
+	return idgen.Layout{}, false
+}
