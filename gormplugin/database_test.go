@@ -2,6 +2,7 @@ package gormplugin_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -79,7 +80,7 @@ func recorded(db *gorm.DB, do func()) []string {
 	return r.statements
 }
 
-// use registers the plugin with a generator of its own, and makes the tables of the models.
+// use registers the plugin with a generator of its own, and makes the tables of the models. Options of the plugin may be among them.
 func use(t *testing.T, db *gorm.DB, models ...any) *idgen.Snowflake {
 	t.Helper()
 	generator, err := idgen.New(idgen.WithNode(7))
@@ -92,9 +93,22 @@ func use(t *testing.T, db *gorm.DB, models ...any) *idgen.Snowflake {
 
 func useSource(t *testing.T, db *gorm.DB, source idgen.Source[int64], models ...any) {
 	t.Helper()
-	if err := db.Use(gormplugin.New(gormplugin.From(source))); err != nil {
+	options := []gormplugin.Option{gormplugin.From(source)}
+	models = slices.DeleteFunc(models, func(m any) bool {
+		o, ok := m.(gormplugin.Option)
+		if ok {
+			options = append(options, o)
+		}
+		return ok
+	})
+	if err := db.Use(gormplugin.New(options...)); err != nil {
 		t.Fatal(err)
 	}
+	migrate(t, db, models...)
+}
+
+func migrate(t *testing.T, db *gorm.DB, models ...any) {
+	t.Helper()
 	if err := db.AutoMigrate(models...); err != nil {
 		t.Fatal(err)
 	}

@@ -89,6 +89,11 @@ func (p *plan) prepareUpsert(stmt *gorm.Statement) {
 		}
 	case c.DoNothing && !returned && (!mysql || ignore):
 		u.route = routeCount
+	case mysql && c.DoNothing && p.schema == nil:
+		// GORM's own assignment of a column to itself needs a model.
+		column := clause.Column{Name: p.keys[0].column}
+		c.DoUpdates, c.DoNothing = clause.Set{{Column: column, Value: column}}, false
+		stmt.AddClause(c)
 	}
 }
 

@@ -1,0 +1,180 @@
+package gormplugin_test
+
+import (
+	"fmt"
+	"testing"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/snowkey-go/snowkey/gormplugin"
+	"github.com/snowkey-go/snowkey/sqltype"
+)
+
+type Mailbox struct {
+	ID    sqltype.ID
+	Email string `gorm:"uniqueIndex;size:100"`
+	Name  string
+}
+
+type NamedBox struct {
+	ID    string `gorm:"primaryKey;size:40;snowkey:,base32"`
+	Email string `gorm:"uniqueIndex;size:100"`
+	Name  string
+}
+
+type PlainBox struct {
+	ID    int64
+	Email string `gorm:"uniqueIndex;size:100"`
+	Name  string
+}
+
+// box is a mailbox of any of the models.
+type box struct{ id, email, name string }
+
+func TestUpserts(t *testing.T) {
+	models := map[string]func(db *gorm.DB, boxes []box) ([]box, *gorm.DB){
+		"id": func(db *gorm.DB, boxes []box) ([]box, *gorm.DB) {
+			rows := make([]*Mailbox, len(boxes))
+			for i, b := range boxes {
+				rows[i] = &Mailbox{Email: b.email, Name: b.name}
+			}
+			tx := createAll(db, rows)
+			for i, r := range rows {
+				boxes[i].id = fmt.Sprint(r.ID)
+			}
+			return boxes, tx
+		},
+		"text": func(db *gorm.DB, boxes []box) ([]box, *gorm.DB) {
+			rows := make([]*NamedBox, len(boxes))
+			for i, b := range boxes {
+				rows[i] = &NamedBox{Email: b.email, Name: b.name}
+			}
+			tx := createAll(db, rows)
+			for i, r := range rows {
+				boxes[i].id = r.ID
+			}
+			return boxes, tx
+		},
+		"plain": func(db *gorm.DB, boxes []box) ([]box, *gorm.DB) {
+			rows := make([]*PlainBox, len(boxes))
+			for i, b := range boxes {
+				rows[i] = &PlainBox{Email: b.email, Name: b.name}
+			}
+			tx := createAll(db, rows)
+			for i, r := range rows {
+				boxes[i].id = fmt.Sprint(r.ID)
+			}
+			return boxes, tx
+		},
+		"map": func(db *gorm.DB, boxes []box) ([]box, *gorm.DB) {
+			rows := make([]map[string]any, len(boxes))
+			for i, b := range boxes {
+				rows[i] = map[string]any{"Email": b.email, "name": b.name}
+			}
+			db = db.Model(&Mailbox{})
+			var tx *gorm.DB
+			if len(rows) == 1 {
+				tx = db.Create(rows[0])
+			} else {
+				tx = db.Create(rows)
+			}
+			for i, r := range rows {
+				boxes[i].id = fmt.Sprint(r["id"])
+			}
+			return boxes, tx
+		},
+		"table": func(db *gorm.DB, boxes []box) ([]box, *gorm.DB) {
+			rows := make([]map[string]any, len(boxes))
+			for i, b := range boxes {
+				rows[i] = map[string]any{"email": b.email, "name": b.name}
+			}
+			db = db.Table("mailboxes")
+			var tx *gorm.DB
+			if len(rows) == 1 {
+				tx = db.Create(rows[0])
+			} else {
+				tx = db.Create(rows)
+			}
+			for i, r := range rows {
+				boxes[i].id = fmt.Sprint(r["id"])
+			}
+			return boxes, tx
+		},
+	}
+	tables := map[string]string{"id": "mailboxes", "text": "named_boxes", "plain": "plain_boxes", "map": "mailboxes", "table": "mailboxes"}
+	email := []clause.Column{{Name: "email"}}
+	conflicts := map[string]clause.OnConflict{
+		"update":  {Columns: email, DoUpdates: clause.AssignmentColumns([]string{"name"})},
+		"all":     {Columns: email, UpdateAll: true},
+		"where":   {Columns: email, DoUpdates: clause.AssignmentColumns([]string{"name"}), Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "1 = 0"}}}},
+		"nothing": {DoNothing: true},
+		"columns": {Columns: email, DoNothing: true},
+	}
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, gormplugin.AllKeys(), gormplugin.Table("mailboxes", "id"))
+		migrate(t, db, &Mailbox{}, &NamedBox{}, &PlainBox{})
+		for model, upsert := range models {
+			for name, conflict := range conflicts {
+				if model == "table" && name == "all" {
+					continue // GORM knows no columns to update
+				}
+				for _, n := range []int{1, 3} {
+					t.Run(fmt.Sprintf("%s/%s/%d", model, name, n), func(t *testing.T) {
+						clear := db.Exec("DELETE FROM " + tables[model])
+						if clear.Error != nil {
+							t.Fatal(clear.Error)
+						}
+						old, tx := upsert(db.Session(&gorm.Session{}), []box{{email: "old", name: "first"}})
+						if tx.Error != nil {
+							t.Fatal(tx.Error)
+						}
+						boxes := []box{{email: "old", name: "second"}, {email: "a", name: "a"}, {email: "b", name: "b"}}[:n]
+						boxes, tx = upsert(db.Clauses(conflict), boxes)
+						if tx.Error != nil {
+							t.Fatal(tx.Error)
+						}
+						want := old[0].id
+						if conflict.DoNothing {
+							want = map[string]string{"text": ""}[model]
+							if model != "text" {
+								want = "0"
+							}
+							if tx.RowsAffected != int64(n-1) {
+								t.Errorf("got %d rows affected, want %d", tx.RowsAffected, n-1)
+							}
+						}
+						if boxes[0].id != want {
+							t.Errorf("got the id %s of a row that was there, want %s", boxes[0].id, want)
+						}
+						for _, b := range boxes[1:] {
+							if row := find(t, db, tables[model], b.email); b.id != row.id {
+								t.Errorf("got the id %s of %s, want %s", b.id, b.email, row.id)
+							}
+						}
+						name := map[bool]string{true: "first", false: "second"}[conflict.DoNothing || len(conflict.Where.Exprs) > 0 && db.Name() != "mysql"]
+						if row := find(t, db, tables[model], "old"); row.id != old[0].id || row.name != name {
+							t.Errorf("got the row %+v, want %s of the id %s", row, name, old[0].id)
+						}
+					})
+				}
+			}
+		}
+	})
+}
+
+func createAll[T any](db *gorm.DB, rows []*T) *gorm.DB {
+	if len(rows) == 1 {
+		return db.Create(rows[0])
+	}
+	return db.Create(rows)
+}
+
+func find(t *testing.T, db *gorm.DB, table, email string) box {
+	t.Helper()
+	b := box{email: email}
+	if err := db.Raw("SELECT id, name FROM "+table+" WHERE email = ?", email).Row().Scan(&b.id, &b.name); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
