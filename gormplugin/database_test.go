@@ -19,11 +19,14 @@ import (
 
 // onEach runs a test on a fresh database of each kind. "mysql" is a MariaDB server by a dialector that does not use RETURNING, as it
 // is with MySQL 8.
-func onEach(t *testing.T, test func(t *testing.T, db *gorm.DB)) {
+func onEach[T interface {
+	testing.TB
+	Run(string, func(T)) bool
+}](t T, test func(t T, db *gorm.DB)) {
 	for name, make := range map[string]func(testing.TB) dbtest.Database{
 		"sqlite": dbtest.SQLite, "mariadb": dbtest.MySQL, "mysql": dbtest.MySQL, "postgres": dbtest.Postgres,
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(t T) {
 			database := make(t)
 			parsed, err := dsn.Parse(database.DSN)
 			if err != nil {
@@ -67,6 +70,12 @@ func (r *recorder) Trace(_ context.Context, _ time.Time, statement func() (strin
 	defer r.mu.Unlock()
 	r.statements = append(r.statements, sql)
 }
+
+// silent is a logger that does nothing.
+type silent struct{ logger.Interface }
+
+func (s silent) LogMode(logger.LogLevel) logger.Interface                      { return s }
+func (silent) Trace(context.Context, time.Time, func() (string, int64), error) {}
 
 // recorded returns the statements that do causes.
 func recorded(db *gorm.DB, do func()) []string {
