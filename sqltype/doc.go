@@ -1,13 +1,56 @@
-// Package sqltype has ID, the type of a 64-bit key in GORM models.
+// Package sqltype has the types of 64-bit keys in GORM models: [ID], the usual one, [Key], which is another type for each model, and
+// [Number], which stays a number in JSON.
 //
-//	type Order struct {
-//		ID   sqltype.ID
-//		Item string
+//	type User struct {
+//		ID     sqltype.Key[User]
+//		Orders []Order
 //	}
 //
-// In the database an ID is a plain 64-bit integer column without auto-increment: BIGINT on MySQL, MariaDB and PostgreSQL, INTEGER on
-// SQLite, where it is the table's rowid. In JSON it is a string, since JavaScript reads numbers above 2^53 wrongly and snowflake keys
-// are above it.
+//	type Order struct {
+//		ID     sqltype.Key[Order]
+//		UserID sqltype.Key[User]
+//	}
 //
-// A column that may be NULL is a sql.Null[ID]. In a plain ID, reading NULL is an error, so that a missing key never reads as the key 0.
+//	type Setting struct {
+//		ID   sqltype.ID
+//		User sql.Null[sqltype.Key[User]]
+//	}
+//
+// All are an int64 with methods, and differ in nothing but their JSON and in what the compiler refuses. Go converts one into another:
+// ID(key), Key[User](id), Number(id).
+//
+// # In the database
+//
+// A key is a plain 64-bit integer column without auto-increment: BIGINT on MySQL, MariaDB and PostgreSQL, INTEGER on SQLite, where
+// it is the table's rowid. Read from a column of another type it is the same number or an error, never a part of it.
+//
+// A column that may be NULL is a sql.Null of the type, or a pointer to it; GORM makes both a 64-bit integer too, without a tag. To read
+// NULL into a plain key is [ErrNull], so that a missing key is never taken for the key 0: by Scan, Pluck, database/sql and pgx. A
+// field of a struct that GORM fills is left zero, as GORM does with every type.
+//
+// The maps that GORM finds rows into hold an int64, or nil.
+//
+// Drivers get an int64. pgx needs no more for one key, but cannot send a slice of them in all its modes, nor read one without
+// allocating: package sqltype/pgxtype is for it.
+//
+// # In JSON
+//
+// ID and Key are strings, since JavaScript reads numbers above 2^53-1 wrongly and snowflake keys are above it. Both a string and a
+// number are read. Clients that insist on numbers get a Number, as the field's type or in the struct that they are sent:
+//
+//	type orderResponse struct {
+//		ID sqltype.Number `json:"id"`
+//	}
+//	json.Marshal(orderResponse{ID: sqltype.Number(order.ID)})
+//
+// It fails with [ErrPrecision] where digits would be lost. So the keys must be made below 2^53, which the layout js53 of package idgen
+// does.
+//
+// A sql.Null is in JSON what Go makes of it, {"V":"12","Valid":true}; a pointer is the key or null.
+//
+// # What it does not do
+//
+//   - The compiler does not refuse what says that it is meant: Key[Order](user.ID), a constant, or a key in an argument of type any, as
+//     those of GORM's Where are.
+//   - No key is checked against a layout: any int64 is one, negative ones too.
 package sqltype

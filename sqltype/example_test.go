@@ -1,0 +1,74 @@
+package sqltype_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/snowkey-go/snowkey/sqltype"
+)
+
+type Customer struct {
+	ID   sqltype.Key[Customer] `json:"id"`
+	Name string                `json:"name"`
+}
+
+type Invoice struct {
+	ID         sqltype.Key[Invoice]  `json:"id"`
+	CustomerID sqltype.Key[Customer] `json:"customerID"`
+}
+
+// Keys of different models are of different types.
+func ExampleKey() {
+	greet := func(id sqltype.Key[Customer]) { fmt.Println("hello,", id) }
+
+	invoice := Invoice{ID: 1541815603606036481, CustomerID: 1541815603606036480}
+	greet(invoice.CustomerID)
+	// greet(invoice.ID) does not compile: cannot use invoice.ID (… Key[Invoice]) as Key[Customer] value.
+
+	text, err := json.Marshal(invoice)
+	fmt.Println(string(text), err)
+	// Output:
+	// hello, 1541815603606036480
+	// {"id":"1541815603606036481","customerID":"1541815603606036480"} <nil>
+}
+
+// The key in a path or a query becomes that of a model.
+func ExampleParseKey() {
+	id, err := sqltype.ParseKey[Customer]("1541815603606036480")
+	fmt.Println(id, err)
+
+	_, err = sqltype.ParseKey[Customer]("1e18")
+	fmt.Println(errors.Is(err, sqltype.ErrSyntax), err)
+	// Output:
+	// 1541815603606036480 <nil>
+	// true sqltype: not a key: "1e18", want a decimal number
+}
+
+// A client that takes numbers alone gets numbers, from keys that are below 2^53, or an error.
+func ExampleNumber() {
+	type response struct {
+		ID sqltype.Number `json:"id"`
+	}
+	text, err := json.Marshal(response{ID: 4503599627370497})
+	fmt.Println(string(text), err)
+
+	_, err = json.Marshal(response{ID: sqltype.Number(sqltype.ID(1541815603606036481))})
+	fmt.Println(errors.Is(err, sqltype.ErrPrecision))
+	// Output:
+	// {"id":4503599627370497} <nil>
+	// true
+}
+
+// A key is a string in JSON, and is read from a string or a number.
+func ExampleID() {
+	var ids []sqltype.ID
+	err := json.Unmarshal([]byte(`["1541815603606036480", 1541815603606036481]`), &ids)
+	fmt.Println(ids, err)
+
+	text, err := json.Marshal(ids)
+	fmt.Println(string(text), err)
+	// Output:
+	// [1541815603606036480 1541815603606036481] <nil>
+	// ["1541815603606036480","1541815603606036481"] <nil>
+}
