@@ -20,6 +20,7 @@ var allowed = map[string][]string{
 	"/idgen/grant":           own("/idgen"),
 	"/idgen/grant/granttest": own("/idgen", "/idgen/grant"),
 	"/sqltype":               gormAlone,
+	"/sqltype/pgxtype":       slices.Concat(gormAlone, own("/sqltype"), []string{"github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/internal/"}),
 	"/gormplugin":            slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/sqltype")),
 	"/compare":               slices.Concat(gormAlone, drivers, own("/idgen", "/idgen/grant", "/sqltype", "/gormplugin", "/internal/dsn"), []string{"github.com/google/uuid", "github.com/aclements/go-moremath/"}),
 	"/cmd/snowkey":           {"*"},

@@ -1,0 +1,31 @@
+package pgxtype
+
+import (
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/snowkey-go/snowkey/sqltype"
+)
+
+// Register makes a map encode and scan all types of keys in package sqltype. A second call changes nothing.
+//
+// A map belongs to its connection, and is as little safe for concurrent use: call it before the connection's first query.
+func Register(m *pgtype.Map) {
+	bigint, _ := m.TypeForOID(pgtype.Int8OID) // every map knows these types
+	if _, ok := bigint.Codec.(codec); ok {
+		return
+	}
+	m.RegisterType(&pgtype.Type{Name: bigint.Name, OID: bigint.OID, Codec: codec{bigint.Codec}})
+	for _, oid := range []uint32{pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID} {
+		text, _ := m.TypeForOID(oid)
+		m.RegisterType(&pgtype.Type{Name: text.Name, OID: oid, Codec: textCodec{text.Codec}})
+	}
+	m.TryWrapEncodePlanFuncs = slices.Insert(m.TryWrapEncodePlanFuncs, 0, tryWrapArray)
+
+	// For a parameter that the server was not asked about, and for Map.SQLScanner.
+	m.RegisterDefaultPgType(array{}, "_int8")
+	for _, keys := range []any{[]sqltype.ID{}, new([]sqltype.ID), []*sqltype.ID{}, new([]*sqltype.ID)} {
+		m.RegisterDefaultPgType(keys, "_int8")
+	}
+}
