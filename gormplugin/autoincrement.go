@@ -84,10 +84,13 @@ func (p *Plugin) prepare(db *gorm.DB, model any) error {
 	if err != nil {
 		return fmt.Errorf("gormplugin: prepare %T: %w", model, err)
 	}
-	if plan == nil || plan.filled == plan.schema {
+	s := stmt.Schema
+	if primary := s.PrioritizedPrimaryField; primary == nil || !primary.AutoIncrement {
 		return nil
 	}
-	s := plan.schema
+	if plan == nil || plan.filled == s {
+		return fmt.Errorf("gormplugin: prepare %T: %w: nothing fills the key %s; add AllKeys, or the tag `gorm:\"snowkey\"`", model, ErrKey, s.PrioritizedPrimaryField.Name)
+	}
 	s.FieldsWithDefaultDBValue = withDefault(s, s.PrioritizedPrimaryField, false)
 	setAutoIncrement(s.PrioritizedPrimaryField, false)
 	p.plans.Delete(s) // made of what it was

@@ -9,34 +9,75 @@
 // snowkey_nodes, which it makes when it is missing, says which process has which number at which ticks. Any number of processes may use
 // the database at once, up to 1,024, and never make the same key; package idgen/grant says how, and what happens when the database fails.
 // The plugin keeps the number for as long as the process lives, in the background, on a connection of the pool now and then. [Plugin.Close]
-// gives it back. [Grants] chooses another layout, table or key space, [From] another source:
+// gives it back. [Grants] chooses another layout, table or key space, [From] another source, and [Named] more of them:
 //
 //	plugin := gormplugin.New(gormplugin.Grants(grant.Config{Generator: []idgen.Option{idgen.JS53}}))
 //	plugin := gormplugin.New(gormplugin.From(source))
+//	plugin := gormplugin.New(gormplugin.Named("tickets", tickets), gormplugin.Named("uuid", uuids))
 //
 // # What is filled
 //
-// The primary key of a model when its type is [sqltype.ID] or *sqltype.ID and its value is zero (nil, or a pointer to zero): of
-// structs, pointers, slices and arrays of either, batches, associations, and maps with a model. A key that is set is kept. A member
-// of a composite key is filled only when it is the one named ID, and a key that is the foreign key of a belongs-to relation never:
-// it belongs to another row.
+//	what                                          by
+//	ID sqltype.ID, sqltype.Key[T], *sqltype.ID    its type, when it is the primary key
+//	ID int64, uint64, int, uint, *int64           [AllKeys], when it is the only column of the primary key
+//	any of these, and string                      the tag `gorm:"snowkey"`, or of a named source `gorm:"snowkey:tickets"`
+//	string with another text form than decimal    the tag `gorm:"snowkey:,base32"`, or `gorm:"snowkey:tickets,base58"`
+//	[16]byte, []byte, string                      the tag of a named source of 16 bytes; the string is the text of a UUID
+//	[12]byte, []byte, string                      the tag of a named source of 12 bytes; the string is hexadecimal
+//	a column without a model                      [Table]
+//	nothing                                       the tag `gorm:"snowkey:-"`
 //
-// The key is there before the model's own BeforeSave and BeforeCreate hooks run, and it is filled again before the INSERT should a
-// hook have lost it. One statement takes all its keys in one call of the source, with the statement's context. A list of columns in
-// Select gets the key added; Omit of the key leaves it to the database.
+// A type that is named counts as what it is made of. The tag need not be on the primary key: any field can have it. A field that has it
+// and cannot hold the keys, an integer of fewer than 64 bits among them, is an [ErrKey] when the model is first created. So is with
+// AllKeys a primary key of fewer bits. Of texts, only those of base32 sort as their numbers do.
+//
+// It is filled when its value is zero: 0, nil, a pointer to zero, an empty text. A key that is set is kept. A member of a composite key
+// is filled by its type only when it is the one named ID, and a key that is the foreign key of a belongs-to relation never: it belongs
+// to another row.
+//
+// All of GORM's ways to create are: structs, pointers, slices and arrays of either, batches, associations, joins with a model of their
+// own, Save, FirstOrCreate, maps with a model, which get the key under the column's name or that which it has there already, and
+// maps without one. The key is there before the model's own BeforeSave and BeforeCreate hooks run, and it is filled again before the
+// INSERT should a hook have lost it. One statement takes all its keys in one call of the source, with the statement's context. A list of
+// columns in Select gets the key added; Omit of the key leaves it to the database, and what that makes is read back.
+//
+// # Auto-increment
+//
+// Keys of package sqltype are no auto-increment keys to GORM. Of its own integer types it takes every single primary key for one, and so
+// has an INSERT return it, at a price, and AutoMigrate make the column AUTO_INCREMENT. The plugin turns the first off in each statement
+// that it fills, by a schema of its own that is in the place of GORM's while the INSERT is built; GORM's, which all statements share, it
+// only reads. [Prepare] turns off the second too. On a column that is AUTO_INCREMENT all works just as well, but a row that is
+// inserted without a key, by another program, gets the greatest snowflake plus one, which the generator may make later. [Plugin.Check]
+// finds such columns.
+//
+// # Upserts
+//
+// An INSERT with an ON CONFLICT clause may meet a row that exists, over another unique index than the key's: then that row has its own
+// key, and the one made for the INSERT is nobody's. After it a struct or map holds the key of the row that is there; or none, when
+// the clause is DoNothing and no row was written. A key that the caller has set is kept then. GORM saves associations by such
+// statements, so foreign keys of their rows are those of rows that exist, too. How it is known which row was met:
+//
+//	statement                                  PostgreSQL, SQLite      MariaDB                 MySQL
+//	on the primary key alone                   no other can be met     as any other            as any other
+//	DO UPDATE                                  RETURNING               RETURNING               one row: LAST_INSERT_ID, more: SELECT
+//	DO UPDATE of maps or with a condition      SELECT                  SELECT, or as MySQL     SELECT, or as before
+//	DO NOTHING, one row                        rows affected           LAST_INSERT_ID          LAST_INSERT_ID
+//	DO NOTHING, more rows                      rows affected, SELECT   SELECT                  SELECT
+//	INSERT IGNORE                              rows affected, SELECT   rows affected, SELECT   rows affected, SELECT
+//
+// A SELECT is made on the statement's own connection, so within its transaction: first by the keys that were made, then by the columns
+// of the clause and, where the database heeds all unique indexes, of those in the model's tags; on MySQL FOR UPDATE, since an older view
+// would not show the row. A row that cannot be found so is an [ErrUpsert], and the statement is undone: the model lacks the tag of
+// the index, the columns hold expressions, or the update has changed them. DO UPDATE with a condition that does not hold leaves the row,
+// and its key is read all the same. With SkipDefaultTransaction there is no transaction, and the row may be gone before the SELECT.
 //
 // # Errors
 //
 // When the source fails or panics, or a value cannot be set because it was not passed by pointer, the statement fails with an error
-// that wraps the cause, and nothing is inserted.
-//
-// # What it does not do
-//
-//   - After an upsert that met an existing row, the struct holds the key that was made for the INSERT, not that of the row.
-//   - After a failed INSERT or a rollback the key stays in the struct.
-//   - A create without a model, db.Table("x").Create(map…), is not filled: nothing says which column is the key.
+// that wraps the cause, and nothing is inserted. After a failed INSERT or a rollback the key stays in the struct.
 //
 // # Concurrency
 //
-// A Plugin is safe for concurrent use; with From also for several databases at once. It changes nothing in GORM's shared schemas.
+// A Plugin is safe for concurrent use; with From also for several databases at once. It writes to GORM's shared schemas in [Prepare]
+// alone.
 package gormplugin

@@ -11,8 +11,9 @@ func (k *key) fill(stmt *gorm.Statement) error {
 	if !k.selected(stmt) {
 		return nil
 	}
-	missing := 0
+	missing, rows := 0, 0
 	err := eachRow(stmt, func(r row) error {
+		rows++
 		if !k.isMissing(stmt.Context, r) {
 			return nil
 		}
@@ -32,7 +33,7 @@ func (k *key) fill(stmt *gorm.Statement) error {
 	}
 	u, next := upsertOf(stmt), 0
 	return eachRow(stmt, func(r row) error {
-		if !k.isMissing(stmt.Context, r) {
+		if missing < rows && !k.isMissing(stmt.Context, r) {
 			return nil
 		}
 		if u != nil {

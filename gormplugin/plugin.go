@@ -193,16 +193,18 @@ type planned struct {
 
 // plan returns what to fill in rows of a schema, nil for nothing. The error wraps [ErrKey] or [ErrNoSource].
 func (p *Plugin) plan(s *schema.Schema) (*plan, error) {
-	cached, ok := p.plans.Load(s)
-	if !ok {
-		made, err := p.newPlan(s)
-		cached, _ = p.plans.LoadOrStore(s, &planned{made, err})
-		if made != nil {
-			// What is derived of the schema is in its place during the INSERT.
-			for _, derived := range []*schema.Schema{cached.(*planned).filled, cached.(*planned).omitted} {
-				p.plans.LoadOrStore(derived, cached)
+	if cached, ok := p.plans.Load(s); ok {
+		return cached.(*planned).plan, cached.(*planned).err
+	}
+	made, err := p.newPlan(s)
+	if made != nil {
+		// What is derived of the schema is in its place during the INSERT. It is there before anyone can have the plan.
+		for _, derived := range []*schema.Schema{made.filled, made.omitted} {
+			if derived != s {
+				p.plans.Store(derived, &planned{made, nil})
 			}
 		}
 	}
+	cached, _ := p.plans.LoadOrStore(s, &planned{made, err})
 	return cached.(*planned).plan, cached.(*planned).err
 }
