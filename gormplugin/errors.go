@@ -14,4 +14,10 @@ var (
 	ErrKey = errors.New("gormplugin: not a field for these keys")
 	// ErrUpsert says that it cannot be known which row an upsert has written, so the statement is undone.
 	ErrUpsert = errors.New("gormplugin: the row that an upsert met is not known")
+	// ErrTable says that a text is not the name of a table.
+	ErrTable = errors.New("gormplugin: not a table's name")
+	// ErrCheck says that the tables of a database cannot be checked.
+	ErrCheck = errors.New("gormplugin: the tables cannot be checked")
+	// ErrFinding says that a value is no kind of finding.
+	ErrFinding = errors.New("gormplugin: no kind of finding")
 )

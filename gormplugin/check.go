@@ -1,0 +1,533 @@
+package gormplugin
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// Digits of the greatest key, 2^63-1.
+const keyDigits = 19
+
+// How far the clocks of processes may be apart before a key is from the future.
+const clockTolerance = time.Minute
+
+// Check looks at the tables of models for what makes their first snowflake fail or loses keys: columns that are too narrow for one, in the
+// table or in those that refer to it, and databases that still make keys of their own. It is meant for the start of a program, after
+// AutoMigrate, which leaves all that as it is. It writes nothing, and returns no findings when all is well. Models are what AutoMigrate
+// takes.
+//
+// The keys of a model are the fields that the plugin fills; what refers to them is found in the declared foreign keys of the database and
+// in the relations of the models, with the join tables of many2many, also where nothing is declared. After db.Use, when the source has a
+// method Layout() idgen.Layout, keys are found too that the layout cannot have made yet; this reads the greatest key of a table, which is
+// quick with an index that begins with it.
+//
+// A table that is not there is a finding. The error is that of a model that GORM cannot parse, of the context, or of the database; it wraps
+// [ErrTable] for a table's name with more than a schema before it, and [ErrCheck] for a dialect other than mysql, postgres and sqlite.
+func (p *Plugin) Check(ctx context.Context, db *gorm.DB, models ...any) ([]Finding, error) {
+	catalog, err := newCatalog(db)
+	if err != nil {
+		return nil, err
+	}
+	var targets []*target
+	var relations []*relation
+	for _, model := range models {
+		stmt := &gorm.Statement{DB: db}
+		if err := stmt.Parse(model); err != nil {
+			return nil, fmt.Errorf("gormplugin: check of %T: %w", model, err)
+		}
+		name, err := parseTableName(stmt.Table)
+		if err != nil {
+			return nil, err
+		}
+		t := &target{name: name, model: stmt.Schema.Name}
+		for _, key := range p.keysOf(stmt.Schema) {
+			t.keys = append(t.keys, targetKey{column: key.field.DBName})
+			t.keys[len(t.keys)-1].layout, _ = layoutOf(key.source)
+		}
+		targets = append(targets, t)
+		of, err := p.relationsOf(stmt.Schema)
+		if err != nil {
+			return nil, err
+		}
+		relations = append(relations, of...)
+	}
+	c := &checker{catalog: catalog, fold: db.Name() != "postgres", tables: map[tableName]*table{}}
+	return c.check(ctx, targets, relations)
+}
+
+// CheckTables is like [Plugin.Check] for tables without models. Each is named "table" or "schema.table", letter by letter; a part with a
+// dot or a quote in it is quoted, with " or `. The key of a table is its primary key when that is an integer, or the integer called id
+// when it has several columns or there is none. A layout makes it look for keys that the layout cannot have made yet; the zero Layout
+// does not.
+func CheckTables(ctx context.Context, db *gorm.DB, layout idgen.Layout, tables ...string) ([]Finding, error) {
+	catalog, err := newCatalog(db)
+	if err != nil {
+		return nil, err
+	}
+	var targets []*target
+	for _, text := range tables {
+		name, err := parseTableName(text)
+		if err != nil {
+			return nil, err
+		}
+		targets = append(targets, &target{name: name, layout: layout})
+	}
+	c := &checker{catalog: catalog, fold: db.Name() != "postgres", tables: map[tableName]*table{}}
+	return c.check(ctx, targets, nil)
+}
+
+// ListTables returns the tables of a database, on PostgreSQL those of the current schema, as [CheckTables] takes them. Views, virtual
+// tables and partitions are not among them.
+func ListTables(ctx context.Context, db *gorm.DB) ([]string, error) {
+	catalog, err := newCatalog(db)
+	if err != nil {
+		return nil, err
+	}
+	names, err := catalog.list(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("gormplugin: listing the tables: %w", cmp.Or(ctx.Err(), err))
+	}
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = name.String()
+	}
+	return texts, nil
+}
+
+// modelKey is a field that the plugin fills, and from what.
+type modelKey struct {
+	field  *schema.Field
+	source any
+}
+
+// keysOf returns the keys of a schema that the plugin fills.
+func (p *Plugin) keysOf(s *schema.Schema) []modelKey {
+	plan := p.plan(s)
+	if plan == nil {
+		return nil
+	}
+	return []modelKey{{plan.field, p.source}}
+}
+
+// layoutOf returns the layout that a source's keys are of, as far as it tells.
+func layoutOf(source any) (idgen.Layout, bool) {
+	of, ok := source.(interface{ Layout() idgen.Layout })
+	if !ok {
+		return idgen.Layout{}, false
+	}
+	return of.Layout(), true
+}
+
+// relation says that a column of a model's table refers to one of another's.
+type relation struct {
+	child, parent place // in names that models have
+	filled        bool  // the parent is a key that the plugin fills
+}
+
+// relationsOf returns what the relations of a model say, declared in the database or not.
+func (p *Plugin) relationsOf(s *schema.Schema) (found []*relation, err error) {
+	s.Relationships.Mux.RLock()
+	relationships := slices.Concat(s.Relationships.BelongsTo, s.Relationships.HasOne, s.Relationships.HasMany, s.Relationships.Many2Many)
+	s.Relationships.Mux.RUnlock()
+	for _, relationship := range relationships {
+		for _, ref := range relationship.References {
+			if ref.PrimaryKey == nil || ref.ForeignKey == nil { // the type of a polymorphic one
+				continue
+			}
+			r := &relation{
+				child: place{column: ref.ForeignKey.DBName}, parent: place{column: ref.PrimaryKey.DBName},
+				filled: slices.ContainsFunc(p.keysOf(ref.PrimaryKey.Schema), func(k modelKey) bool { return k.field == ref.PrimaryKey }),
+			}
+			if r.child.table, err = parseTableName(ref.ForeignKey.Schema.Table); err != nil {
+				return nil, err
+			}
+			if r.parent.table, err = parseTableName(ref.PrimaryKey.Schema.Table); err != nil {
+				return nil, err
+			}
+			found = append(found, r)
+		}
+	}
+	return found, nil
+}
+
+// target is a table to check.
+type target struct {
+	name   tableName
+	model  string       // empty without one
+	keys   []targetKey  // of the model; without one they are found in the table
+	layout idgen.Layout // of the keys that are found
+	table  *table       // nil when there is none
+}
+
+// targetKey is a key with the layout that it is made with, which is zero when nothing says it.
+type targetKey struct {
+	column string
+	layout idgen.Layout
+	at     *column // nil when there is none
+}
+
+// place is a column of a table.
+type place struct {
+	table  tableName
+	column string
+}
+
+// same compares names as they are written in a catalog.
+func (p place) same(other place) bool { return p == other }
+
+// checker is one check.
+type checker struct {
+	catalog    catalog
+	fold       bool                 // the dialect takes names of columns in any case
+	tables     map[tableName]*table // what was read, by the name that it was asked for with
+	targets    []*target
+	references []*reference
+	findings   []Finding
+}
+
+// table returns a table that is read once, nil when there is none.
+func (c *checker) table(ctx context.Context, name tableName) (*table, error) {
+	if t, ok := c.tables[name]; ok {
+		return t, nil
+	}
+	t, err := c.catalog.read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if t != nil {
+		if same, ok := c.tables[t.full]; ok {
+			t = same
+		}
+		c.tables[t.full] = t
+	}
+	c.tables[name] = t
+	return t, nil
+}
+
+// isKey tells whether keys of snowflakes are put in a column.
+func (c *checker) isKey(t *table, col *column) bool {
+	return slices.ContainsFunc(c.targets, func(of *target) bool {
+		return of.table == t && slices.ContainsFunc(of.keys, func(k targetKey) bool { return k.at == col })
+	})
+}
+
+func (c *checker) check(ctx context.Context, targets []*target, relations []*relation) ([]Finding, error) {
+	err := c.checkAll(ctx, targets, relations)
+	if err != nil {
+		if ctx.Err() != nil && !errors.Is(err, ctx.Err()) { // a driver may say it in other words
+			err = fmt.Errorf("%w: %w", ctx.Err(), err)
+		}
+		return nil, fmt.Errorf("gormplugin: check of the tables: %w", err)
+	}
+	return c.findings, nil
+}
+
+func (c *checker) checkAll(ctx context.Context, targets []*target, relations []*relation) (err error) {
+	c.targets = targets
+	var tables []*table
+	for _, t := range targets {
+		if t.table, err = c.table(ctx, t.name); err != nil {
+			return err
+		}
+		if t.table != nil && !slices.Contains(tables, t.table) {
+			tables = append(tables, t.table)
+		}
+	}
+	if c.references, err = c.catalog.references(ctx, tables); err != nil {
+		return err
+	}
+	for _, t := range targets {
+		c.findKeys(t)
+	}
+	for _, t := range targets {
+		if err := c.checkTarget(ctx, t); err != nil {
+			return err
+		}
+	}
+	for _, r := range c.references {
+		for i := range r.columns {
+			if err := c.checkReference(ctx, place{r.child, r.columns[i]}, place{r.parent, r.to[i]}, false); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range relations {
+		if err := c.checkReference(ctx, r.child, r.parent, r.filled); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findKeys finds the columns of a target's keys.
+func (c *checker) findKeys(t *target) {
+	if t.table == nil || t.table.view != "" {
+		return
+	}
+	if t.model == "" {
+		key := t.table.key()
+		if len(key) != 1 { // a foreign key beside others is no key of its own
+			key = []string{"id"}
+		}
+		col := t.table.column(key[0], c.fold || len(t.table.key()) != 1)
+		if col == nil || col.class != integer || c.refers(t.table, col) || len(t.table.key()) > 1 && !slices.Contains(t.table.key(), col.name) {
+			return
+		}
+		t.keys = []targetKey{{column: col.name, layout: t.layout}}
+	}
+	for i := range t.keys {
+		t.keys[i].at = t.table.column(t.keys[i].column, c.fold)
+	}
+}
+
+// refers tells whether a column is a declared foreign key to another.
+func (c *checker) refers(t *table, col *column) bool {
+	return slices.ContainsFunc(c.references, func(r *reference) bool {
+		return c.sameTable(r.child, t) && slices.Contains(r.columns, col.name)
+	})
+}
+
+// sameTable tells whether a reference's table is the one, which SQLite writes in any case.
+func (c *checker) sameTable(name tableName, t *table) bool {
+	return name == t.full || c.fold && c.tables[name] == t
+}
+
+func (c *checker) checkTarget(ctx context.Context, t *target) error {
+	if t.table == nil {
+		return c.missing(ctx, t)
+	}
+	if t.table.view != "" {
+		c.add(t.table, "", NoTable, mend{}, "it is a %s, whose keys are those of the tables below it; check these", t.table.view)
+		return nil
+	}
+	var missing []string
+	for _, k := range t.keys {
+		if k.at == nil {
+			c.add(t.table, k.column, NoColumn, mend{}, "the model %s has the key %s, and the table has no such column", t.model, k.column)
+			missing = append(missing, k.column)
+		}
+	}
+	if len(missing) == 0 && t.table.key() == nil && !c.hasOtherKey(t) {
+		var columns []string
+		for _, k := range t.keys {
+			columns = append(columns, k.at.name)
+		}
+		m := mend{note: "no column is called id, so it is not known which is the key"}
+		if t.model != "" {
+			m.note = fmt.Sprintf("the plugin fills no key of the model %s", t.model)
+		}
+		if len(columns) > 0 {
+			m = c.catalog.require(t.table, columns)
+		}
+		c.add(t.table, strings.Join(columns, ", "), NoPrimaryKey, m,
+			"the table has no primary key, so two rows may get the same key, and none is found quickly; rows with the same key, or NULL, must be gone before it gets one")
+	}
+	for _, k := range t.keys {
+		if k.at == nil {
+			continue
+		}
+		if err := c.checkKey(ctx, t.table, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasOtherKey tells whether all keys of a table without a primary key are in unique indexes of their own.
+func (c *checker) hasOtherKey(t *target) bool {
+	return len(t.keys) > 0 && !slices.ContainsFunc(t.keys, func(k targetKey) bool { return k.at.nullable || !t.table.isUnique(k.at) })
+}
+
+// missing adds the finding of a table that is not there, with the names that it could have been.
+func (c *checker) missing(ctx context.Context, t *target) error {
+	like := ""
+	if t.name.schema == "" {
+		names, err := c.catalog.list(ctx)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if strings.EqualFold(name.name, t.name.name) {
+				like = "; there is " + name.String()
+			}
+		}
+	}
+	c.findings = append(c.findings, Finding{
+		Table: t.name.String(), Kind: NoTable,
+		Text: "there is no such table, or this user has no right to see it" + like,
+	})
+	return nil
+}
+
+func (c *checker) checkKey(ctx context.Context, t *table, k targetKey) error {
+	col := k.at
+	problem, kind := misfit(col, 64), NarrowKey
+	if col.class != integer && !(col.class == decimal && problem == "") {
+		kind = WrongType
+		if problem == "" {
+			problem = "keys are kept as text, which sorts 10 before 9, and which a query for a number does not find by the index or at all"
+		}
+	}
+	if problem != "" {
+		m, err := c.catalog.widen(ctx, c, t, col)
+		if err != nil {
+			return err
+		}
+		c.add(t, col.name, kind, m, "its type is %s: %s", col.typ, problem)
+	}
+	if col.auto != "" {
+		m, err := c.catalog.stop(ctx, c, t, col)
+		if err != nil {
+			return err
+		}
+		what := "gets the next number of the database, without an error"
+		switch {
+		case col.always:
+			what = "gets the next number of the database, and one with a key is refused (SQLSTATE 428C9)"
+		case col.auto == "AUTO_INCREMENT" || col.auto == "AUTOINCREMENT":
+			what = "gets the greatest key and 1, a number that looks like a snowflake and that a process may make later, and then the INSERT fails"
+		}
+		c.add(t, col.name, AutoIncrement, m, "it is %s: a row that is inserted without a key %s", col.auto, what)
+	}
+	if col.nullable && t.hasKey { // what has no key at all is found before
+		m, err := c.catalog.widen(ctx, c, t, col)
+		if err != nil {
+			return err
+		}
+		c.add(t, col.name, NullableKey, m, "it is declared %s, which is no alias of the rowid, and may be NULL: a row that is inserted without a key has none, without an error",
+			strings.TrimSpace(col.typ+" PRIMARY KEY"))
+	}
+	if col.class == integer || col.class == decimal {
+		return c.checkGreatest(ctx, t, k)
+	}
+	return nil
+}
+
+// misfit says why a column cannot hold numbers of some bits, and nothing when it can.
+func misfit(col *column, bits int) string {
+	digits := keyDigits
+	if bits < 64 {
+		digits = len(strconv.FormatInt(1<<bits, 10))
+	}
+	switch col.class {
+	case integer:
+		if col.bits < bits {
+			limit := uint64(1)<<(col.bits-1) - 1
+			if strings.Contains(col.typ, "unsigned") {
+				limit = uint64(1)<<col.bits - 1
+			}
+			return fmt.Sprintf("it has %d bits and holds at most %d, where a key has up to %d bits; one above that fails to be inserted (out of range)", col.bits, limit, bits)
+		}
+	case decimal, text:
+		if col.digits != 0 && col.digits < digits {
+			return fmt.Sprintf("it holds %d digits, and a key has up to %d; longer ones fail to be inserted, or are cut", col.digits, digits)
+		}
+	case floating:
+		return "it rounds keys above 2^53, so that different ones become the same"
+	case other:
+		return "it is no type for a number"
+	}
+	return ""
+}
+
+// checkGreatest looks for keys that the source cannot have made.
+func (c *checker) checkGreatest(ctx context.Context, t *table, k targetKey) error {
+	if k.layout == (idgen.Layout{}) {
+		return nil
+	}
+	var greatest sql.NullString // BIGINT UNSIGNED is above int64
+	err := c.catalog.each(ctx, "SELECT MAX("+c.catalog.quote(k.at.name)+") FROM "+quoted(c.catalog, t.tableName), nil,
+		func(scan func(...any) error) error { return scan(&greatest) })
+	if err != nil {
+		return fmt.Errorf("the greatest key of %s: %w", t.tableName, err)
+	}
+	whole, _, _ := strings.Cut(greatest.String, ".")
+	id, err := strconv.ParseInt(whole, 10, 64)
+	if !greatest.Valid || err != nil && !errors.Is(err, strconv.ErrRange) {
+		return nil // text in a column of SQLite, for one
+	}
+	// The clock is read after the database has answered, so that a row of this moment is not above it.
+	limit, failed := k.layout.MaxID(time.Now().Add(clockTolerance))
+	if failed != nil {
+		if errors.Is(failed, idgen.ErrLayout) { // the time is not on top: keys are in no order
+			return nil
+		}
+		return fmt.Errorf("the layout of %s: %w", t.tableName, failed)
+	}
+	if err == nil && id <= limit {
+		return nil
+	}
+	when := fmt.Sprintf("no time in the layout %s", k.layout)
+	if parts, failed := k.layout.Decode(id); err == nil && failed == nil {
+		when = fmt.Sprintf("%s in the layout %s", parts.Time.Format("2006-01-02T15:04:05.000Z"), k.layout)
+	}
+	least, _ := k.layout.MinID(time.Now())
+	c.add(t, k.at.name, FutureKey, mend{note: "no statement mends that: if the rows were made with another layout, use that one, or keep the keys of both apart"},
+		"its greatest key is %s, which is %s, and the next key is about %d: new rows sort before that one, and a later key may be one that is there", whole, when, least)
+	return nil
+}
+
+// checkReference looks at a column that refers to another. It has to hold 64 bits when that is a key of snowflakes, and else as much as
+// the other.
+func (c *checker) checkReference(ctx context.Context, from, to place, filled bool) error {
+	child, err := c.table(ctx, from.table)
+	if err != nil || child == nil || child.view != "" {
+		return err
+	}
+	parent, err := c.table(ctx, to.table)
+	if err != nil {
+		return err
+	}
+	column := child.column(from.column, c.fold)
+	if column == nil {
+		return nil
+	}
+	bits, what := 0, ""
+	if parent != nil && parent.view == "" {
+		if at := parent.column(to.column, c.fold); at != nil {
+			bits, filled = at.bits, filled || c.isKey(parent, at)
+			what = "the key " + at.name + " of " + parent.String()
+		}
+	}
+	if filled {
+		bits = max(bits, 64)
+		what = cmp.Or(what, "the key "+to.column+" of "+to.table.String())
+	}
+	problem := misfit(column, bits)
+	if bits == 0 || problem == "" || c.found(child, column) {
+		return nil
+	}
+	m, err := c.catalog.widen(ctx, c, child, column)
+	if err != nil {
+		return err
+	}
+	c.add(child, column.name, NarrowReference, m, "it refers to %s, and its type is %s: %s", what, column.typ, problem)
+	return nil
+}
+
+// found tells whether the width of a column is a finding already.
+func (c *checker) found(t *table, col *column) bool {
+	return slices.ContainsFunc(c.findings, func(f Finding) bool {
+		return f.Table == t.String() && f.Column == col.name && (f.Kind == NarrowKey || f.Kind == WrongType || f.Kind == NarrowReference)
+	})
+}
+
+func (c *checker) add(t *table, column string, kind FindingKind, m mend, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if m.note != "" {
+		text += "; " + m.note
+	}
+	c.findings = append(c.findings, Finding{Table: t.String(), Column: column, Kind: kind, Text: text, Mend: m.statements})
+}

@@ -1,0 +1,79 @@
+package gormplugin
+
+import (
+	"encoding"
+	"fmt"
+	"slices"
+)
+
+// FindingKind says what is wrong with a table. Its text form, in JSON too, is the one that String returns.
+type FindingKind uint8
+
+// The kinds of findings.
+const (
+	NoTable         FindingKind = iota + 1 // the table is not there, or is a view
+	NoColumn                               // the table does not have the model's key
+	NoPrimaryKey                           // nothing in the table refuses a key that is there already
+	WrongType                              // the key's column is none of integers
+	NarrowKey                              // the key's column has less than 64 bits
+	AutoIncrement                          // the database makes keys of its own where one is left out
+	NullableKey                            // a key that is left out becomes NULL
+	NarrowReference                        // a column that refers to a key cannot hold it
+	FutureKey                              // the table has keys above all that the source makes now
+)
+
+var findingKinds = [...]string{
+	"no-table", "no-column", "no-primary-key", "wrong-type", "narrow-key", "auto-increment", "nullable-key", "narrow-reference", "future-key",
+}
+
+var (
+	_ encoding.TextMarshaler   = FindingKind(0)
+	_ encoding.TextUnmarshaler = (*FindingKind)(nil)
+)
+
+// String returns words with hyphens, such as "narrow-key".
+func (k FindingKind) String() string {
+	if k < NoTable || k > FutureKey {
+		return fmt.Sprintf("FindingKind(%d)", uint8(k))
+	}
+	return findingKinds[k-NoTable]
+}
+
+// MarshalText gives what String returns. The error wraps [ErrFinding] for a value that is no kind.
+func (k FindingKind) MarshalText() ([]byte, error) {
+	if k < NoTable || k > FutureKey {
+		return nil, fmt.Errorf("%w: %d", ErrFinding, uint8(k))
+	}
+	return []byte(k.String()), nil
+}
+
+// UnmarshalText takes what MarshalText gives. The error wraps [ErrFinding] for another text.
+func (k *FindingKind) UnmarshalText(text []byte) error {
+	i := slices.Index(findingKinds[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("%w: %q", ErrFinding, text)
+	}
+	*k = NoTable + FindingKind(i)
+	return nil
+}
+
+// Finding is one fault that [Plugin.Check] or [CheckTables] found.
+type Finding struct {
+	Table  string      `json:"table"`            // as [CheckTables] takes it, with the schema where the name alone is that of another table or none
+	Column string      `json:"column,omitempty"` // empty when it is not about one
+	Kind   FindingKind `json:"kind"`
+	Text   string      `json:"text"` // what is wrong, and what comes of it
+
+	// Mend are the statements that mend it, to be run in this order by somebody with the rights to, while nothing writes to the tables.
+	// They are of the database's dialect, without a semicolon at the end. Empty where statements cannot do it; then Text says why,
+	// and what to do.
+	Mend []string `json:"mend,omitempty"`
+}
+
+// String returns the finding in one line, without the statements.
+func (f Finding) String() string {
+	if f.Column == "" {
+		return fmt.Sprintf("%s: %s: %s", f.Table, f.Kind, f.Text)
+	}
+	return fmt.Sprintf("%s, column %s: %s: %s", f.Table, f.Column, f.Kind, f.Text)
+}

@@ -1,0 +1,83 @@
+package gormplugin
+
+import (
+	"fmt"
+	"strings"
+)
+
+// tableName is the name of a table, and of its schema, which is empty for the current one; letter by letter, without quotes.
+type tableName struct{ schema, name string }
+
+// parseTableName reads "table", "schema.table", and either part in quotes of one of the kinds " and `, in which quotes are doubled.
+func parseTableName(text string) (tableName, error) {
+	var parts []string
+	for rest := text; ; {
+		part, after, err := cutPart(rest)
+		if err != nil {
+			return tableName{}, fmt.Errorf("%w: %q: %w", ErrTable, text, err)
+		}
+		parts = append(parts, part)
+		if after == "" {
+			break
+		}
+		rest = after[1:]
+	}
+	switch len(parts) {
+	case 1:
+		return tableName{name: parts[0]}, nil
+	case 2:
+		return tableName{schema: parts[0], name: parts[1]}, nil
+	}
+	return tableName{}, fmt.Errorf("%w: %q has %d parts, want table or schema.table", ErrTable, text, len(parts))
+}
+
+// cutPart returns the first part of a name, and what follows it: nothing, or a dot and more.
+func cutPart(text string) (part, after string, err error) {
+	if text == "" || text[0] != '"' && text[0] != '`' {
+		part, after = text, ""
+		if dot := strings.IndexByte(text, '.'); dot >= 0 {
+			part, after = text[:dot], text[dot:]
+		}
+	} else {
+		quote := text[:1]
+		var b strings.Builder
+		for text = text[1:]; ; {
+			inside, rest, closed := strings.Cut(text, quote)
+			b.WriteString(inside)
+			if !closed {
+				return "", "", fmt.Errorf("the quote %s is not closed", quote)
+			}
+			if text = rest; !strings.HasPrefix(text, quote) {
+				break
+			}
+			b.WriteString(quote)
+			text = text[1:]
+		}
+		if part, after = b.String(), text; after != "" && after[0] != '.' {
+			return "", "", fmt.Errorf("%q follows a quoted part, want a dot", after)
+		}
+	}
+	if part == "" || strings.ContainsRune(part, 0) {
+		return "", "", fmt.Errorf("a part is empty or has a zero byte")
+	}
+	return part, after, nil
+}
+
+// String returns the name as parseTableName reads it.
+func (n tableName) String() string {
+	if n.schema == "" {
+		return namePart(n.name)
+	}
+	return namePart(n.schema) + "." + namePart(n.name)
+}
+
+func namePart(part string) string {
+	if strings.ContainsAny(part, "\"`.") {
+		return quoteWith(`"`, part)
+	}
+	return part
+}
+
+func quoteWith(quote, text string) string {
+	return quote + strings.ReplaceAll(text, quote, quote+quote) + quote
+}
