@@ -21,6 +21,7 @@ type catalog interface {
 	// references returns the foreign keys that tables hold, and those that point to them. It may return more of the same schemas.
 	references(ctx context.Context, tables []*table) ([]*reference, error)
 	quote(part string) string
+	text() string // the type of texts that CAST knows
 
 	// widen returns the statements that make a column a 64-bit integer, or what is in the way of them.
 	widen(ctx context.Context, c *checker, t *table, col *column) (mend, error)
@@ -66,7 +67,7 @@ const (
 
 // table is a table, or what else goes by the name of one.
 type table struct {
-	tableName        // as the database has it; the schema is empty when the name alone is enough
+	tableName // as the database has it; the schema is empty when the name alone is enough
 	full      tableName
 	oid       uint32 // PostgreSQL's number for it
 	view      string // what it is when it is no table, such as "view"

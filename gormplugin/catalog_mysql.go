@@ -12,6 +12,7 @@ import (
 type mysqlCatalog struct{ pool }
 
 func (mysqlCatalog) quote(part string) string { return quoteWith("`", part) }
+func (mysqlCatalog) text() string             { return "char" }
 
 func (c mysqlCatalog) list(ctx context.Context) (names []tableName, err error) {
 	found, err := c.texts(ctx, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') ORDER BY 1")

@@ -10,6 +10,7 @@ import (
 type postgresCatalog struct{ pool }
 
 func (postgresCatalog) quote(part string) string { return quoteWith(`"`, part) }
+func (postgresCatalog) text() string             { return "text" }
 
 func (c postgresCatalog) list(ctx context.Context) (names []tableName, err error) {
 	found, err := c.texts(ctx, `SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace

@@ -3,6 +3,7 @@ package gormplugin
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -10,6 +11,7 @@ import (
 type sqliteCatalog struct{ pool }
 
 func (sqliteCatalog) quote(part string) string { return quoteWith(`"`, part) }
+func (sqliteCatalog) text() string             { return "text" }
 
 func (c sqliteCatalog) list(ctx context.Context) (names []tableName, err error) {
 	// A virtual table keeps its rows in tables whose names begin with its own.
@@ -183,6 +185,9 @@ func (c sqliteCatalog) rebuild(declaration string) mend {
 func (c sqliteCatalog) widen(_ context.Context, _ *checker, t *table, col *column) (mend, error) {
 	if key := t.key(); len(key) == 1 && key[0] == col.name {
 		return c.rebuild(c.quote(col.name) + " integer PRIMARY KEY"), nil
+	}
+	if slices.Contains(t.key(), col.name) {
+		return c.rebuild(c.quote(col.name) + " integer NOT NULL"), nil
 	}
 	return c.rebuild(c.quote(col.name) + " integer"), nil
 }

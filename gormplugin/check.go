@@ -63,7 +63,7 @@ func (p *Plugin) Check(ctx context.Context, db *gorm.DB, models ...any) ([]Findi
 		}
 		relations = append(relations, of...)
 	}
-	c := &checker{catalog: catalog, fold: db.Name() != "postgres", tables: map[tableName]*table{}}
+	c := newChecker(catalog, db.Name())
 	return c.check(ctx, targets, relations)
 }
 
@@ -84,7 +84,7 @@ func CheckTables(ctx context.Context, db *gorm.DB, layout idgen.Layout, tables .
 		}
 		targets = append(targets, &target{name: name, layout: layout})
 	}
-	c := &checker{catalog: catalog, fold: db.Name() != "postgres", tables: map[tableName]*table{}}
+	c := newChecker(catalog, db.Name())
 	return c.check(ctx, targets, nil)
 }
 
@@ -191,10 +191,15 @@ func (p place) same(other place) bool { return p == other }
 type checker struct {
 	catalog    catalog
 	fold       bool                 // the dialect takes names of columns in any case
+	foldTables bool                 // and those of tables in foreign keys
 	tables     map[tableName]*table // what was read, by the name that it was asked for with
 	targets    []*target
 	references []*reference
 	findings   []Finding
+}
+
+func newChecker(catalog catalog, dialect string) *checker {
+	return &checker{catalog: catalog, fold: dialect != "postgres", foldTables: dialect == "sqlite", tables: map[tableName]*table{}}
 }
 
 // table returns a table that is read once, nil when there is none.
@@ -258,6 +263,9 @@ func (c *checker) checkAll(ctx context.Context, targets []*target, relations []*
 	}
 	for _, r := range c.references {
 		for i := range r.columns {
+			if !slices.ContainsFunc(tables, func(t *table) bool { return c.sameTable(r.child, t) || c.sameTable(r.parent, t) }) {
+				continue
+			}
 			if err := c.checkReference(ctx, place{r.child, r.columns[i]}, place{r.parent, r.to[i]}, false); err != nil {
 				return err
 			}
@@ -299,9 +307,9 @@ func (c *checker) refers(t *table, col *column) bool {
 	})
 }
 
-// sameTable tells whether a reference's table is the one, which SQLite writes in any case.
+// sameTable tells whether a reference's table is the one, which SQLite lets it name in any case.
 func (c *checker) sameTable(name tableName, t *table) bool {
-	return name == t.full || c.fold && c.tables[name] == t
+	return name == t.full || c.foldTables && name.schema == t.full.schema && strings.EqualFold(name.name, t.full.name)
 }
 
 func (c *checker) checkTarget(ctx context.Context, t *target) error {
@@ -448,7 +456,9 @@ func (c *checker) checkGreatest(ctx context.Context, t *table, k targetKey) erro
 		return nil
 	}
 	var greatest sql.NullString // BIGINT UNSIGNED is above int64
-	err := c.catalog.each(ctx, "SELECT MAX("+c.catalog.quote(k.at.name)+") FROM "+quoted(c.catalog, t.tableName), nil,
+	// A prepared statement whose result changed its type with the column would fail once.
+	query := fmt.Sprintf("SELECT CAST(MAX(%s) AS %s) FROM %s", c.catalog.quote(k.at.name), c.catalog.text(), quoted(c.catalog, t.tableName))
+	err := c.catalog.each(ctx, query, nil,
 		func(scan func(...any) error) error { return scan(&greatest) })
 	if err != nil {
 		return fmt.Errorf("the greatest key of %s: %w", t.tableName, err)
