@@ -47,7 +47,7 @@ func (p *Plugin) Check(ctx context.Context, db *gorm.DB, models ...any) ([]Findi
 		if err := stmt.Parse(model); err != nil {
 			return nil, fmt.Errorf("gormplugin: check of %T: %w", model, err)
 		}
-		name, err := parseTableName(stmt.Table)
+		name, err := parseTableName(stmt.Schema.Table) // Table lacks the schema
 		if err != nil {
 			return nil, err
 		}

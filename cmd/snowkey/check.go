@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/snowkey-go/snowkey/gormplugin"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/internal/dsn"
+)
+
+func newCheck() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "check --db DSN",
+		Short: "Check that the tables of a database can hold snowflake keys",
+		Long: `Check that the tables of a database can hold snowflake keys: that keys, and what refers to them, have 64
+bits, that the database makes none of its own (AUTO_INCREMENT, serial, identity, AUTOINCREMENT), that no
+key can be NULL, and that none is from the future by the layout. Each finding is printed with the
+statements that mend it. Nothing is written; run them yourself, while nothing writes to the tables.
+
+Without --table all tables are checked, on PostgreSQL those of the current schema. The exit status is 1
+when something was found.`,
+		Example: `  snowkey check --db postgres://app:secret@127.0.0.1:5432/app
+  snowkey check --db 'mysql:app:secret@tcp(127.0.0.1:3306)/app' --table orders --table shop.customers
+  snowkey check --db sqlite:app.db --layout twitter --json`,
+		Args: cobra.NoArgs,
+	}
+	database := c.Flags().String("db", "", "database: sqlite:PATH, mysql:DSN or postgres://…")
+	tables := c.Flags().StringArray("table", nil, `table, or schema.table, letter by letter; a name with a dot in quotes, '"a.b"'; may be given again (default: all)`)
+	layout := layoutFlag(c)
+	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
+	c.RunE = func(c *cobra.Command, _ []string) (err error) {
+		parsed, _, err := parseDatabase(*database)
+		if err != nil {
+			return usageError{fmt.Errorf("--db: %w", err)}
+		}
+		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		findings, checked, err := checkDatabase(ctx, parsed, layout.Layout, *tables)
+		if errors.Is(err, gormplugin.ErrTable) {
+			return usageError{fmt.Errorf("--table: %w", err)}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", parsed, err)
+		}
+		if *asJSON {
+			err = writeFindingsJSON(c.OutOrStdout(), findings)
+		} else {
+			err = writeFindings(c.OutOrStdout(), findings)
+		}
+		switch {
+		case err != nil:
+			return err
+		case len(findings) > 0:
+			return fmt.Errorf("%s checked, %s", count(checked, "table"), count(len(findings), "finding"))
+		}
+		c.PrintErrln(count(checked, "table"), "checked, nothing found")
+		return nil
+	}
+	return c
+}
+
+// checkDatabase checks the tables, or all, and says how many these were.
+func checkDatabase(ctx context.Context, parsed dsn.DSN, layout idgen.Layout, tables []string) (findings []gormplugin.Finding, checked int, err error) {
+	pool, err := parsed.Open()
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	if err := pool.PingContext(ctx); err != nil { // GORM's own has no context
+		return nil, 0, err
+	}
+	db, err := gorm.Open(parsed.Dialector(pool), &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(tables) == 0 {
+		if tables, err = gormplugin.ListTables(ctx, db); err != nil {
+			return nil, 0, err
+		}
+		tables = slices.DeleteFunc(tables, func(name string) bool { return name == grant.DefaultTable })
+	}
+	findings, err = gormplugin.CheckTables(ctx, db, layout, tables...)
+	return findings, len(tables), err
+}
+
+// count is a number of things in words.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// writeFindings prints a block of lines a finding. The statements are lines of their own, to be copied.
+func writeFindings(w io.Writer, findings []gormplugin.Finding) error {
+	for i, f := range findings {
+		if i > 0 {
+			if _, err := fmt.Fprintln(w); err != nil {
+				return err
+			}
+		}
+		if _, err := fmt.Fprintln(w, printable(f.String())); err != nil {
+			return err
+		}
+		for _, statement := range f.Mend {
+			if printable(statement) != statement {
+				statement = "-- a name in this statement has characters that a terminal would act on: see --json"
+			}
+			if _, err := fmt.Fprintf(w, "    %s;\n", statement); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func writeFindingsJSON(w io.Writer, findings []gormplugin.Finding) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	for _, f := range findings {
+		if err := out.Encode(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
