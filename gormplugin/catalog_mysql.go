@@ -1,6 +1,7 @@
 package gormplugin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -179,7 +180,15 @@ func (c mysqlCatalog) widen(ctx context.Context, k *checker, t *table, col *colu
 			}
 		}
 	}
+	// All findings of columns that are tied to each other get the same statements.
+	slices.SortFunc(tied, func(a, b place) int {
+		return cmp.Or(strings.Compare(a.table.schema, b.table.schema), strings.Compare(a.table.name, b.table.name), strings.Compare(a.column, b.column))
+	})
+	slices.SortFunc(constraints, func(a, b *reference) int {
+		return cmp.Or(strings.Compare(a.child.schema, b.child.schema), strings.Compare(a.child.name, b.child.name), strings.Compare(a.name, b.name))
+	})
 	var drop, change, add []string
+	var last *table
 	for _, p := range tied {
 		of, err := k.table(ctx, p.table)
 		if err != nil {
@@ -192,32 +201,37 @@ func (c mysqlCatalog) widen(ctx context.Context, k *checker, t *table, col *colu
 		if at == nil {
 			return mend{note: fmt.Sprintf("a foreign key ties it to %s of %s, which this user cannot see", p.column, p.table)}, nil
 		}
+		if at.bits == 64 && (at.auto == "" || !k.isKey(of, at)) {
+			continue
+		}
 		definition, err := c.define(ctx, of, at, k.isKey(of, at))
-		if err != nil || definition == "" {
-			return mend{note: "its definition cannot be read; change it to bigint by hand"}, err
+		if err != nil {
+			return mend{}, err
 		}
-		if at.bits != 64 || at.auto != "" && k.isKey(of, at) {
-			change = append(change, "ALTER TABLE "+quoted(c, of.tableName)+" MODIFY "+c.quote(at.name)+" "+definition)
+		if definition == "" {
+			return mend{note: "its definition cannot be read; change it to bigint by hand"}, nil
 		}
+		modify := " MODIFY " + c.quote(at.name) + " " + definition
+		if of == last {
+			change[len(change)-1] += "," + modify
+		} else {
+			change = append(change, "ALTER TABLE "+quoted(c, of.tableName)+modify)
+		}
+		last = of
 	}
 	for _, r := range constraints {
 		child, err := k.table(ctx, r.child)
 		if err != nil {
 			return mend{}, err
 		}
-		parent, err := k.table(ctx, r.parent)
-		if err != nil {
-			return mend{}, err
+		parent := r.parent
+		if child.schema == "" && r.child.schema == parent.schema { // a parent without a schema is looked for in that of the child
+			parent.schema = ""
 		}
 		alter := "ALTER TABLE " + quoted(c, child.tableName)
-		// A parent without a schema is looked for in that of the child.
-		target := parent.full
-		if child.full.schema == parent.full.schema && child.schema == "" {
-			target.schema = ""
-		}
 		drop = append(drop, alter+" DROP FOREIGN KEY "+c.quote(r.name))
 		add = append(add, alter+" ADD CONSTRAINT "+c.quote(r.name)+" FOREIGN KEY ("+quotedList(c, r.columns)+") REFERENCES "+
-			quoted(c, target)+" ("+quotedList(c, r.to)+")"+r.rules)
+			quoted(c, parent)+" ("+quotedList(c, r.to)+")"+r.rules)
 	}
 	return mend{statements: slices.Concat(drop, change, add)}, nil
 }
@@ -229,7 +243,7 @@ var (
 )
 
 // define returns the definition of a column as MODIFY takes it, of 64 bits with the sign that it has, for that is what foreign keys and
-// comparisons rely on; and without AUTO_INCREMENT when the column is a key. All else is as SHOW CREATE TABLE has it. It is empty where
+// comparisons rely on; when the column is a key, without AUTO_INCREMENT, and never NULL. All else is as SHOW CREATE TABLE has it. It is empty where
 // that cannot be read.
 func (c mysqlCatalog) define(ctx context.Context, t *table, col *column, key bool) (string, error) {
 	if t.create == "" {
@@ -251,6 +265,9 @@ func (c mysqlCatalog) define(ctx context.Context, t *table, col *column, key boo
 		rest = strings.TrimSuffix(strings.TrimRight(rest, "\n"), ",")
 		rest = rest[len(mysqlCharset.FindString(rest)):]
 		if key {
+			if after, ok := strings.CutPrefix(rest, " DEFAULT NULL"); ok {
+				rest = " NOT NULL" + after
+			}
 			rest = mysqlNextval.ReplaceAllString(mysqlAuto.ReplaceAllString(rest, "$1"), "")
 		}
 		typ := "bigint"

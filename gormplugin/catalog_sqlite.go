@@ -193,7 +193,8 @@ func (c sqliteCatalog) widen(_ context.Context, _ *checker, t *table, col *colum
 }
 
 func (c sqliteCatalog) stop(_ context.Context, _ *checker, _ *table, col *column) (mend, error) {
-	return c.rebuild(c.quote(col.name) + " integer PRIMARY KEY without AUTOINCREMENT"), nil
+	id := c.quote(col.name)
+	return c.rebuild(id + " bigint NOT NULL PRIMARY KEY, which refuses a row without a key (or " + id + " integer PRIMARY KEY, the rowid, which is smaller and still numbers it)"), nil
 }
 
 func (c sqliteCatalog) require(_ *table, columns []string) mend {

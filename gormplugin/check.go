@@ -33,6 +33,9 @@ const clockTolerance = time.Minute
 // method Layout() idgen.Layout, keys are found too that the layout cannot have made yet; this reads the greatest key of a table, which is
 // quick with an index that begins with it.
 //
+// Not found is what a database does by triggers, and what SQLite does with every INTEGER PRIMARY KEY: a row that is inserted without one
+// gets the greatest and 1.
+//
 // A table that is not there is a finding. The error is that of a model that GORM cannot parse, of the context, or of the database; it wraps
 // [ErrTable] for a table's name with more than a schema before it, and [ErrCheck] for a dialect other than mysql, postgres and sqlite.
 func (p *Plugin) Check(ctx context.Context, db *gorm.DB, models ...any) ([]Finding, error) {
@@ -539,5 +542,9 @@ func (c *checker) add(t *table, column string, kind FindingKind, m mend, format 
 	if m.note != "" {
 		text += "; " + m.note
 	}
-	c.findings = append(c.findings, Finding{Table: t.String(), Column: column, Kind: kind, Text: text, Mend: m.statements})
+	f := Finding{Table: t.String(), Column: column, Kind: kind, Text: text, Mend: m.statements}
+	// A table that is given twice is checked twice.
+	if !slices.ContainsFunc(c.findings, func(old Finding) bool { return old.Table == f.Table && old.Column == f.Column && old.Kind == f.Kind }) {
+		c.findings = append(c.findings, f)
+	}
 }

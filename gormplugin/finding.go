@@ -65,7 +65,9 @@ type Finding struct {
 	Text   string      `json:"text"` // what is wrong, and what comes of it
 
 	// Mend are the statements that mend it, to be run in this order by somebody with the rights to, while nothing writes to the tables.
-	// They are of the database's dialect, without a semicolon at the end. Empty where statements cannot do it; then Text says why,
+	// They are of the database's dialect, without a semicolon at the end. Those of findings that are mended together are the same, and
+	// may be run again. On MySQL each commits by itself: keep the list until all have run, for it may drop foreign keys and make them
+	// again. Empty where statements cannot do it; then Text says why,
 	// and what to do.
 	Mend []string `json:"mend,omitempty"`
 }

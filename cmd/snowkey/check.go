@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -104,27 +105,29 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// writeFindings prints a block of lines a finding. The statements are lines of their own, to be copied.
+// writeFindings prints a block of lines a finding. The statements are lines of their own, to be copied, and those that mend several
+// findings stand there once.
 func writeFindings(w io.Writer, findings []gormplugin.Finding) error {
+	var text strings.Builder
 	for i, f := range findings {
 		if i > 0 {
-			if _, err := fmt.Fprintln(w); err != nil {
-				return err
-			}
+			text.WriteByte('\n')
 		}
-		if _, err := fmt.Fprintln(w, printable(f.String())); err != nil {
-			return err
+		text.WriteString(printable(f.String()) + "\n")
+		same := slices.IndexFunc(findings, func(other gormplugin.Finding) bool { return slices.Equal(other.Mend, f.Mend) })
+		if same < i && len(f.Mend) > 0 {
+			fmt.Fprintf(&text, "    (mended with %s, column %s)\n", printable(findings[same].Table), printable(findings[same].Column))
+			continue
 		}
 		for _, statement := range f.Mend {
 			if printable(statement) != statement {
 				statement = "-- a name in this statement has characters that a terminal would act on: see --json"
 			}
-			if _, err := fmt.Fprintf(w, "    %s;\n", statement); err != nil {
-				return err
-			}
+			text.WriteString("    " + statement + ";\n")
 		}
 	}
-	return nil
+	_, err := io.WriteString(w, text.String())
+	return err
 }
 
 func writeFindingsJSON(w io.Writer, findings []gormplugin.Finding) error {

@@ -63,6 +63,9 @@ func TestCheck(t *testing.T) {
 			if name == "sqlite" {
 				execute("DROP TABLE orders", "CREATE TABLE orders (id integer PRIMARY KEY)")
 			}
+			if strings.Contains(stdout, "(mended with orders, column id)") != (name == "mysql") {
+				t.Errorf("got %s, want statements once", stdout)
+			}
 			for _, statement := range regexp.MustCompile(`(?m)^    (.*);$`).FindAllStringSubmatch(stdout, -1) {
 				execute(statement[1])
 			}
