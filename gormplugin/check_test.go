@@ -207,10 +207,10 @@ var checkCases = []checkCase{
 			"CREATE SCHEMA app", "CREATE DOMAIN app.number AS smallint CHECK (value > 0)",
 			"CREATE TABLE app.orders (tenant int, id app.number, PRIMARY KEY (tenant, id))",
 			"CREATE TABLE line (id bigint PRIMARY KEY, tenant int, order_id int2, FOREIGN KEY (tenant, order_id) REFERENCES app.orders (tenant, id))",
-			"CREATE TABLE orders (id bigint PRIMARY KEY)", // the one that is not asked for
+			"CREATE TABLE orders (id int PRIMARY KEY)", // another one
 		},
-		tables: []string{"app.orders"},
-		want:   []string{"app.orders.id narrow-key*", "line.order_id narrow-reference*"},
+		tables: []string{"app.orders", "orders"},
+		want:   []string{"app.orders.id narrow-key*", "orders.id narrow-key*", "line.order_id narrow-reference*"},
 		insert: []string{"INSERT INTO app.orders VALUES (1, @)", "INSERT INTO line VALUES (@, 1, (SELECT max(id) FROM app.orders))"},
 	},
 	{
@@ -229,10 +229,12 @@ var checkCases = []checkCase{
 		name: "partitions", kind: dsn.Postgres,
 		setup: []string{
 			"CREATE TABLE orders (id serial, day int, PRIMARY KEY (id, day)) PARTITION BY RANGE (day)", "CREATE TABLE orders_1 PARTITION OF orders FOR VALUES FROM (0) TO (10)",
+			"CREATE TABLE line (order_id int, day int, FOREIGN KEY (order_id, day) REFERENCES orders (id, day)) PARTITION BY RANGE (day)",
+			"CREATE TABLE line_1 PARTITION OF line FOR VALUES FROM (0) TO (10)",
 		},
 		tables: []string{"orders_1"},
-		want:   []string{"orders.id narrow-key*", "orders.id auto-increment*"},
-		insert: []string{"INSERT INTO orders VALUES (@, 1)"},
+		want:   []string{"orders.id narrow-key*", "orders.id auto-increment*", "line.order_id narrow-reference*"},
+		insert: []string{"INSERT INTO orders VALUES (@, 1)", "INSERT INTO line SELECT id, day FROM orders"},
 	},
 	{
 		name: "no primary key", kind: dsn.Postgres, each: true,
