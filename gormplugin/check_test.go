@@ -166,6 +166,14 @@ var checkCases = []checkCase{
 		keeps: "SELECT GROUP_CONCAT(CONCAT(TABLE_NAME, CONSTRAINT_NAME, UPDATE_RULE, DELETE_RULE, REFERENCED_TABLE_NAME) ORDER BY 1 SEPARATOR ';') FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = DATABASE()",
 	},
 	{
+		name: "sql_mode ANSI_QUOTES", kind: dsn.MySQL,
+		setup:  []string{"SET SESSION sql_mode = 'ANSI_QUOTES'", `CREATE TABLE "orders" ("the ""id" int AUTO_INCREMENT PRIMARY KEY COMMENT 'a''b')`},
+		tables: []string{"orders"},
+		want:   []string{`orders.the "id narrow-key*`, `orders.the "id auto-increment*`},
+		insert: []string{"INSERT INTO orders VALUES (@)"},
+		keeps:  "SELECT COLUMN_COMMENT FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'orders'",
+	},
+	{
 		name: "odd names", kind: dsn.MySQL,
 		setup:  []string{"CREATE TABLE `select ``x\" ü.y` (`Or``der key` smallint AUTO_INCREMENT PRIMARY KEY)"},
 		tables: []string{"`select ``x\" ü.y`"},
