@@ -29,16 +29,20 @@ const clockTolerance = time.Minute
 // takes.
 //
 // The keys of a model are the fields that the plugin fills; what refers to them is found in the declared foreign keys of the database and
-// in the relations of the models, with the join tables of many2many, also where nothing is declared. After db.Use, when the source has a
-// method Layout() idgen.Layout, keys are found too that the layout cannot have made yet; this reads the greatest key of a table, which is
+// in the relations of the models, with the join tables of many2many, also where nothing is declared. When the source has a method
+// Layout() idgen.Layout, keys are found too that the layout cannot have made yet; this reads the greatest key of a table, which is
 // quick with an index that begins with it.
 //
 // Not found is what a database does by triggers, and what SQLite does with every INTEGER PRIMARY KEY: a row that is inserted without one
 // gets the greatest and 1.
 //
 // A table that is not there is a finding. The error is that of a model that GORM cannot parse, of the context, or of the database; it wraps
-// [ErrTable] for a table's name with more than a schema before it, and [ErrCheck] for a dialect other than mysql, postgres and sqlite.
+// [ErrKey] and [ErrNoSource] for a key that cannot be filled, [ErrTable] for a table's name with more than a schema before it, and
+// [ErrCheck] for a dialect other than mysql, postgres and sqlite, or before db.Use when the plugin has no source yet.
 func (p *Plugin) Check(ctx context.Context, db *gorm.DB, models ...any) ([]Finding, error) {
+	if p.source == nil {
+		return nil, fmt.Errorf("%w: the plugin has no source yet, call db.Use first", ErrCheck)
+	}
 	catalog, err := newCatalog(db)
 	if err != nil {
 		return nil, err
@@ -55,9 +59,13 @@ func (p *Plugin) Check(ctx context.Context, db *gorm.DB, models ...any) ([]Findi
 			return nil, err
 		}
 		t := &target{name: name, model: stmt.Schema.Name}
-		for _, key := range p.keysOf(stmt.Schema) {
-			t.keys = append(t.keys, targetKey{column: key.field.DBName})
-			t.keys[len(t.keys)-1].layout, _ = layoutOf(key.source)
+		keys, err := p.integersOf(stmt.Schema)
+		if err != nil {
+			return nil, fmt.Errorf("gormplugin: check of %T: %w", model, err)
+		}
+		for _, k := range keys {
+			layout, _ := k.source.layout()
+			t.keys = append(t.keys, targetKey{column: k.column, layout: layout})
 		}
 		targets = append(targets, t)
 		of, err := p.relationsOf(stmt.Schema)
@@ -109,28 +117,18 @@ func ListTables(ctx context.Context, db *gorm.DB) ([]string, error) {
 	return texts, nil
 }
 
-// modelKey is a field that the plugin fills, and from what.
-type modelKey struct {
-	field  *schema.Field
-	source any
-}
-
-// keysOf returns the keys of a schema that the plugin fills.
-func (p *Plugin) keysOf(s *schema.Schema) []modelKey {
-	plan := p.plan(s)
-	if plan == nil {
-		return nil
+// integersOf returns the keys of a schema that the plugin fills with integers.
+func (p *Plugin) integersOf(s *schema.Schema) (keys []*key, err error) {
+	plan, err := p.plan(s)
+	if err != nil || plan == nil {
+		return nil, err
 	}
-	return []modelKey{{plan.field, p.source}}
-}
-
-// layoutOf returns the layout that a source's keys are of, as far as it tells.
-func layoutOf(source any) (idgen.Layout, bool) {
-	of, ok := source.(interface{ Layout() idgen.Layout })
-	if !ok {
-		return idgen.Layout{}, false
+	for _, k := range plan.keys {
+		if k.isInteger() {
+			keys = append(keys, k)
+		}
 	}
-	return of.Layout(), true
+	return keys, nil
 }
 
 // relation says that a column of a model's table refers to one of another's.
@@ -149,9 +147,13 @@ func (p *Plugin) relationsOf(s *schema.Schema) (found []*relation, err error) {
 			if ref.PrimaryKey == nil || ref.ForeignKey == nil { // the type of a polymorphic one
 				continue
 			}
+			keys, err := p.integersOf(ref.PrimaryKey.Schema)
+			if err != nil {
+				return nil, err
+			}
 			r := &relation{
 				child: place{column: ref.ForeignKey.DBName}, parent: place{column: ref.PrimaryKey.DBName},
-				filled: slices.ContainsFunc(p.keysOf(ref.PrimaryKey.Schema), func(k modelKey) bool { return k.field == ref.PrimaryKey }),
+				filled: slices.ContainsFunc(keys, func(k *key) bool { return k.field == ref.PrimaryKey }),
 			}
 			if r.child.table, err = parseTableName(ref.ForeignKey.Schema.Table); err != nil {
 				return nil, err
