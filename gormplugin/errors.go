@@ -10,7 +10,8 @@ var (
 	ErrDatabase = errors.New("gormplugin: no node number in this database")
 	// ErrSourcePanic says that the key source panicked.
 	ErrSourcePanic = errors.New("gormplugin: the key source panicked")
-	// ErrKey says that a field cannot hold the keys that it is to be filled with: it has fewer bits, another type, or belongs to another row.
+	// ErrKey says that a field cannot hold the keys that it is to be filled with: it has fewer bits, another type, or belongs to another
+	// row. Of a scope it says that the model has no primary key that is a number, in Go and in the database.
 	ErrKey = errors.New("gormplugin: not a field for these keys")
 	// ErrUpsert says that it cannot be known which row an upsert has written, so the statement is undone.
 	ErrUpsert = errors.New("gormplugin: the row that an upsert met is not known")
@@ -20,4 +21,14 @@ var (
 	ErrCheck = errors.New("gormplugin: the tables cannot be checked")
 	// ErrFinding says that a value is no kind of finding.
 	ErrFinding = errors.New("gormplugin: no kind of finding")
+	// ErrNoPlugin says that a scope needs the layout of the plugin, which is not registered with the database.
+	ErrNoPlugin = errors.New("gormplugin: the plugin is not registered")
+	// ErrNotFilled says that a scope needs the layout of keys that the plugin does not fill in.
+	ErrNotFilled = errors.New("gormplugin: the key is not filled in by the plugin")
+	// ErrNoLayout says that a range of time is no range of keys: their source has no layout, or one with the time below another field.
+	ErrNoLayout = errors.New("gormplugin: the keys are not in the order of time")
+	// ErrRange says that a range of time ends before it begins.
+	ErrRange = errors.New("gormplugin: the range ends before it begins")
+	// ErrScope says that a scope does not fit the statement: that is raw SQL, or has an order of its own, or changes rows.
+	ErrScope = errors.New("gormplugin: the scope does not fit the statement")
 )

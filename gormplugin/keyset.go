@@ -1,0 +1,112 @@
+package gormplugin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+)
+
+// After selects the rows whose primary key is greater than id, in the order of their keys, the oldest first. With a limit it reads a
+// table page by page, each from where the one before has ended, at the same cost however far in:
+//
+//	db.Scopes(gormplugin.After(last)).Limit(20).Find(&page) // last = page[len(page)-1].ID, until the page is not full
+//
+// The zero id is the one before all: it begins with the first page. The key is any that is a number, filled in by the plugin or not;
+// of a composite key the member named ID, and with the others in a Where its index serves. It fits wherever [CreatedBetween] does, and
+// goes with it, but only in statements that read: [ErrScope] in an Update or Delete, since most databases have no order and limit there.
+//
+// The order is the scope's: another one, of db.Order, Last, or of [Before], is [ErrScope], for the next page would not begin where
+// this one ends. First and FindInBatches order by the key too and are welcome. A Count has no order. A limit may be left out.
+//
+// A row that is there from the first page to the last is read once, whatever is inserted or deleted meanwhile. Of the
+// rows inserted meanwhile those are read whose key is after the page that was read last. That is not all of them: keys of
+// several generators, or of transactions that take their time, do not become visible in their order. Who follows a table for new rows
+// with After should stay behind the present by the longest transaction, with [CreatedBefore].
+//
+// The statement fails with [ErrKey] for keys that are text in the database, whose order is another, [gorm.ErrModelValueRequired]
+// without a model, and [ErrScope].
+func After[K ~int | ~int64 | ~uint | ~uint64](id K) func(*gorm.DB) *gorm.DB {
+	return keyset{id: id, start: id == 0}.scope
+}
+
+// Before selects the rows whose primary key is less than id, in the opposite order, the newest first. The zero id begins with the
+// newest row. All else is as with [After], with Last in place of First.
+func Before[K ~int | ~int64 | ~uint | ~uint64](id K) func(*gorm.DB) *gorm.DB {
+	return keyset{id: id, start: id == 0, desc: true}.scope
+}
+
+// keyset is what follows an id in the order of the primary key, as a condition.
+type keyset struct {
+	id    any
+	start bool // id is zero
+	desc  bool
+}
+
+var (
+	_ clause.Expression      = keyset{}
+	_ gorm.StatementModifier = keyset{}
+)
+
+func (k keyset) scope(db *gorm.DB) *gorm.DB { return db.Clauses(k) }
+
+// ModifyStatement adds the condition to a statement.
+func (k keyset) ModifyStatement(stmt *gorm.Statement) { narrow(stmt, k) }
+
+// Build writes the condition and orders the statement.
+func (k keyset) Build(builder clause.Builder) {
+	stmt, err := statementOf(builder)
+	if err == nil {
+		err = requireNumber(stmt, stmt.Schema.PrioritizedPrimaryField)
+	}
+	if err == nil {
+		err = k.order(stmt)
+	}
+	if err != nil {
+		refuse(builder, err)
+		return
+	}
+	builder.WriteQuoted(clause.PrimaryColumn)
+	switch {
+	case k.start:
+		_, _ = builder.WriteString(" IS NOT NULL") // all, and yet a condition
+		return
+	case k.desc:
+		_, _ = builder.WriteString(" < ")
+	default:
+		_, _ = builder.WriteString(" > ")
+	}
+	builder.AddVar(builder, k.id)
+}
+
+// order orders the statement by the key, or fails when it is ordered otherwise. It is called while WHERE is built, which comes before
+// ORDER BY: no earlier is it known what all the scopes, First or FindInBatches have done, and whether the statement is a Count.
+func (k keyset) order(stmt *gorm.Statement) error {
+	if !slices.Contains(stmt.BuildClauses, "SELECT") {
+		return fmt.Errorf("%w: After and Before read pages, and change none", ErrScope)
+	}
+	if counts(stmt) {
+		return nil
+	}
+	order, _ := stmt.Clauses["ORDER BY"].Expression.(clause.OrderBy)
+	switch {
+	case order.Expression == nil && len(order.Columns) == 0:
+		stmt.AddClause(clause.OrderBy{Columns: []clause.OrderByColumn{{Column: clause.PrimaryColumn, Desc: k.desc}}})
+	case order.Expression != nil || order.Columns[0].Column != clause.PrimaryColumn || order.Columns[0].Desc != k.desc:
+		return fmt.Errorf("%w: After and Before order it by the key themselves; leave out the other order", ErrScope)
+	}
+	return nil
+}
+
+// counts tells whether a statement asks for the number of rows. PostgreSQL takes no order there.
+func counts(stmt *gorm.Statement) bool {
+	selected := slices.Clone(stmt.Selects)
+	if s, ok := stmt.Clauses["SELECT"].Expression.(clause.Select); ok {
+		if e, ok := s.Expression.(clause.Expr); ok {
+			selected = []string{e.SQL}
+		}
+	}
+	return len(selected) > 0 && strings.HasPrefix(strings.ToLower(strings.TrimSpace(selected[0])), "count(")
+}
