@@ -31,8 +31,6 @@ import (
 // any with a method Layout() idgen.Layout. The statement fails with [ErrRange] when from is after to, [ErrNoPlugin], [ErrNotFilled],
 // [ErrNoLayout] when the source has none or one with the time not on top, [ErrKey] for keys that are text in the database,
 // [gorm.ErrModelValueRequired] without a model, and [ErrScope] for raw SQL.
-//
-// [grant.Keeper]: https://pkg.go.dev/github.com/snowkey-go/snowkey/idgen/grant#Keeper
 func CreatedBetween(from, to time.Time) func(*gorm.DB) *gorm.DB { return Created{}.Between(from, to) }
 
 // CreatedSince selects the rows that were created in the tick of an instant or later. It is [CreatedBetween] without an end.

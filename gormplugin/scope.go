@@ -76,7 +76,7 @@ func requireNumber(stmt *gorm.Statement, key *schema.Field) error {
 		column = t.GormDBDataType(stmt.DB, key)
 	}
 	number := key.IndirectFieldType.Kind() >= reflect.Int && key.IndirectFieldType.Kind() <= reflect.Uint64 && key.Serializer == nil
-	for _, text := range []string{"string", "char", "text", "bytes", "blob", "binary", "json"} {
+	for _, text := range []string{"string", "char", "text", "bytes", "blob", "binary"} {
 		number = number && !strings.Contains(strings.ToLower(column), text)
 	}
 	if !number {
