@@ -102,11 +102,11 @@ func (k keyset) order(stmt *gorm.Statement) error {
 
 // counts tells whether a statement asks for the number of rows. PostgreSQL takes no order there.
 func counts(stmt *gorm.Statement) bool {
-	selected := slices.Clone(stmt.Selects)
-	if s, ok := stmt.Clauses["SELECT"].Expression.(clause.Select); ok {
-		if e, ok := s.Expression.(clause.Expr); ok {
-			selected = []string{e.SQL}
-		}
+	var selected string
+	if e, ok := stmt.Clauses["SELECT"].Expression.(clause.Expr); ok {
+		selected = e.SQL // of Count, or a Select with arguments
+	} else if len(stmt.Selects) > 0 {
+		selected = stmt.Selects[0]
 	}
-	return len(selected) > 0 && strings.HasPrefix(strings.ToLower(strings.TrimSpace(selected[0])), "count(")
+	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(selected)), "count(")
 }
