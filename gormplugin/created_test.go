@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/grant"
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
@@ -455,6 +456,27 @@ func TestCreatedKeys(t *testing.T) {
 	}
 }
 
+// Keys that the plugin has just made, with the layout of its own grants.
+func TestCreatedNow(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		granted(t, db, gormplugin.Grants(grant.Config{Generator: []idgen.Option{idgen.JS53}}))
+		if err := db.AutoMigrate(&Visit{}); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		create(t, db.Omit("Site"), &Visit{Page: "now"})
+		minute := time.Minute // what the clock of the keeper may differ by
+		for want, scope := range map[string]func(*gorm.DB) *gorm.DB{
+			"now": gormplugin.CreatedBetween(start.Add(-minute), start.Add(minute)),
+			"":    gormplugin.CreatedBefore(start.Add(-minute)),
+		} {
+			if got := pages(t, db.Scopes(scope)); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+	})
+}
+
 // TextID is a key that is text in the database, where 9 is greater than 10. It says so to GORM by its type of column alone.
 type TextID int64
 
@@ -477,10 +499,6 @@ type (
 	twoKey struct {
 		A int64 `gorm:"primaryKey"`
 		B int64 `gorm:"primaryKey"`
-	}
-	autoKey struct {
-		ID   int64
-		Page string
 	}
 )
 
