@@ -143,8 +143,8 @@ func TestCreatedAtTheBorders(t *testing.T) {
 	})
 }
 
-// The last tick of a layout of all 63 bits has the greatest ids there are.
-func TestCreatedInTheLastTick(t *testing.T) {
+// The last tick of a layout of all 63 bits has the greatest ids there are, and the first has 0, which a range without rows has not.
+func TestCreatedAtTheEnds(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		use(t, db, &Visit{})
 		end := idgen.Snowkey.ExhaustsAt()
@@ -153,11 +153,17 @@ func TestCreatedInTheLastTick(t *testing.T) {
 			{ID: idAt(t, idgen.Snowkey.Layout, end.Add(-1), false), Page: "least"},
 			{ID: 1<<63 - 1, Page: "most"},
 			{ID: -5, Page: "negative"},
+			{ID: 5, Page: "zero"},
 		})
+		if err := db.Exec("UPDATE visits SET id = 0 WHERE id = 5").Error; err != nil {
+			t.Fatal(err)
+		}
 		for want, scope := range map[string]func(*gorm.DB) *gorm.DB{
-			"least most":        gormplugin.CreatedBetween(end.Add(-1), end),
-			"before":            gormplugin.CreatedBetween(noon, end.Add(-1)),
-			"before least most": gormplugin.CreatedSince(time.Time{}),
+			"least most":             gormplugin.CreatedBetween(end.Add(-1), end),
+			"before":                 gormplugin.CreatedBetween(noon, end.Add(-1)),
+			"before least most zero": gormplugin.CreatedSince(time.Time{}),
+			"zero":                   gormplugin.CreatedBefore(noon),
+			"":                       gormplugin.CreatedBefore(idgen.Snowkey.Epoch()),
 		} {
 			if got := pages(t, db.Scopes(scope)); got != want {
 				t.Errorf("got %q, want %q", got, want)
