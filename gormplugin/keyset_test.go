@@ -294,7 +294,7 @@ func TestPagesWhileRowsCome(t *testing.T) {
 			if err := db.Model(&Visit{}).Scopes(gormplugin.Before(last)).Limit(100).Pluck("id", &page).Error; err != nil {
 				t.Fatal(err)
 			}
-			if len(page) == 0 {
+			if len(page) == 0 || len(back) > int(n) {
 				break
 			}
 			back, last = append(back, page...), page[len(page)-1]
