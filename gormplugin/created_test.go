@@ -70,8 +70,8 @@ func pagesOf(rows []Visit) string {
 	return strings.Join(names, " ")
 }
 
-// makeVisits makes the tables of the models and rows a to d at noon, e and f one tick later, g and h two: each the least and the greatest of its tick.
-// The least are of site 1, the greatest of site 2. A row before all is called 0, one long after z.
+// makeVisits makes rows a and b one tick before noon, c and d at noon, e and f one tick later, g and h two: of each tick the least id, of
+// site 1, and the greatest, of site 2. A row 0 is older than all, a row z thirty years younger.
 func makeVisits(t testing.TB, db *gorm.DB) {
 	t.Helper()
 	tick := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Millisecond) }
