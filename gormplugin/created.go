@@ -33,11 +33,12 @@ import (
 // [gorm.ErrModelValueRequired] without a model, and [ErrScope] for raw SQL.
 func CreatedBetween(from, to time.Time) func(*gorm.DB) *gorm.DB { return Created{}.Between(from, to) }
 
-// CreatedSince selects the rows that were created in the tick of an instant or later. It is [CreatedBetween] without an end.
-func CreatedSince(t time.Time) func(*gorm.DB) *gorm.DB { return Created{}.Since(t) }
+// CreatedAfter selects the rows that were created in the tick of an instant or later, so that none of those after it is missed. It is
+// [CreatedBetween] without an end.
+func CreatedAfter(t time.Time) func(*gorm.DB) *gorm.DB { return Created{}.After(t) }
 
 // CreatedBefore selects the rows that were created before the tick of an instant. It is [CreatedBetween] from the epoch on: each row is
-// in one of CreatedBefore(t) and CreatedSince(t).
+// in one of CreatedBefore(t) and CreatedAfter(t).
 func CreatedBefore(t time.Time) func(*gorm.DB) *gorm.DB { return Created{}.Before(t) }
 
 // Created selects by time as [CreatedBetween] and its like do, in keys of a layout that is given: of a database without the plugin, of
@@ -49,8 +50,8 @@ func (c Created) Between(from, to time.Time) func(*gorm.DB) *gorm.DB {
 	return created{layout: c.Layout, from: from.Round(0), to: to.Round(0)}.scope
 }
 
-// Since is [CreatedSince] in keys of the layout.
-func (c Created) Since(t time.Time) func(*gorm.DB) *gorm.DB {
+// After is [CreatedAfter] in keys of the layout.
+func (c Created) After(t time.Time) func(*gorm.DB) *gorm.DB {
 	return created{layout: c.Layout, from: t.Round(0), endless: true}.scope
 }
 
@@ -142,15 +143,23 @@ func (c created) bounds(layout idgen.Layout) (least, greatest int64, err error) 
 	return least, greatest, nil
 }
 
-// layoutOf returns the key that the plugin fills in rows of a schema, and the layout of its source.
+// layoutOf returns the primary key that the plugin fills in rows of a schema, and the layout of its source.
 func (p *Plugin) layoutOf(s *schema.Schema) (*schema.Field, idgen.Layout, error) {
-	plan := p.plan(s)
-	if plan == nil {
-		return nil, idgen.Layout{}, fmt.Errorf("%w: of %s; give the layout with Created", ErrNotFilled, s.Name)
+	plan, err := p.plan(s)
+	if err != nil {
+		return nil, idgen.Layout{}, err
 	}
-	source, ok := p.source.(interface{ Layout() idgen.Layout })
-	if !ok {
-		return nil, idgen.Layout{}, fmt.Errorf("%w: the source of %s.%s is a %T, which has no layout", ErrNoLayout, s.Name, plan.field.Name, p.source)
+	if plan != nil {
+		for _, k := range plan.keys {
+			if !k.field.PrimaryKey {
+				continue
+			}
+			layout, ok := k.source.layout()
+			if !ok {
+				err = fmt.Errorf("%w: the source of %s.%s is a %T, which has no layout", ErrNoLayout, s.Name, k.field.Name, k.source.of)
+			}
+			return k.field, layout, err
+		}
 	}
-	return plan.field, source.Layout(), nil
+	return nil, idgen.Layout{}, fmt.Errorf("%w: of %s; give the layout with Created", ErrNotFilled, s.Name)
 }

@@ -1,7 +1,6 @@
 package gormplugin_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -113,8 +112,8 @@ func TestCreatedAtTheBorders(t *testing.T) {
 			"to at the end of a tick":   {gormplugin.CreatedBetween(noon, noon.Add(tick+last)), "c d"},
 			"within one tick":           {gormplugin.CreatedBetween(noon, noon.Add(last)), ""},
 			"nothing":                   {gormplugin.CreatedBetween(noon, noon), ""},
-			"since":                     {gormplugin.CreatedSince(noon.Add(tick)), "e f g h z"},
-			"since within a tick":       {gormplugin.CreatedSince(noon.Add(tick + last)), "e f g h z"},
+			"since":                     {gormplugin.CreatedAfter(noon.Add(tick)), "e f g h z"},
+			"since within a tick":       {gormplugin.CreatedAfter(noon.Add(tick + last)), "e f g h z"},
 			"before":                    {gormplugin.CreatedBefore(noon), "0 a b"},
 			"before within a tick":      {gormplugin.CreatedBefore(noon.Add(last)), "0 a b"},
 			"from the zero time":        {gormplugin.CreatedBetween(time.Time{}, noon), "0 a b"},
@@ -127,11 +126,11 @@ func TestCreatedAtTheBorders(t *testing.T) {
 			"to past the end":           {gormplugin.CreatedBetween(noon.Add(2*tick), end.AddDate(1000, 0, 0)), "g h z"},
 			"from the last tick":        {gormplugin.CreatedBetween(end.Add(-1), end), ""},
 			"from the end":              {gormplugin.CreatedBetween(end, end.Add(1)), ""},
-			"since the end":             {gormplugin.CreatedSince(end), ""},
-			"since the epoch":           {gormplugin.CreatedSince(time.Time{}), "0 a b c d e f g h z"},
+			"since the end":             {gormplugin.CreatedAfter(end), ""},
+			"since the epoch":           {gormplugin.CreatedAfter(time.Time{}), "0 a b c d e f g h z"},
 			"before the end":            {gormplugin.CreatedBefore(end.Add(1)), "0 a b c d e f g h z"},
 			"both": {func(db *gorm.DB) *gorm.DB {
-				return db.Scopes(gormplugin.CreatedSince(noon), gormplugin.CreatedBefore(noon.Add(tick)))
+				return db.Scopes(gormplugin.CreatedAfter(noon), gormplugin.CreatedBefore(noon.Add(tick)))
 			}, "c d"},
 			"the plugin's layout, by value": {gormplugin.Created{}.Between(noon, noon.Add(tick)), "c d"},
 			"another layout":                {gormplugin.Created{Layout: idgen.Twitter.Layout}.Before(noon.AddDate(-14, 0, 0)), "0 a b c d e f g h"},
@@ -161,7 +160,7 @@ func TestCreatedAtTheEnds(t *testing.T) {
 		for want, scope := range map[string]func(*gorm.DB) *gorm.DB{
 			"least most":             gormplugin.CreatedBetween(end.Add(-1), end),
 			"before":                 gormplugin.CreatedBetween(noon, end.Add(-1)),
-			"before least most zero": gormplugin.CreatedSince(time.Time{}),
+			"before least most zero": gormplugin.CreatedAfter(time.Time{}),
 			"zero":                   gormplugin.CreatedBefore(noon),
 			"":                       gormplugin.CreatedBefore(idgen.Snowkey.Epoch()),
 		} {
@@ -430,6 +429,10 @@ func TestCreatedKeys(t *testing.T) {
 		Number *int64 `gorm:"primaryKey;autoIncrement:false"`
 		Page   string
 	}
+	type Tagged struct {
+		Number *int64 `gorm:"primaryKey;autoIncrement:false;snowkey"`
+		Page   string
+	}
 	type Member struct {
 		Tenant int64      `gorm:"primaryKey"`
 		ID     sqltype.ID `gorm:"primaryKey"`
@@ -447,11 +450,13 @@ func TestCreatedKeys(t *testing.T) {
 		"pointer to ID":    {&[]PointerKey{{ID: &id, Page: "in"}, {Page: "out"}}, &PointerKey{}, filled},
 		"composite":        {&[]Member{{Tenant: 1, ID: id, Page: "in"}, {Tenant: 1, Page: "out"}}, &Member{}, filled},
 		"int64":            {&[]Plain{{ID: number, Page: "in"}, {ID: 5, Page: "out"}}, &Plain{}, given},
+		"int64, filled":    {&[]Plain{{ID: number, Page: "in"}, {Page: "out"}}, &Plain{}, filled},
+		"by tag":           {&[]Tagged{{Number: &number, Page: "in"}, {Page: "out"}}, &Tagged{}, filled},
 		"pointer to int64": {&[]PlainPointer{{Number: &number, Page: "in"}, {Number: new(int64), Page: "out"}}, &PlainPointer{}, given},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, db *gorm.DB) {
-				use(t, db, tt.model)
+				use(t, db, tt.model, gormplugin.AllKeys())
 				create(t, db, tt.rows)
 				var got []string
 				if err := db.Model(tt.model).Scopes(tt.scope).Pluck("page", &got).Error; err != nil || !slices.Equal(got, []string{"in"}) {
@@ -552,7 +557,7 @@ func TestCreatedErrors(t *testing.T) {
 	})
 	t.Run("a source without a layout", func(t *testing.T) {
 		onEach(t, func(t *testing.T, db *gorm.DB) {
-			useSource(t, db, counter{}, &Visit{})
+			useSource(t, db, &counter{}, &Visit{})
 			requireRefused(t, db, &Visit{}, gormplugin.CreatedBefore(noon), gormplugin.ErrNoLayout)
 		})
 	})
@@ -567,12 +572,6 @@ func TestCreatedErrors(t *testing.T) {
 		})
 	})
 }
-
-// counter is a source without a layout.
-type counter struct{}
-
-func (counter) Next(context.Context) (int64, error)     { return 1, nil }
-func (counter) Fill(_ context.Context, _ []int64) error { return nil }
 
 // requireRefused fails unless statements with a scope fail with an error, and do not reach the database.
 func requireRefused(t *testing.T, db *gorm.DB, model any, scope func(*gorm.DB) *gorm.DB, want error) {

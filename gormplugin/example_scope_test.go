@@ -83,7 +83,7 @@ func ExampleCreated() {
 	}
 	created := gormplugin.Created{Layout: idgen.Snowkey.Layout}
 	var n int64
-	err = db.Model(&Delivery{}).Scopes(created.Since(time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC))).Count(&n).Error
+	err = db.Model(&Delivery{}).Scopes(created.After(time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC))).Count(&n).Error
 	fmt.Println(n, err)
 	// Output: 1 <nil>
 }
