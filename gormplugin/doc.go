@@ -71,6 +71,10 @@
 // the index, the columns hold expressions, or the update has changed them. DO UPDATE with a condition that does not hold leaves the row,
 // and its key is read all the same. With SkipDefaultTransaction there is no transaction, and the row may be gone before the SELECT.
 //
+// # Queries
+//
+// [CreatedBetween], [CreatedAfter] and [CreatedBefore] select rows by the time in their keys, [After] and [Before] read them page by page.
+//
 // # Errors
 //
 // When the source fails or panics, or a value cannot be set because it was not passed by pointer, the statement fails with an error
