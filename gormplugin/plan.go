@@ -52,7 +52,7 @@ func (p *Plugin) setting(s *schema.Schema, field *schema.Field) (string, bool) {
 	if setting, ok := field.TagSettings[tag]; ok {
 		return setting, setting != "-"
 	}
-	if field != s.PrioritizedPrimaryField || !field.Creatable || isForeignKey(s, field) {
+	if field != s.PrioritizedPrimaryField || isForeignKey(s, field) {
 		return "", false
 	}
 	of := field.IndirectFieldType

@@ -358,8 +358,12 @@ func TestCompositeKeys(t *testing.T) {
 		Tenant int64      `gorm:"primaryKey"`
 		ID     sqltype.ID `gorm:"primaryKey"`
 	}
+	type Plain struct {
+		Tenant int64 `gorm:"primaryKey"`
+		ID     int64 `gorm:"primaryKey;autoIncrement:false"`
+	}
 	onEach(t, func(t *testing.T, db *gorm.DB) {
-		use(t, db, &Membership{}, &Document{})
+		use(t, db, gormplugin.AllKeys(), &Membership{}, &Document{}, &Plain{})
 		m := Membership{UserID: 3}
 		create(t, db, &m)
 		if m.UserID != 3 || m.GroupID != 0 {
@@ -368,6 +372,11 @@ func TestCompositeKeys(t *testing.T) {
 		d := Document{Tenant: 3}
 		create(t, db, &d)
 		requireKey(t, d.ID)
+		plain := Plain{Tenant: 3}
+		create(t, db, &plain)
+		if plain.ID != 0 {
+			t.Errorf("got the key %d, want it untouched by AllKeys", plain.ID)
+		}
 	})
 }
 
