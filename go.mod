@@ -35,4 +35,5 @@ require (
 	golang.org/x/sync v0.22.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
 	golang.org/x/tools v0.48.0 // indirect
+	gorm.io/plugin/dbresolver v1.6.2 // indirect
 )

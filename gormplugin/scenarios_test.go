@@ -1,0 +1,270 @@
+package gormplugin_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"github.com/snowkey-go/snowkey/gormplugin"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/sqltype"
+)
+
+// key is a type of keys: one that is filled by its type, and the plain integers, uint being that of gorm.Model.
+type key interface{ sqltype.ID | int64 | uint }
+
+// scenario is something that users do with GORM and that a plugin which only sets a field gets wrong. It runs with each kind of
+// keys, or, where the kind does not matter, only as any.
+type scenario struct {
+	name string
+	test func(t *testing.T, s scene) // any
+	id   func(*testing.T, scene)     // sqltype.ID
+	i64  func(*testing.T, scene)     // int64
+	uint func(*testing.T, scene)     // uint
+}
+
+// scenarios are numbered for good: a number is never given to another one.
+var scenarios = slices.Concat(upsertScenarios, mapScenarios, columnScenarios, valueScenarios, hookScenarios, batchScenarios, relationScenarios)
+
+// TestScenarios runs all on one database of each kind, where each has tables of its own. Plain integers run on tables that are
+// auto-increment still and on ones that were made without.
+func TestScenarios(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() == "sqlite" { // no test looks at what is left after a crash
+			if err := db.Exec("PRAGMA synchronous = OFF").Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, sc := range scenarios {
+			t.Run(sc.name, func(t *testing.T) {
+				if sc.test != nil {
+					sc.test(t, scene{base: db, prefix: fmt.Sprintf("s%d_", i), all: true})
+					return
+				}
+				for _, kind := range []struct {
+					name string
+					test func(*testing.T, scene)
+					scene
+				}{
+					{"sqltype.ID", sc.id, scene{prefix: "a"}},
+					{"int64 on auto-increment", sc.i64, scene{prefix: "b", all: true}},
+					{"int64", sc.i64, scene{prefix: "c", all: true, prepared: true}},
+					{"uint on auto-increment", sc.uint, scene{prefix: "d", all: true}},
+				} {
+					t.Run(kind.name, func(t *testing.T) {
+						kind.base, kind.prefix = db, fmt.Sprintf("s%d%s_", i, kind.prefix)
+						kind.test(t, kind.scene)
+					})
+				}
+			})
+		}
+	})
+}
+
+// scene is where a scenario runs: a database that it shares with others, and its kind of keys.
+type scene struct {
+	base     *gorm.DB
+	prefix   string // of its tables
+	all      bool   // with AllKeys
+	prepared bool   // with Prepare: no table is auto-increment
+}
+
+// auto tells whether keys that are left out are made by the column. SQLite makes them of an integer key in any case.
+func (s scene) auto() bool { return s.all && !s.prepared }
+
+// returning tells whether the statements have a RETURNING clause.
+func (s scene) returning() bool {
+	d, ok := s.base.Dialector.(*mysql.Dialector)
+	return !ok || !d.DisableWithReturning
+}
+
+// open returns a gorm.DB on the scenario's tables, without the plugin.
+func (s scene) open(t *testing.T) *gorm.DB {
+	t.Helper()
+	db, err := gorm.Open(s.base.Dialector, &gorm.Config{
+		Logger: new(recorder), NamingStrategy: schema.NamingStrategy{TablePrefix: s.prefix},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// use opens the database with the plugin and a generator of node 7, and makes the models' tables.
+func (s scene) use(t *testing.T, models ...any) *gorm.DB {
+	t.Helper()
+	return s.useOptions(t, s.open(t), nil, models...)
+}
+
+// useOptions is use with more options; a From among them is the source.
+func (s scene) useOptions(t *testing.T, db *gorm.DB, options []gormplugin.Option, models ...any) *gorm.DB {
+	t.Helper()
+	options = append([]gormplugin.Option{gormplugin.From(newGenerator(t))}, options...)
+	if s.all {
+		options = append(options, gormplugin.AllKeys())
+	}
+	if s.prepared {
+		options = append(options, gormplugin.Prepare(models...))
+	}
+	if err := db.Use(gormplugin.New(options...)); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.AutoMigrate(models...); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// newGenerator returns a generator of node 7, which is safe for concurrent use.
+func newGenerator(t *testing.T) *idgen.Snowflake {
+	t.Helper()
+	generator, err := idgen.New(idgen.WithNode(7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return generator
+}
+
+// Member has an address that no two rows share, and children. Names of tables do not depend on the kind of keys.
+type Member[K key] struct {
+	ID      K
+	Email   string `gorm:"size:64;uniqueIndex"`
+	Name    string `gorm:"size:64"`
+	Score   int
+	Letters []Letter[K] `gorm:"foreignKey:MemberID;constraint:-"`
+}
+
+func (Member[K]) TableName(namer schema.Namer) string { return namer.TableName("Member") }
+
+// Letter belongs to a member, and may name one that is not there.
+type Letter[K key] struct {
+	ID       K
+	MemberID K
+	Member   *Member[K] `gorm:"constraint:-"`
+	Text     string     `gorm:"size:64"`
+}
+
+func (Letter[K]) TableName(namer schema.Namer) string { return namer.TableName("Letter") }
+
+// useMembers makes the tables of members and letters.
+func useMembers[K key](t *testing.T, s scene) *gorm.DB {
+	t.Helper()
+	return s.use(t, &Member[K]{}, &Letter[K]{})
+}
+
+// requireMade fails unless a key was made by the generator of node 7 during this test.
+func requireMade[K key](t *testing.T, keys ...K) {
+	t.Helper()
+	for _, k := range keys {
+		requireKey(t, sqltype.ID(k))
+	}
+}
+
+// requireMembers fails unless the table holds these members and no others.
+func requireMembers[K key](t *testing.T, db *gorm.DB, want ...Member[K]) {
+	t.Helper()
+	var rows []Member[K]
+	if err := db.Session(&gorm.Session{NewDB: true}).Find(&rows).Error; err != nil {
+		t.Fatal(err)
+	}
+	text := func(members []Member[K]) []string {
+		lines := make([]string, 0, len(members))
+		for _, m := range members {
+			lines = append(lines, fmt.Sprintf("%s: %s %d with the key %d", m.Email, m.Name, m.Score, int64(m.ID)))
+		}
+		slices.Sort(lines)
+		return lines
+	}
+	if got, want := text(rows), text(want); !slices.Equal(got, want) {
+		t.Errorf("got the rows\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// requireKeys fails unless the keys in a model's table are these.
+func requireKeys[K sqltype.ID | int64 | uint | int32](t *testing.T, db *gorm.DB, model any, want ...K) {
+	t.Helper()
+	stmt := &gorm.Statement{DB: db}
+	if err := stmt.Parse(model); err != nil {
+		t.Fatal(err)
+	}
+	column := stmt.Schema.PrioritizedPrimaryField.DBName
+	var got []K
+	if err := db.Session(&gorm.Session{NewDB: true}).Unscoped().Model(model).Order(column).Pluck(column, &got).Error; err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%T: got the keys %d in the table, want %d", model, got, want)
+	}
+}
+
+// requireConnection fails when the pool has no connection to give within ten seconds.
+func requireConnection(t *testing.T, db *gorm.DB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := db.WithContext(ctx).Exec("SELECT 1").Error; err != nil {
+		t.Errorf("the connection was not given back: %v", err)
+	}
+}
+
+// one limits a database's pool to a connection until the test ends, so that one that is lost would block it.
+func one(t *testing.T, db *gorm.DB) {
+	t.Helper()
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := pool.Stats().MaxOpenConnections
+	pool.SetMaxOpenConns(1)
+	t.Cleanup(func() { pool.SetMaxOpenConns(before) })
+}
+
+// counting is a source that counts the keys it gives.
+type counting struct {
+	idgen.Source[int64]
+	given int
+}
+
+func newCounting(t *testing.T) *counting {
+	t.Helper()
+	return &counting{Source: newGenerator(t)}
+}
+
+func (c *counting) Next(ctx context.Context) (int64, error) {
+	c.given++
+	return c.Source.Next(ctx)
+}
+
+func (c *counting) Fill(ctx context.Context, keys []int64) error {
+	c.given += len(keys)
+	return c.Source.Fill(ctx, keys)
+}
+
+// Each of the forty numbers is there once, and names are not given twice.
+func TestScenariosAreComplete(t *testing.T) {
+	numbers := map[string]bool{}
+	for _, sc := range scenarios {
+		number, _, _ := strings.Cut(sc.name, " ")
+		if numbers[number] {
+			t.Errorf("%s: number %s is there twice", sc.name, number)
+		}
+		numbers[number] = true
+		if (sc.test == nil) == (sc.id == nil || sc.i64 == nil || sc.uint == nil) {
+			t.Errorf("%s: want a test of any kind of keys, or one of each", sc.name)
+		}
+	}
+	for n := 1; n <= 40; n++ {
+		if !numbers[fmt.Sprintf("%02d", n)] {
+			t.Errorf("number %02d is missing; there are %v", n, slices.Sorted(maps.Keys(numbers)))
+		}
+	}
+}
