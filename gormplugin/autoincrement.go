@@ -2,16 +2,13 @@ package gormplugin
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 )
 
-// withAutoIncrement returns a schema whose primary key is, or is not, one that the database makes. It is a copy: GORM shares a schema
-// among all statements and reads it without a lock. What the copy lacks is private to GORM: the naming strategy, so that LookUpField
-// finds fields by their names and their columns' alone.
+// withAutoIncrement returns a schema whose primary key is, or is not, one that the database makes.
 func withAutoIncrement(s *schema.Schema, on bool) *schema.Schema {
 	if s.PrioritizedPrimaryField.HasDefaultValue == on {
 		return s
@@ -19,32 +16,15 @@ func withAutoIncrement(s *schema.Schema, on bool) *schema.Schema {
 	field := new(schema.Field)
 	*field = *s.PrioritizedPrimaryField
 	setAutoIncrement(field, on)
-	derived := &schema.Schema{
-		Name: s.Name, ModelType: s.ModelType, Table: s.Table,
-		PrioritizedPrimaryField: field,
-		DBNames:                 s.DBNames,
-		PrimaryFieldDBNames:     s.PrimaryFieldDBNames,
-		PrimaryFields:           replaced(s.PrimaryFields, field),
-		Fields:                  replaced(s.Fields, field),
-		FieldsByName:            maps.Clone(s.FieldsByName),
-		FieldsByBindName:        maps.Clone(s.FieldsByBindName),
-		FieldsByDBName:          maps.Clone(s.FieldsByDBName),
-		CreateClauses:           s.CreateClauses, QueryClauses: s.QueryClauses, UpdateClauses: s.UpdateClauses, DeleteClauses: s.DeleteClauses,
-		BeforeCreate: s.BeforeCreate, AfterCreate: s.AfterCreate, BeforeUpdate: s.BeforeUpdate, AfterUpdate: s.AfterUpdate,
-		BeforeDelete: s.BeforeDelete, AfterDelete: s.AfterDelete, BeforeSave: s.BeforeSave, AfterSave: s.AfterSave, AfterFind: s.AfterFind,
-	}
+	derived := derive(s)
+	derived.PrioritizedPrimaryField = field
+	derived.PrimaryFields, derived.Fields = replaced(s.PrimaryFields, field), replaced(s.Fields, field)
 	for _, byName := range []map[string]*schema.Field{derived.FieldsByName, derived.FieldsByBindName, derived.FieldsByDBName} {
 		for name, f := range byName {
 			if f == s.PrioritizedPrimaryField {
 				byName[name] = field
 			}
 		}
-	}
-	s.Relationships.Mux.RLock()
-	defer s.Relationships.Mux.RUnlock()
-	derived.Relationships = schema.Relationships{
-		HasOne: s.Relationships.HasOne, BelongsTo: s.Relationships.BelongsTo, HasMany: s.Relationships.HasMany, Many2Many: s.Relationships.Many2Many,
-		Relations: maps.Clone(s.Relationships.Relations), EmbeddedRelations: maps.Clone(s.Relationships.EmbeddedRelations),
 	}
 	derived.FieldsWithDefaultDBValue = withDefault(s, field, on)
 	return derived

@@ -13,9 +13,9 @@ import (
 type plan struct {
 	schema *schema.Schema // as GORM has it; nil of a table without a model
 	keys   []*key
-	// As the schema is for an INSERT: with a primary key that is filled, and with one that is left to the database. Both are the
-	// schema itself where that is so already.
-	filled, omitted *schema.Schema
+	// As the schema is for an INSERT: with a primary key that is filled, filled and with no RETURNING, and with one that is left to the
+	// database. They are the schema itself where that is so already.
+	filled, quiet, omitted *schema.Schema
 }
 
 // newPlan returns nil when the schema has no key to fill.
@@ -44,6 +44,7 @@ func (p *Plugin) newPlan(s *schema.Schema) (*plan, error) {
 	if len(made.keys) == 0 {
 		return nil, nil
 	}
+	made.quiet = withoutReturning(made.filled)
 	return made, nil
 }
 
@@ -93,6 +94,10 @@ func (p *plan) insertSchema(stmt *gorm.Statement) *schema.Schema {
 		if k.field == p.schema.PrioritizedPrimaryField && !k.selected(stmt) {
 			return p.omitted
 		}
+	}
+	switch stmt.Dest.(type) {
+	case []map[string]any, *[]map[string]any:
+		return p.quiet // GORM does not know which map a returned row is
 	}
 	return p.filled
 }

@@ -134,27 +134,29 @@ func (p *Plugin) refill(db *gorm.DB) {
 		return
 	}
 	if plan.schema != nil {
-		db.Statement.Schema = plan.insertSchema(db.Statement)
+		plan.setSchema(db.Statement, plan.insertSchema(db.Statement))
 	}
 	plan.prepareUpsert(db.Statement)
 }
 
 // settle is the callback after the INSERT.
 func (p *Plugin) settle(db *gorm.DB) {
-	plan := p.tablePlan(db.Statement)
-	if s := db.Statement.Schema; s != nil {
-		plan, _ = p.plan(s) // the error is one that the callbacks before have found
+	stmt := db.Statement
+	if replaced, ok := stmt.Settings.LoadAndDelete(schemaSetting{stmt}); ok {
+		stmt.Schema = replaced.(*plan).schema
+	}
+	plan := p.tablePlan(stmt)
+	if stmt.Schema != nil {
+		plan, _ = p.plan(stmt.Schema) // the error is one that the callbacks before have found
 	}
 	if plan == nil {
 		return
 	}
-	if plan.schema != nil {
-		db.Statement.Schema = plan.schema
-	} else if plan.keys[0].selected(db.Statement) {
-		removeGuess(db.Statement)
+	if plan.schema == nil && plan.keys[0].selected(stmt) {
+		removeGuess(stmt)
 	}
 	if err := plan.settleUpsert(db); err != nil {
-		_ = db.AddError(fmt.Errorf("gormplugin: key of %s: %w", db.Statement.Table, err))
+		_ = db.AddError(fmt.Errorf("gormplugin: key of %s: %w", stmt.Table, err))
 	}
 }
 
@@ -197,14 +199,6 @@ func (p *Plugin) plan(s *schema.Schema) (*plan, error) {
 		return cached.(*planned).plan, cached.(*planned).err
 	}
 	made, err := p.newPlan(s)
-	if made != nil {
-		// What is derived of the schema is in its place during the INSERT. It is there before anyone can have the plan.
-		for _, derived := range []*schema.Schema{made.filled, made.omitted} {
-			if derived != s {
-				p.plans.Store(derived, &planned{made, nil})
-			}
-		}
-	}
 	cached, _ := p.plans.LoadOrStore(s, &planned{made, err})
 	return cached.(*planned).plan, cached.(*planned).err
 }

@@ -20,7 +20,7 @@ const reselectRows = 200
 // reselect asks the database which rows are there. It does so on the statement's own connection, and so in its transaction.
 func (u *upsert) reselect(db *gorm.DB, nothing bool) error {
 	var rows []row
-	if nothing {
+	if nothing && len(u.more) == 0 {
 		rows = u.filledRows()
 	} else {
 		_ = eachRow(db.Statement, func(r row) error {
@@ -33,8 +33,7 @@ func (u *upsert) reselect(db *gorm.DB, nothing bool) error {
 		return err
 	}
 	if nothing {
-		u.settleNothing(db, rows, found)
-		return nil
+		return u.settleNothing(db, rows, found)
 	}
 	for _, unique := range u.unique(db.Statement) {
 		if err := u.lookupRest(db, rows, found, unique); err != nil {
@@ -65,22 +64,37 @@ func (u *upsert) filledRows() (rows []row) {
 	return rows
 }
 
-// settleNothing takes the keys from the rows that were not written.
-func (u *upsert) settleNothing(db *gorm.DB, rows []row, found [][]reflect.Value) {
-	all, written := 0, map[any]bool{}
-	_ = eachRow(db.Statement, func(row) error { all++; return nil })
-	for i, r := range rows {
-		written[r.identity()] = found[i] != nil && !slices.ContainsFunc(u.filled, func(f filled) bool {
-			return f.row.identity() == r.identity() && !f.key.holds(db.Statement.Context, r, found[i][slices.Index(u.plan.keys, f.key)])
-		})
+// settleNothing takes the keys from the rows that were not written, and gives the others what was to be returned of them.
+func (u *upsert) settleNothing(db *gorm.DB, rows []row, found [][]reflect.Value) error {
+	stmt := db.Statement
+	mine := map[any][]*key{}
+	for _, f := range u.filled {
+		mine[f.row.identity()] = append(mine[f.row.identity()], f.key)
 	}
-	db.RowsAffected = 0
-	for _, r := range rows {
-		if written[r.identity()] {
-			db.RowsAffected++
+	all, written := 0, 0
+	_ = eachRow(stmt, func(row) error { all++; return nil })
+	for i, r := range rows {
+		there := found[i] != nil
+		for _, k := range mine[r.identity()] {
+			there = there && k.holds(stmt.Context, r, found[i][slices.Index(u.plan.keys, k)])
+		}
+		if !there {
+			for _, k := range mine[r.identity()] {
+				k.clear(stmt.Context, r)
+			}
+			continue
+		}
+		written++
+		for j, field := range u.more {
+			if err := field.Set(stmt.Context, r.value, found[i][len(u.plan.keys)+j].Interface()); err != nil {
+				return err
+			}
 		}
 	}
-	u.clear(db.Statement, func(r row) bool { return written[r.identity()] })
+	if len(mine) == all {
+		db.RowsAffected = int64(written)
+	}
+	return nil
 }
 
 // uniqueColumns are columns by which a row can be found, among those of a condition.
@@ -204,6 +218,10 @@ func (u *upsert) query(db *gorm.DB, rows []row, unique uniqueColumns) *gorm.Stat
 			query.SQL.WriteByte(',')
 			query.WriteQuoted(clause.Column{Name: k.column})
 		}
+		for _, field := range u.more {
+			query.SQL.WriteByte(',')
+			query.WriteQuoted(clause.Column{Name: field.DBName})
+		}
 		query.SQL.WriteString(" FROM ")
 		query.WriteQuoted(clause.Table{Name: clause.CurrentTable})
 		query.SQL.WriteString(" WHERE ")
@@ -251,6 +269,10 @@ func (u *upsert) read(db *gorm.DB, query *gorm.Statement, found [][]reflect.Valu
 		for i, k := range u.plan.keys {
 			value := reflect.New(k.of)
 			to, keys[i] = append(to, value.Interface()), value.Elem()
+		}
+		for _, field := range u.more {
+			value := reflect.New(reflect.PointerTo(field.FieldType)) // nil for NULL
+			to, keys = append(to, value.Interface()), append(keys, value)
 		}
 		if err := rows.Scan(to...); err != nil {
 			return err

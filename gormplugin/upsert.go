@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
 )
 
 // upsert is a statement that may meet rows that exist, so that a key made for the INSERT is perhaps no row's.
@@ -15,8 +16,9 @@ type upsert struct {
 	filled  []filled
 	plan    *plan
 	route   route
-	nothing bool // rows that exist stay as they are
-	own     bool // the result of the statement is asked for by this upsert alone
+	nothing bool            // rows that exist stay as they are
+	more    []*schema.Field // to be read with the keys of the rows that were written
+	own     bool            // the result of the statement is asked for by this upsert alone
 }
 
 // filled is a key that a row was given.
@@ -70,11 +72,15 @@ func (p *plan) prepareUpsert(stmt *gorm.Statement) {
 	u.plan, u.route, u.nothing = p, routeSelect, c.DoNothing
 	rows := 0
 	_ = eachRow(stmt, func(row) error { rows++; return nil })
-	returns := slices.Contains(stmt.BuildClauses, "RETURNING") // the dialect can
-	_, asked := stmt.Clauses["RETURNING"]
-	returned := returns && (asked || stmt.Schema != nil && len(stmt.Schema.FieldsWithDefaultDBValue) > 0)
 	mysql := stmt.Dialector.Name() == "mysql"
+	returns := slices.Contains(stmt.BuildClauses, "RETURNING") // the dialect can
+	if c.DoNothing && returns && (mysql || rows > 1) {
+		u.more = p.hush(stmt)
+	}
+	_, asked := stmt.Clauses["RETURNING"]
+	returned := returns && (asked || stmt.Schema != nil && len(readable(stmt.Schema.FieldsWithDefaultDBValue)) > 0)
 	switch {
+	case len(u.more) > 0:
 	case !mysql && p.isPrimary(c):
 		u.route = routeNone
 	case !c.DoNothing && returns && len(c.Where.Exprs) == 0 && !isMaps(stmt):
@@ -95,6 +101,31 @@ func (p *plan) prepareUpsert(stmt *gorm.Statement) {
 		c.DoUpdates, c.DoNothing = clause.Set{{Column: column, Value: column}}, false
 		stmt.AddClause(c)
 	}
+}
+
+// hush has an INSERT of structs return nothing, and tells which fields it would have returned. With DoNothing GORM cannot tell which row
+// a returned one is, and MariaDB returns rows that were not written too.
+func (p *plan) hush(stmt *gorm.Statement) []*schema.Field {
+	if p.schema == nil || isMaps(stmt) || stmt.Schema == p.omitted && p.omitted != p.filled {
+		return nil
+	}
+	fields := p.schema.FieldsWithDefaultDBValue
+	if asked, is := stmt.Clauses["RETURNING"].Expression.(clause.Returning); is {
+		fields = p.schema.Fields
+		if len(asked.Columns) > 0 && asked.Columns[0].Name != "*" {
+			fields = nil
+			for _, column := range asked.Columns {
+				if field := p.schema.LookUpField(column.Name); field != nil {
+					fields = append(fields, field)
+				}
+			}
+		}
+		delete(stmt.Clauses, "RETURNING")
+	}
+	p.setSchema(stmt, p.quiet)
+	return slices.DeleteFunc(readable(fields), func(f *schema.Field) bool {
+		return slices.ContainsFunc(p.keys, func(k *key) bool { return k.field == f })
+	})
 }
 
 // isPrimary tells whether what a statement does about rows that exist is about their primary key alone, and nothing else is filled: a
@@ -169,7 +200,7 @@ func (p *plan) settleUpsert(db *gorm.DB) error {
 	switch u.route {
 	case routeCount:
 		if db.RowsAffected == 0 {
-			u.clear(stmt, nil)
+			u.clear(stmt)
 			return nil
 		}
 		rows := 0
@@ -209,7 +240,7 @@ func (u *upsert) settleLastID(stmt *gorm.Statement, nothing bool) error {
 			return nil
 		}
 		if nothing {
-			u.clear(stmt, nil)
+			u.clear(stmt)
 			return nil
 		}
 		k.assign(stmt.Context, r, reflect.ValueOf(id))
@@ -217,11 +248,9 @@ func (u *upsert) settleLastID(stmt *gorm.Statement, nothing bool) error {
 	})
 }
 
-// clear takes the keys that were filled from all rows but those that are in the table.
-func (u *upsert) clear(stmt *gorm.Statement, there func(row) bool) {
+// clear takes the keys that were filled.
+func (u *upsert) clear(stmt *gorm.Statement) {
 	for _, f := range u.filled {
-		if there == nil || !there(f.row) {
-			f.key.clear(stmt.Context, f.row)
-		}
+		f.key.clear(stmt.Context, f.row)
 	}
 }

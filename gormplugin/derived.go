@@ -1,0 +1,88 @@
+package gormplugin
+
+import (
+	"maps"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+)
+
+// derive returns a copy of a schema, to be changed: GORM shares a schema among all statements and reads it without a lock. What the copy
+// lacks is private to GORM: the naming strategy, so that LookUpField finds fields by their names and their columns' alone.
+func derive(s *schema.Schema) *schema.Schema {
+	derived := &schema.Schema{
+		Name: s.Name, ModelType: s.ModelType, Table: s.Table,
+		PrioritizedPrimaryField:  s.PrioritizedPrimaryField,
+		DBNames:                  s.DBNames,
+		PrimaryFields:            s.PrimaryFields,
+		PrimaryFieldDBNames:      s.PrimaryFieldDBNames,
+		Fields:                   s.Fields,
+		FieldsByName:             maps.Clone(s.FieldsByName),
+		FieldsByBindName:         maps.Clone(s.FieldsByBindName),
+		FieldsByDBName:           maps.Clone(s.FieldsByDBName),
+		FieldsWithDefaultDBValue: s.FieldsWithDefaultDBValue,
+		CreateClauses:            s.CreateClauses, QueryClauses: s.QueryClauses, UpdateClauses: s.UpdateClauses, DeleteClauses: s.DeleteClauses,
+		BeforeCreate: s.BeforeCreate, AfterCreate: s.AfterCreate, BeforeUpdate: s.BeforeUpdate, AfterUpdate: s.AfterUpdate,
+		BeforeDelete: s.BeforeDelete, AfterDelete: s.AfterDelete, BeforeSave: s.BeforeSave, AfterSave: s.AfterSave, AfterFind: s.AfterFind,
+	}
+	s.Relationships.Mux.RLock()
+	defer s.Relationships.Mux.RUnlock()
+	derived.Relationships = schema.Relationships{
+		HasOne: s.Relationships.HasOne, BelongsTo: s.Relationships.BelongsTo, HasMany: s.Relationships.HasMany, Many2Many: s.Relationships.Many2Many,
+		Relations: maps.Clone(s.Relationships.Relations), EmbeddedRelations: maps.Clone(s.Relationships.EmbeddedRelations),
+	}
+	return derived
+}
+
+// withoutReturning returns a schema of which no INSERT returns what the database fills in.
+func withoutReturning(s *schema.Schema) *schema.Schema {
+	if len(readable(s.FieldsWithDefaultDBValue)) == 0 {
+		return s
+	}
+	derived := derive(s)
+	derived.FieldsWithDefaultDBValue = nil
+	for _, f := range s.FieldsWithDefaultDBValue {
+		field := *f
+		field.Readable = false
+		derived.FieldsWithDefaultDBValue = append(derived.FieldsWithDefaultDBValue, &field)
+	}
+	return derived
+}
+
+func readable(fields []*schema.Field) (all []*schema.Field) {
+	for _, f := range fields {
+		if f.Readable && f.DBName != "" {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// setSchema puts a derived schema in the place of a plan's until the INSERT is done. Should maps have names that only GORM's naming strategy
+// knows, it is one of this statement alone that knows them too.
+func (p *plan) setSchema(stmt *gorm.Statement, derived *schema.Schema) {
+	if derived != p.schema && isMaps(stmt) {
+		own := derived
+		_ = eachRow(stmt, func(r row) error {
+			for name := range r.columns {
+				field := p.schema.LookUpField(name)
+				if field == nil || own.LookUpField(name) != nil {
+					continue
+				}
+				if own == derived {
+					own = derive(derived)
+				}
+				own.FieldsByName[name] = own.FieldsByDBName[field.DBName]
+			}
+			return nil
+		})
+		derived = own
+	}
+	if derived != p.schema {
+		stmt.Settings.Store(schemaSetting{stmt}, p)
+	}
+	stmt.Schema = derived
+}
+
+// schemaSetting is the key, among a statement's settings, of the plan whose schema is replaced.
+type schemaSetting struct{ of *gorm.Statement }
