@@ -17,7 +17,7 @@ func (k *key) fill(stmt *gorm.Statement) error {
 		if !k.isMissing(stmt.Context, r) {
 			return nil
 		}
-		if r.columns == nil && !r.value.CanAddr() {
+		if !r.canSet() {
 			return fmt.Errorf("%w: a %s was passed by value, so its key cannot be set; pass a pointer", gorm.ErrInvalidValue, r.value.Type())
 		}
 		missing++

@@ -544,6 +544,55 @@ func TestUseWithoutSource(t *testing.T) {
 	})
 }
 
+// Witness keeps the schema that its hooks see.
+type Witness struct {
+	ID       int64
+	FullName string
+	schemas  []*schema.Schema
+}
+
+func (w *Witness) BeforeCreate(tx *gorm.DB) error {
+	w.schemas = append(w.schemas, tx.Statement.Schema)
+	return nil
+}
+
+func (w *Witness) AfterCreate(tx *gorm.DB) error { return w.BeforeCreate(tx) }
+
+// A schema of the plugin's is in the place of GORM's while the INSERT is built, and neither before nor after.
+func TestHooksSeeTheSharedSchema(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, gormplugin.AllKeys(), &Witness{})
+		stmt := &gorm.Statement{DB: db}
+		if err := stmt.Parse(&Witness{}); err != nil {
+			t.Fatal(err)
+		}
+		w := Witness{}
+		create(t, db, &w)
+		for _, s := range w.schemas {
+			if s != stmt.Schema {
+				t.Error("a hook saw another schema than GORM's own")
+			}
+		}
+		if len(w.schemas) != 2 {
+			t.Errorf("got %d calls of hooks, want 2", len(w.schemas))
+		}
+	})
+}
+
+// GORM's naming strategy knows more names of columns than the schema does.
+func TestMapsWithNamesOfTheStrategy(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, gormplugin.AllKeys(), &Witness{})
+		one, several := map[string]any{"fullName": "a"}, []map[string]any{{"fullName": "b"}, {"FullName": "c"}, {"full_name": "d"}}
+		create(t, db.Model(&Witness{}), one)
+		create(t, db.Model(&Witness{}), several)
+		var names []string
+		if err := db.Model(&Witness{}).Order("id").Pluck("full_name", &names).Error; err != nil || strings.Join(names, "") != "abcd" {
+			t.Errorf("got the names %q, %v, want a, b, c, d", names, err)
+		}
+	})
+}
+
 func TestSharedSchemaIsNotChanged(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		use(t, db, &Order{}, &Line{})

@@ -24,7 +24,9 @@ func (u *upsert) reselect(db *gorm.DB, nothing bool) error {
 		rows = u.filledRows()
 	} else {
 		_ = eachRow(db.Statement, func(r row) error {
-			rows = append(rows, r)
+			if r.canSet() {
+				rows = append(rows, r)
+			}
 			return nil
 		})
 	}

@@ -112,6 +112,9 @@ func (r row) setColumn(k *key, value any) {
 	r.columns[name] = value
 }
 
+// canSet tells whether the row can be written to: a struct that was passed by value cannot.
+func (r row) canSet() bool { return r.columns != nil || r.value.CanAddr() }
+
 // identity tells rows that can be written to from each other.
 func (r row) identity() any {
 	if r.columns != nil {

@@ -236,7 +236,7 @@ func (u *upsert) settleLastID(stmt *gorm.Statement, nothing bool) error {
 	}
 	k := u.plan.keys[0]
 	return eachRow(stmt, func(r row) error {
-		if id == 0 || k.holds(stmt.Context, r, reflect.ValueOf(id).Convert(k.of)) {
+		if id == 0 || !r.canSet() || k.holds(stmt.Context, r, reflect.ValueOf(id).Convert(k.of)) {
 			return nil
 		}
 		if nothing {

@@ -1,7 +1,9 @@
 package gormplugin_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"gorm.io/gorm"
@@ -110,14 +112,16 @@ func TestUpserts(t *testing.T) {
 		"where":   {Columns: email, DoUpdates: clause.AssignmentColumns([]string{"name"}), Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "1 = 0"}}}},
 		"nothing": {DoNothing: true},
 		"columns": {Columns: email, DoNothing: true},
+		// What GORM saves associations with. MySQL heeds other unique indexes then too.
+		"primary": {Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"name"})},
 	}
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		use(t, db, gormplugin.AllKeys(), gormplugin.Table("mailboxes", "id"))
 		migrate(t, db, &Mailbox{}, &NamedBox{}, &PlainBox{})
 		for model, upsert := range models {
 			for name, conflict := range conflicts {
-				if model == "table" && name == "all" {
-					continue // GORM knows no columns to update
+				if model == "table" && name == "all" || name == "primary" && db.Name() != "mysql" {
+					continue // GORM knows no columns to update; the database refuses it
 				}
 				for _, n := range []int{1, 3} {
 					t.Run(fmt.Sprintf("%s/%s/%d", model, name, n), func(t *testing.T) {
@@ -131,6 +135,12 @@ func TestUpserts(t *testing.T) {
 						}
 						boxes := []box{{email: "old", name: "second"}, {email: "a", name: "a"}, {email: "b", name: "b"}}[:n]
 						boxes, tx = upsert(db.Clauses(conflict), boxes)
+						if model == "table" && name == "primary" && n > 1 {
+							if !errors.Is(tx.Error, gormplugin.ErrUpsert) {
+								t.Errorf("nothing says which columns are unique: got %v, want ErrUpsert", tx.Error)
+							}
+							return
+						}
 						if tx.Error != nil {
 							t.Fatal(tx.Error)
 						}
@@ -177,4 +187,39 @@ func find(t *testing.T, db *gorm.DB, table, email string) box {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// Children are saved with a clause about their primary key: where no other row can be met nothing is asked for.
+func TestChildrenAreNotAskedFor(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() == "mysql" {
+			t.Skip("MySQL heeds other unique indexes too")
+		}
+		use(t, db, &Order{}, &Line{})
+		statements := recorded(db, func() { create(t, db, &Order{Lines: []Line{{Text: "a"}, {Text: "b"}}}) })
+		if len(statements) != 2 || strings.Contains(strings.Join(statements, ""), "RETURNING") {
+			t.Errorf("got %q, want two INSERTs that return nothing", statements)
+		}
+	})
+}
+
+// A row that is passed by value, with a key, cannot be told another one.
+func TestUpsertByValue(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, gormplugin.AllKeys(), &Mailbox{}, &Emblem{})
+		create(t, db, &Mailbox{ID: 7, Email: "old"})
+		create(t, db, &Emblem{ID: 7, Code: "old"})
+		update := clause.OnConflict{Columns: []clause.Column{{Name: "email"}}, DoUpdates: clause.AssignmentColumns([]string{"name"}), Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "1 = 1"}}}}
+		for _, value := range []any{Mailbox{ID: 8, Email: "old", Name: "new"}, [2]Mailbox{{ID: 9, Email: "old", Name: "new"}, {ID: 10, Email: "b"}}} {
+			if err := db.Clauses(update).Create(value).Error; err != nil {
+				t.Errorf("%T: got %v", value, err)
+			}
+		}
+		if err := db.Clauses(clause.OnConflict{DoNothing: true}).Create([2]Emblem{{ID: 8, Code: "old"}, {ID: 9, Code: "b"}}).Error; err != nil {
+			t.Error(err)
+		}
+		if n := count(t, db, &Mailbox{}) + count(t, db, &Emblem{}); n != 4 {
+			t.Errorf("got %d rows, want 2 and 2", n)
+		}
+	})
 }
