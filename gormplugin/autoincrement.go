@@ -14,7 +14,9 @@ func withAutoIncrement(s *schema.Schema, on bool) *schema.Schema {
 		return s
 	}
 	field := new(schema.Field)
+	s.Relationships.Mux.RLock() // which GORM holds when it writes into a field
 	*field = *s.PrioritizedPrimaryField
+	s.Relationships.Mux.RUnlock()
 	setAutoIncrement(field, on)
 	derived := derive(s)
 	derived.PrioritizedPrimaryField = field

@@ -41,6 +41,8 @@ func withoutReturning(s *schema.Schema) *schema.Schema {
 	}
 	derived := derive(s)
 	derived.FieldsWithDefaultDBValue = nil
+	s.Relationships.Mux.RLock() // which GORM holds when it writes into a field
+	defer s.Relationships.Mux.RUnlock()
 	for _, f := range s.FieldsWithDefaultDBValue {
 		field := *f
 		field.Readable = false

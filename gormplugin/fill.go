@@ -2,6 +2,7 @@ package gormplugin
 
 import (
 	"fmt"
+	"slices"
 
 	"gorm.io/gorm"
 )
@@ -37,7 +38,9 @@ func (k *key) fill(stmt *gorm.Statement) error {
 			return nil
 		}
 		if u != nil {
-			u.filled = append(u.filled, filled{r, k})
+			if id := r.identity(); !slices.Contains(u.made[id], k) {
+				u.made[id] = append(u.made[id], k)
+			}
 		}
 		next++
 		return k.set(stmt.Context, r, keys, next-1)

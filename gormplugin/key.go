@@ -193,12 +193,6 @@ func (k *key) clear(ctx context.Context, r row) {
 	k.field.ReflectValueOf(ctx, r.value).SetZero()
 }
 
-// holds tells whether a row has a key that the database has.
-func (k *key) holds(ctx context.Context, r row, value reflect.Value) bool {
-	current := k.current(ctx, r)
-	return current.IsValid() && reflect.DeepEqual(current.Interface(), value.Interface())
-}
-
 // current returns the key of a row, without its pointer; the zero Value when it has none or one of another type.
 func (k *key) current(ctx context.Context, r row) reflect.Value {
 	value := reflect.Value{}

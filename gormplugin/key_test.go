@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
@@ -36,6 +37,33 @@ func (o octets[K]) Fill(_ context.Context, keys []K) error {
 
 type userKey int64
 
+// exactText is a text in a column that tells large letters from small ones.
+type exactText string
+
+func (exactText) GormDBDataType(db *gorm.DB, _ *schema.Field) string {
+	if db.Name() == "mysql" {
+		return "varchar(40) COLLATE ascii_bin"
+	}
+	return "varchar(40)"
+}
+
+func TestTextsThatDifferInCase(t *testing.T) {
+	type Loose struct {
+		ID string `gorm:"primaryKey;size:40;snowkey:,base62"`
+	}
+	type Exact struct {
+		ID exactText `gorm:"primaryKey;snowkey:,base62"`
+	}
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, &Loose{}, &Exact{})
+		want := map[string]error{"mysql": gormplugin.ErrKey}[db.Name()]
+		if err := db.Create(&Loose{}).Error; !errors.Is(err, want) {
+			t.Errorf("got %v, want %v", err, want)
+		}
+		create(t, db, &[]Exact{{}, {}})
+	})
+}
+
 func TestKinds(t *testing.T) {
 	ticket := func(v any) error { // one of the counter
 		if s := fmt.Sprint(v); s < "1000" || s > "1009" {
@@ -45,7 +73,7 @@ func TestKinds(t *testing.T) {
 	}
 	text := func(encoding idgen.Encoding) func(any) error {
 		return func(v any) error {
-			id, err := encoding.Parse(v.(string))
+			id, err := encoding.Parse(fmt.Sprint(v))
 			if err != nil {
 				return err
 			}
@@ -90,7 +118,7 @@ func TestKinds(t *testing.T) {
 			ID string `gorm:"primaryKey;size:40;snowkey:tickets,base32"`
 		}), text(idgen.Base32)},
 		"base58": {new(struct {
-			ID string `gorm:"primaryKey;size:40;snowkey:tickets,base58"`
+			ID exactText `gorm:"primaryKey;size:40;snowkey:tickets,base58"`
 		}), text(idgen.Base58)},
 		"uuid": {new(struct {
 			ID uuid.UUID `gorm:"primaryKey;type:char(36);snowkey:uuid"`

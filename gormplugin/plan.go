@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
+	"sync"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
+
+	"github.com/snowkey-go/snowkey/idgen"
 )
 
 // plan says which fields of a schema are keys to fill. It is made once a schema and does not change.
@@ -16,6 +20,9 @@ type plan struct {
 	// As the schema is for an INSERT: with a primary key that is filled, filled and with no RETURNING, and with one that is left to the
 	// database. They are the schema itself where that is so already.
 	filled, quiet, omitted *schema.Schema
+	indexes                sync.Map // statement that asks for them → [][]string
+	collation              sync.Once
+	collationErr           error
 }
 
 // newPlan returns nil when the schema has no key to fill.
@@ -100,4 +107,25 @@ func (p *plan) insertSchema(stmt *gorm.Statement) *schema.Schema {
 		return p.quiet // GORM does not know which map a returned row is
 	}
 	return p.filled
+}
+
+// checkCollation fails for texts that differ in the case of letters alone, on MySQL, unless the type of their column says that it tells
+// them apart. By default a column does not: two keys are one there, and an upsert of the second writes the row of the first.
+func (p *plan) checkCollation(db *gorm.DB) error {
+	if db.Name() != "mysql" {
+		return nil
+	}
+	p.collation.Do(func() {
+		for _, k := range p.keys {
+			if k.field == nil || k.of.Kind() != reflect.String || k.source.width > 0 || k.encoding != idgen.Base58 && k.encoding != idgen.Base62 {
+				continue
+			}
+			column := strings.ToLower(db.Migrator().FullDataTypeOf(k.field).SQL)
+			if !strings.Contains(column, "bin") && !strings.Contains(column, "_cs") {
+				p.collationErr = fmt.Errorf("%w: field %s: texts of %s differ in the case of letters, which a column of MySQL takes no notice of; "+
+					"give it a type such as `type:varchar(11) COLLATE ascii_bin`, or take base32", ErrKey, k.field.Name, k.encoding.Name())
+			}
+		}
+	})
+	return p.collationErr
 }

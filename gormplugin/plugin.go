@@ -169,6 +169,9 @@ func (p *Plugin) planOf(db *gorm.DB) *plan {
 		return p.tablePlan(db.Statement)
 	}
 	plan, err := p.plan(db.Statement.Schema)
+	if plan != nil {
+		err = plan.checkCollation(db)
+	}
 	if err != nil {
 		_ = db.AddError(fmt.Errorf("gormplugin: key of %s: %w", db.Statement.Schema.Name, err))
 		return nil

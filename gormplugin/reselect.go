@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -18,83 +19,84 @@ import (
 const reselectRows = 200
 
 // reselect asks the database which rows are there. It does so on the statement's own connection, and so in its transaction.
-func (u *upsert) reselect(db *gorm.DB, nothing bool) error {
-	var rows []row
-	if nothing && len(u.more) == 0 {
-		rows = u.filledRows()
-	} else {
-		_ = eachRow(db.Statement, func(r row) error {
-			if r.canSet() {
-				rows = append(rows, r)
-			}
-			return nil
-		})
-	}
-	found, err := u.lookup(db, rows, u.primary())
-	if err != nil {
+func (u *upsert) reselect(db *gorm.DB) error {
+	stmt := db.Statement
+	if err := u.lookupOwn(db); err != nil {
 		return err
 	}
-	if nothing {
-		return u.settleNothing(db, rows, found)
+	var rest []*metRow
+	written, made := 0, 0
+	for _, m := range u.rows {
+		if len(m.made) > 0 {
+			made++
+		}
+		switch {
+		case m.found == nil && u.nothing && len(m.made) == 0:
+		case m.found == nil:
+			rest = append(rest, m)
+		case u.nothing:
+			written++
+			if err := u.plan.setMore(stmt, m, u.more); err != nil {
+				return err
+			}
+		}
 	}
-	for _, unique := range u.unique(db.Statement) {
-		if err := u.lookupRest(db, rows, found, unique); err != nil {
+	if u.nothing && made == len(u.rows) {
+		db.RowsAffected = int64(written)
+	}
+	if u.nothing && !u.guest {
+		for _, m := range rest {
+			m.clear(stmt)
+		}
+		return nil
+	}
+	if len(rest) > 0 {
+		if err := u.lookupMet(db, rest); err != nil {
 			return err
 		}
 	}
-	for i, r := range rows {
-		if found[i] == nil {
-			return fmt.Errorf("%w: row %d of %d is not there under its own key, and not to be found by the columns of a unique index; "+
-				"name them in OnConflict.Columns, or in the model's tags", ErrUpsert, i, len(rows))
-		}
-		for j, k := range u.plan.keys {
-			k.assign(db.Statement.Context, r, found[i][j])
+	unwritten := db.RowsAffected < int64(len(u.rows)) && int64(len(u.rows))-db.RowsAffected == int64(len(without(rest)))
+	for i, m := range u.rows {
+		switch {
+		case m.found != nil:
+			for j, k := range u.plan.keys {
+				k.assign(stmt.Context, m.row, m.found[j])
+			}
+			if u.nothing {
+				continue
+			}
+			if err := u.plan.setMore(stmt, m, u.more); err != nil {
+				return err
+			}
+		case u.nothing || u.route == routeReturning && unwritten:
+			m.clear(stmt)
+		default:
+			return fmt.Errorf("%w: row %d of %d is not there under its own key, and the columns of unique indexes find none or several; "+
+				"name the columns in OnConflict.Columns or in the model's tags, cut times to the precision of their column, or save the rows one by one",
+				ErrUpsert, i, len(u.rows))
 		}
 	}
 	return nil
 }
 
-// filledRows returns the rows that were given a key, each once.
-func (u *upsert) filledRows() (rows []row) {
-	seen := map[any]bool{}
-	for _, f := range u.filled {
-		if id := f.row.identity(); !seen[id] {
-			seen[id] = true
-			rows = append(rows, f.row)
+func without(rows []*metRow) (none []*metRow) {
+	for _, m := range rows {
+		if m.found == nil {
+			none = append(none, m)
 		}
 	}
-	return rows
+	return none
 }
 
-// settleNothing takes the keys from the rows that were not written, and gives the others what was to be returned of them.
-func (u *upsert) settleNothing(db *gorm.DB, rows []row, found [][]reflect.Value) error {
-	stmt := db.Statement
-	mine := map[any][]*key{}
-	for _, f := range u.filled {
-		mine[f.row.identity()] = append(mine[f.row.identity()], f.key)
+// setMore sets the fields of a struct that were read beside its keys.
+func (p *plan) setMore(stmt *gorm.Statement, m *metRow, more []*schema.Field) error {
+	if m.columns != nil {
+		return nil
 	}
-	all, written := 0, 0
-	_ = eachRow(stmt, func(row) error { all++; return nil })
-	for i, r := range rows {
-		there := found[i] != nil
-		for _, k := range mine[r.identity()] {
-			there = there && k.holds(stmt.Context, r, found[i][slices.Index(u.plan.keys, k)])
+	for i, field := range more {
+		if err := field.Set(stmt.Context, m.value, m.found[len(p.keys)+i].Interface()); err != nil {
+			return err
 		}
-		if !there {
-			for _, k := range mine[r.identity()] {
-				k.clear(stmt.Context, r)
-			}
-			continue
-		}
-		written++
-		for j, field := range u.more {
-			if err := field.Set(stmt.Context, r.value, found[i][len(u.plan.keys)+j].Interface()); err != nil {
-				return err
-			}
-		}
-	}
-	if len(mine) == all {
-		db.RowsAffected = int64(written)
 	}
 	return nil
 }
@@ -103,108 +105,125 @@ func (u *upsert) settleNothing(db *gorm.DB, rows []row, found [][]reflect.Value)
 type uniqueColumns struct {
 	columns []string
 	where   []clause.Expression
-	latest  bool
+	latest  bool // also of another transaction, whose row is locked by then
 }
 
-func (u *upsert) primary() uniqueColumns {
-	if s := u.plan.schema; s != nil && len(s.PrimaryFieldDBNames) > 0 {
-		return uniqueColumns{columns: s.PrimaryFieldDBNames}
+// lookupOwn finds the rows that are there under the keys they had before the INSERT: those that were inserted.
+func (u *upsert) lookupOwn(db *gorm.DB) error {
+	groups := map[string][]*metRow{}
+	for _, m := range u.rows {
+		if u.nothing && len(m.made) == 0 && len(u.more) == 0 {
+			continue // its key is not touched
+		}
+		name := strings.Join(u.ownColumns(m).columns, "\x00")
+		groups[name] = append(groups[name], m)
 	}
-	return uniqueColumns{columns: []string{u.plan.keys[0].column}}
+	for _, rows := range groups {
+		if err := u.lookup(db, rows, u.ownColumns(rows[0])); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// unique returns by which columns the rows can be found that were met: those that the statement names and, as MySQL heeds all of them and
-// other databases do when none is named, those of the unique indexes in the model's tags.
-func (u *upsert) unique(stmt *gorm.Statement) (all []uniqueColumns) {
-	c, _, _ := conflict(stmt)
-	// Of MySQL the latest version of the row is read, which is locked already: a transaction with an older view of the table would
-	// not see it otherwise.
-	mysql := stmt.Dialector.Name() == "mysql"
+// ownColumns are those of the primary key, or that of a key that was made when the primary one was not.
+func (u *upsert) ownColumns(m *metRow) uniqueColumns {
+	s := u.plan.schema
+	if s == nil {
+		return uniqueColumns{columns: []string{u.plan.keys[0].column}}
+	}
+	if len(m.made) > 0 && !slices.ContainsFunc(m.made, func(k *key) bool { return k.field.PrimaryKey }) {
+		return uniqueColumns{columns: []string{m.made[0].column}}
+	}
+	return uniqueColumns{columns: s.PrimaryFieldDBNames}
+}
+
+// lookupMet finds the rows that were met, by all columns by which they may have been. A row that some of them find and others find
+// another one for is not known.
+func (u *upsert) lookupMet(db *gorm.DB, rest []*metRow) error {
+	met := map[*metRow][]reflect.Value{}
+	several := map[*metRow]bool{}
+	uniques, err := u.uniques(db)
+	if err != nil {
+		return err
+	}
+	for _, unique := range uniques {
+		var rows []*metRow
+		for _, m := range rest {
+			if m.found = nil; !slices.ContainsFunc(m.made, func(k *key) bool { return slices.Contains(unique.columns, k.column) }) {
+				rows = append(rows, m) // else it is known not to be there
+			}
+		}
+		if err := u.lookup(db, rows, unique); err != nil {
+			return err
+		}
+		for _, m := range rows {
+			if m.found != nil && met[m] != nil && m.found[0].Interface() != met[m][0].Interface() {
+				several[m] = true
+			}
+			if m.found != nil {
+				met[m] = m.found
+			}
+		}
+	}
+	for _, m := range rest {
+		if m.found = met[m]; several[m] {
+			m.found = nil
+		}
+	}
+	return nil
+}
+
+// uniques returns by which columns rows can have been met: on MySQL those of all unique indexes that the table has, elsewhere those that
+// the statement names or, when it names none, of the unique indexes in the model's tags.
+func (u *upsert) uniques(db *gorm.DB) (all []uniqueColumns, err error) {
+	if db.Name() == "mysql" {
+		indexes, err := u.plan.tableIndexes(db)
+		for _, columns := range indexes {
+			all = append(all, uniqueColumns{columns: columns, latest: true})
+		}
+		return all, err
+	}
+	c, _, _ := conflict(db.Statement)
 	if len(c.Columns) > 0 {
-		named := uniqueColumns{where: c.TargetWhere.Exprs, latest: mysql}
+		named := uniqueColumns{where: c.TargetWhere.Exprs}
 		for _, column := range c.Columns {
 			named.columns = append(named.columns, column.Name)
 		}
-		all = append(all, named)
-		if !mysql {
-			return all
+		return []uniqueColumns{named}, nil
+	}
+	if u.plan.schema != nil {
+		for _, columns := range taggedIndexes(u.plan.schema) {
+			all = append(all, uniqueColumns{columns: columns})
 		}
 	}
-	if u.plan.schema == nil {
-		return all
-	}
-	for _, columns := range uniqueIndexes(u.plan.schema) {
-		all = append(all, uniqueColumns{columns: columns, latest: mysql})
-	}
-	return all
+	return all, nil
 }
 
-// uniqueIndexes returns the columns of the unique indexes in a model's tags.
-func uniqueIndexes(s *schema.Schema) (all [][]string) {
-	own := &schema.Schema{} // ParseIndexes writes into the fields that it finds
-	for _, name := range s.DBNames {
-		field := *s.FieldsByDBName[name]
-		own.Fields = append(own.Fields, &field)
-		if field.Unique {
-			all = append(all, []string{name})
-		}
-	}
-	for _, index := range own.ParseIndexes() {
-		if index.Class != "UNIQUE" {
-			continue
-		}
-		var columns []string
-		for _, option := range index.Fields {
-			if option.Expression != "" {
-				columns = nil
-				break
+// lookup finds the rows in the table that have the values of rows in some columns.
+func (u *upsert) lookup(db *gorm.DB, rows []*metRow, unique uniqueColumns) error {
+	for some := range slices.Chunk(rows, reselectRows) {
+		if query := u.query(db, some, unique); query != nil {
+			if err := u.read(db, query, some); err != nil {
+				return fmt.Errorf("%w: %w", ErrUpsert, err)
 			}
-			columns = append(columns, option.DBName)
-		}
-		if len(columns) > 0 {
-			all = append(all, columns)
 		}
 	}
-	return all
-}
-
-// lookupRest finds rows that are not found yet by other columns.
-func (u *upsert) lookupRest(db *gorm.DB, rows []row, found [][]reflect.Value, unique uniqueColumns) error {
-	var rest []row
-	var at []int
-	for i, r := range rows {
-		if found[i] == nil {
-			rest, at = append(rest, r), append(at, i)
-		}
-	}
-	more, err := u.lookup(db, rest, unique)
-	for i := range more {
-		found[at[i]] = more[i]
-	}
-	return err
-}
-
-// lookup returns for each row the keys of the row in the table that has its values in the columns, nil where there is none.
-func (u *upsert) lookup(db *gorm.DB, rows []row, unique uniqueColumns) (found [][]reflect.Value, err error) {
-	found = make([][]reflect.Value, len(rows))
-	for from := 0; from < len(rows) && err == nil; from += reselectRows {
-		to := min(from+reselectRows, len(rows))
-		if query := u.query(db, rows[from:to], unique); query != nil {
-			err = u.read(db, query, found[from:to])
-		}
-	}
-	return found, err
+	return nil
 }
 
 // query builds a SELECT of the keys of rows, each with its number, nil when none has values in all columns. The database compares, since
 // it alone knows which texts are equal.
-func (u *upsert) query(db *gorm.DB, rows []row, unique uniqueColumns) *gorm.Statement {
+func (u *upsert) query(db *gorm.DB, rows []*metRow, unique uniqueColumns) *gorm.Statement {
 	stmt := db.Statement
 	query := &gorm.Statement{DB: db, Context: stmt.Context, ConnPool: stmt.ConnPool, Schema: u.plan.schema, Table: stmt.Table, TableExpr: stmt.TableExpr}
-	for i, r := range rows {
+	inserted, restricted := stmt.SelectAndOmitColumns(true, false)
+	for i, m := range rows {
 		values := make([]any, len(unique.columns))
 		for j, column := range unique.columns {
-			values[j] = r.columnValue(stmt.Context, u.plan.schema, column)
+			if is, named := inserted[column]; is || !named && !restricted {
+				values[j] = u.valueOf(stmt.Context, m, column)
+			}
 		}
 		if slices.ContainsFunc(values, isNull) {
 			continue // NULL meets nothing
@@ -250,47 +269,65 @@ func (u *upsert) query(db *gorm.DB, rows []row, unique uniqueColumns) *gorm.Stat
 }
 
 // read runs the query of a lookup. It goes around GORM's callbacks, so that none of them sends it to a replica, but to its logger.
-func (u *upsert) read(db *gorm.DB, query *gorm.Statement, found [][]reflect.Value) (err error) {
-	text, count := query.SQL.String(), int64(0)
-	begin := time.Now()
-	defer func() {
-		db.Logger.Trace(query.Context, begin, func() (string, int64) { return db.Dialector.Explain(text, query.Vars...), count }, err)
-		if err != nil {
-			err = fmt.Errorf("%w: %w", ErrUpsert, err)
-		}
-	}()
-	rows, err := query.ConnPool.QueryContext(query.Context, text, query.Vars...)
+func (u *upsert) read(db *gorm.DB, query *gorm.Statement, rows []*metRow) (err error) {
+	result, done, err := run(db, query)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for ; rows.Next(); count++ {
-		var number int
-		to := []any{&number}
-		keys := make([]reflect.Value, len(u.plan.keys))
-		for i, k := range u.plan.keys {
+	defer func() { err = done(err) }()
+	for result.Next() {
+		number := 0
+		to, found := []any{&number}, make([]reflect.Value, 0, len(u.plan.keys)+len(u.more))
+		for _, k := range u.plan.keys {
 			value := reflect.New(k.of)
-			to, keys[i] = append(to, value.Interface()), value.Elem()
+			to, found = append(to, value.Interface()), append(found, value.Elem())
 		}
 		for _, field := range u.more {
 			value := reflect.New(reflect.PointerTo(field.FieldType)) // nil for NULL
-			to, keys = append(to, value.Interface()), append(keys, value)
+			to, found = append(to, value.Interface()), append(found, value)
 		}
-		if err := rows.Scan(to...); err != nil {
+		if err := result.Scan(to...); err != nil {
 			return err
 		}
-		if found[number] != nil {
+		if rows[number].found != nil {
 			return errors.New("several rows have the same values in the columns")
 		}
-		found[number] = keys
+		rows[number].found = found
 	}
-	return rows.Err()
+	return result.Err()
 }
 
-// columnValue returns what a row has in a column, nil for nothing that the database would compare.
-func (r row) columnValue(ctx context.Context, s *schema.Schema, column string) any {
-	if r.columns != nil {
-		for name, value := range r.columns {
+// run runs a query around GORM's callbacks. Its rows are to be closed with done, which takes and returns the query's error.
+func run(db *gorm.DB, query *gorm.Statement) (rows gorm.Rows, done func(error) error, err error) {
+	text, begin := query.SQL.String(), time.Now()
+	log := func(err error) {
+		db.Logger.Trace(query.Context, begin, func() (string, int64) { return db.Dialector.Explain(text, query.Vars...), -1 }, err)
+	}
+	rows, err = query.ConnPool.QueryContext(query.Context, text, query.Vars...)
+	if err != nil {
+		log(err)
+		return nil, nil, err
+	}
+	return rows, func(err error) error {
+		err = errors.Join(err, rows.Close())
+		log(err)
+		return err
+	}, nil
+}
+
+// valueOf returns what a row had in a column when it was inserted, nil for nothing that the database would compare.
+func (u *upsert) valueOf(ctx context.Context, m *metRow, column string) any {
+	for i, k := range u.plan.keys {
+		if k.column == column {
+			if !m.keys[i].IsValid() {
+				return nil
+			}
+			return m.keys[i].Interface()
+		}
+	}
+	s := u.plan.schema
+	if m.columns != nil {
+		for name, value := range m.columns {
 			if name == column || s != nil && s.FieldsByDBName[column] != nil && s.LookUpField(name) == s.FieldsByDBName[column] {
 				return value
 			}
@@ -298,10 +335,10 @@ func (r row) columnValue(ctx context.Context, s *schema.Schema, column string) a
 		return nil
 	}
 	field := s.FieldsByDBName[column]
-	if field == nil {
+	if field == nil || m.guess && field == s.PrioritizedPrimaryField {
 		return nil
 	}
-	value, zero := field.ValueOf(ctx, r.value)
+	value, zero := field.ValueOf(ctx, m.value)
 	if zero && field.HasDefaultValue && field.DefaultValueInterface == nil {
 		return nil // it was left to the database
 	}

@@ -1,6 +1,7 @@
 package gormplugin
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -13,18 +14,25 @@ import (
 
 // upsert is a statement that may meet rows that exist, so that a key made for the INSERT is perhaps no row's.
 type upsert struct {
-	filled  []filled
-	plan    *plan
+	made map[any][]*key // the keys that a row was given, by its identity
+	plan *plan          // nil until the INSERT is prepared
+
+	rows    []*metRow
 	route   route
-	nothing bool            // rows that exist stay as they are
-	more    []*schema.Field // to be read with the keys of the rows that were written
-	own     bool            // the result of the statement is asked for by this upsert alone
+	nothing bool                     // rows that exist stay as they are
+	guest   bool                     // the rows are those of an association
+	more    []*schema.Field          // to be read with the keys
+	clauses map[string]clause.Clause // of the statement, as they were
+	own     bool                     // the result of the statement is asked for by this upsert alone
 }
 
-// filled is a key that a row was given.
-type filled struct {
-	row row
-	key *key
+// metRow is a row that may have met another one.
+type metRow struct {
+	row
+	made  []*key          // the keys that it was given
+	keys  []reflect.Value // all that it had before the INSERT, the zero Value for none
+	guess bool            // its primary key is what GORM takes for the one that the database has made
+	found []reflect.Value // the keys of its row in the table, and what else was read
 }
 
 // route is the way by which the row that was met becomes known, see the package's documentation.
@@ -43,50 +51,69 @@ type upsertSetting struct{ of *gorm.Statement }
 
 // upsertOf returns the upsert that a statement is, or may become in a hook of its model; nil otherwise.
 func upsertOf(stmt *gorm.Statement) *upsert {
-	hooks := stmt.Schema != nil && !stmt.SkipHooks && (stmt.Schema.BeforeCreate || stmt.Schema.BeforeSave)
-	if _, _, is := conflict(stmt); !is && !hooks {
+	_, _, may := conflict(stmt)
+	if s := stmt.Schema; s != nil && !may {
+		may = !stmt.SkipHooks && (s.BeforeCreate || s.BeforeSave) || len(s.CreateClauses) > 0
+	}
+	if !may {
 		return nil
 	}
-	u, _ := stmt.Settings.LoadOrStore(upsertSetting{stmt}, new(upsert))
+	u, _ := stmt.Settings.LoadOrStore(upsertSetting{stmt}, &upsert{made: map[any][]*key{}})
 	return u.(*upsert)
 }
 
 // conflict returns what a statement does about rows that exist; ignore tells that its verb says so: INSERT IGNORE, INSERT OR IGNORE.
 func conflict(stmt *gorm.Statement) (c clause.OnConflict, ignore, is bool) {
-	if c, is = stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict); is {
-		c.DoNothing = c.DoNothing || len(c.DoUpdates) == 0 && !c.UpdateAll
-		return c, false, true
-	}
 	insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert)
 	ignore = strings.Contains(strings.ToUpper(insert.Modifier), "IGNORE")
+	if c, is = stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict); is {
+		if stmt.Dialector.Name() == "mysql" { // others then set the key to itself
+			c.DoNothing = c.DoNothing || len(c.DoUpdates) == 0 && !c.UpdateAll
+		}
+		return c, ignore, true
+	}
 	return clause.OnConflict{DoNothing: ignore}, ignore, ignore
 }
 
 // prepareUpsert chooses the route before the INSERT, and adds to the statement what that needs.
 func (p *plan) prepareUpsert(stmt *gorm.Statement) {
+	late := false // GORM adds the clause that the schema has later
+	if s := stmt.Schema; s != nil && !stmt.Unscoped {
+		for _, c := range s.CreateClauses {
+			if _, ok := c.(clause.OnConflict); ok {
+				stmt.AddClause(c)
+				late = true
+			}
+		}
+	}
 	c, ignore, is := conflict(stmt)
-	if !is || len(p.keys) == 0 {
+	if !is {
 		return
 	}
 	u := upsertOf(stmt)
 	u.plan, u.route, u.nothing = p, routeSelect, c.DoNothing
-	rows := 0
-	_ = eachRow(stmt, func(row) error { rows++; return nil })
+	_, u.guest = stmt.Settings.Load("gorm:saved_association_map") // GORM's own mark of a statement that saves an association
+	u.clauses = map[string]clause.Clause{"ON CONFLICT": stmt.Clauses["ON CONFLICT"], "RETURNING": stmt.Clauses["RETURNING"]}
+	count := u.snapshot(stmt)
 	mysql := stmt.Dialector.Name() == "mysql"
 	returns := slices.Contains(stmt.BuildClauses, "RETURNING") // the dialect can
-	if c.DoNothing && returns && (mysql || rows > 1) {
+	if c.DoNothing && returns && (mysql || count > 1) {
 		u.more = p.hush(stmt)
+	}
+	if !c.DoNothing {
+		u.more = p.otherPrimary()
 	}
 	_, asked := stmt.Clauses["RETURNING"]
 	returned := returns && (asked || stmt.Schema != nil && len(readable(stmt.Schema.FieldsWithDefaultDBValue)) > 0)
+	assigned := slices.ContainsFunc(c.DoUpdates, func(a clause.Assignment) bool { return a.Column.Name == p.keys[0].column })
 	switch {
-	case len(u.more) > 0:
-	case !mysql && p.isPrimary(c):
+	case c.DoNothing && len(u.more) > 0:
+	case !mysql && !ignore && p.isPrimary(c):
 		u.route = routeNone
 	case !c.DoNothing && returns && len(c.Where.Exprs) == 0 && !isMaps(stmt):
 		u.route = routeReturning
 		stmt.AddClause(p.returning(stmt))
-	case mysql && !ignore && rows == 1 && !returned && p.isInteger():
+	case mysql && !ignore && !late && !assigned && count == 1 && !returned && len(u.more) == 0 && p.isInteger():
 		u.route = routeLastID
 		p.addLastID(stmt, c)
 		if stmt.Result == nil {
@@ -101,6 +128,31 @@ func (p *plan) prepareUpsert(stmt *gorm.Statement) {
 		c.DoUpdates, c.DoNothing = clause.Set{{Column: column, Value: column}}, false
 		stmt.AddClause(c)
 	}
+}
+
+// snapshot keeps the keys of all rows that can be written to, and tells how many rows there are.
+func (u *upsert) snapshot(stmt *gorm.Statement) (count int) {
+	u.rows = nil
+	_ = eachRow(stmt, func(r row) error {
+		count++
+		if !r.canSet() {
+			return nil
+		}
+		m := &metRow{row: r, made: u.made[r.identity()]}
+		for _, k := range u.plan.keys {
+			value := k.current(stmt.Context, r)
+			if value.IsValid() {
+				value = reflect.ValueOf(value.Interface()) // not what is in the row
+			}
+			m.keys = append(m.keys, value)
+		}
+		if s := u.plan.schema; s != nil && r.columns == nil && s.PrioritizedPrimaryField != nil && !u.plan.isKey(s.PrioritizedPrimaryField) {
+			_, m.guess = s.PrioritizedPrimaryField.ValueOf(stmt.Context, r.value)
+		}
+		u.rows = append(u.rows, m)
+		return nil
+	})
+	return count
 }
 
 // hush has an INSERT of structs return nothing, and tells which fields it would have returned. With DoNothing GORM cannot tell which row
@@ -123,9 +175,19 @@ func (p *plan) hush(stmt *gorm.Statement) []*schema.Field {
 		delete(stmt.Clauses, "RETURNING")
 	}
 	p.setSchema(stmt, p.quiet)
-	return slices.DeleteFunc(readable(fields), func(f *schema.Field) bool {
-		return slices.ContainsFunc(p.keys, func(k *key) bool { return k.field == f })
-	})
+	return slices.DeleteFunc(readable(fields), p.isKey)
+}
+
+// otherPrimary returns the fields of the primary key that are not filled: a row that was met has its own.
+func (p *plan) otherPrimary() []*schema.Field {
+	if p.schema == nil || !slices.ContainsFunc(p.schema.PrimaryFields, p.isKey) {
+		return nil
+	}
+	return slices.DeleteFunc(readable(p.schema.PrimaryFields), p.isKey)
+}
+
+func (p *plan) isKey(field *schema.Field) bool {
+	return slices.ContainsFunc(p.keys, func(k *key) bool { return k.field == field })
 }
 
 // isPrimary tells whether what a statement does about rows that exist is about their primary key alone, and nothing else is filled: a
@@ -163,11 +225,12 @@ func (p *plan) returning(stmt *gorm.Statement) clause.Returning {
 	for _, k := range p.keys {
 		add(k.column)
 	}
+	for _, field := range p.otherPrimary() {
+		add(field.DBName)
+	}
 	if !is {
-		for _, field := range stmt.Schema.FieldsWithDefaultDBValue {
-			if field.Readable {
-				add(field.DBName)
-			}
+		for _, field := range readable(stmt.Schema.FieldsWithDefaultDBValue) {
+			add(field.DBName)
 		}
 	}
 	return clause.Returning{Columns: columns}
@@ -178,9 +241,6 @@ func (p *plan) returning(stmt *gorm.Statement) clause.Returning {
 // a row that was met as one.
 func (p *plan) addLastID(stmt *gorm.Statement, c clause.OnConflict) {
 	column := clause.Column{Name: p.keys[0].column}
-	if slices.ContainsFunc(c.DoUpdates, func(a clause.Assignment) bool { return a.Column.Name == column.Name }) {
-		return // the key is written by the statement itself
-	}
 	c.DoUpdates = append(clause.Set{{Column: column, Value: clause.Expr{SQL: "LAST_INSERT_ID(?)", Vars: []any{column}}}}, c.DoUpdates...)
 	c.DoNothing = false
 	stmt.AddClause(c)
@@ -189,68 +249,100 @@ func (p *plan) addLastID(stmt *gorm.Statement, c clause.OnConflict) {
 // settleUpsert gives each row the key that it has, after the INSERT.
 func (p *plan) settleUpsert(db *gorm.DB) error {
 	stmt := db.Statement
-	stored, ok := stmt.Settings.LoadAndDelete(upsertSetting{stmt})
-	if !ok || stored.(*upsert).plan == nil || db.Error != nil || db.DryRun {
+	stored, tracked := stmt.Settings.LoadAndDelete(upsertSetting{stmt})
+	c, _, is := conflict(stmt)
+	u, _ := stored.(*upsert)
+	if is && (!tracked || u.plan == nil) && db.Error == nil && !db.DryRun {
+		return fmt.Errorf("%w: the clause about rows that exist was added after the callback snowkey:refill; add it before", ErrUpsert)
+	}
+	if !is || !tracked {
 		return nil
 	}
-	u, nothing := stored.(*upsert), stored.(*upsert).nothing
-	if c, _, _ := conflict(stmt); c.DoNothing {
-		nothing = true // GORM may find that there is no column to update
+	result := stmt.Result
+	if u.own {
+		stmt.Result = nil
 	}
+	for name, was := range u.clauses { // the statement may be used again
+		if stmt.Clauses[name] = was; was.Expression == nil {
+			delete(stmt.Clauses, name)
+		}
+	}
+	if db.Error != nil || db.DryRun {
+		return nil
+	}
+	u.nothing = u.nothing || c.DoNothing // GORM may find that there is no column to update
 	switch u.route {
 	case routeCount:
-		if db.RowsAffected == 0 {
-			u.clear(stmt)
+		switch db.RowsAffected {
+		case int64(len(u.rows)):
 			return nil
+		case 0:
+			if !u.guest {
+				u.clear(stmt)
+				return nil
+			}
 		}
-		rows := 0
-		_ = eachRow(stmt, func(row) error { rows++; return nil })
-		if db.RowsAffected == int64(rows) {
-			return nil
-		}
-		return u.reselect(db, nothing)
-	case routeLastID:
-		return u.settleLastID(stmt, nothing)
-	case routeSelect:
-		return u.reselect(db, nothing)
+		return u.reselect(db)
 	case routeReturning:
-		if nothing {
-			return u.reselect(db, nothing)
+		if db.RowsAffected == int64(len(u.rows)) && !u.nothing {
+			return nil
 		}
+		u.restore(stmt)
+		return u.reselect(db)
+	case routeLastID:
+		id, err := result.Result.LastInsertId()
+		if err != nil {
+			return errors.Join(ErrUpsert, err)
+		}
+		return u.settleLastID(db, id)
+	case routeSelect:
+		return u.reselect(db)
 	}
 	return nil
 }
 
-// settleLastID reads the key of the row that was met. It is 0, or the row's own, of a row that was inserted.
-func (u *upsert) settleLastID(stmt *gorm.Statement, nothing bool) error {
-	result := stmt.Result.Result
-	if u.own {
-		stmt.Result = nil
-	}
-	if result == nil {
-		return nil
-	}
-	id, err := result.LastInsertId()
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUpsert, err)
-	}
+// settleLastID gives the row the key of the one that was met. Of a row that was inserted the id is 0, its own, or that of another column
+// which is AUTO_INCREMENT.
+func (u *upsert) settleLastID(db *gorm.DB, id int64) error {
 	k := u.plan.keys[0]
-	return eachRow(stmt, func(r row) error {
-		if id == 0 || !r.canSet() || k.holds(stmt.Context, r, reflect.ValueOf(id).Convert(k.of)) {
-			return nil
-		}
-		if nothing {
-			u.clear(stmt)
-			return nil
-		}
-		k.assign(stmt.Context, r, reflect.ValueOf(id))
+	if len(u.rows) == 0 || id == 0 {
 		return nil
-	})
+	}
+	m, met := u.rows[0], reflect.ValueOf(id).Convert(k.of)
+	if m.keys[0].IsValid() && m.keys[0].Interface() == met.Interface() {
+		return nil
+	}
+	if err := u.lookup(db, u.rows, u.ownColumns(m)); err != nil || m.found != nil {
+		return err
+	}
+	if u.nothing && !u.guest {
+		u.clear(db.Statement)
+		return nil
+	}
+	k.assign(db.Statement.Context, m.row, met)
+	return nil
 }
 
-// clear takes the keys that were filled.
+// restore gives the rows the keys that they had before the INSERT.
+func (u *upsert) restore(stmt *gorm.Statement) {
+	for _, m := range u.rows {
+		for i, k := range u.plan.keys {
+			if m.keys[i].IsValid() {
+				k.assign(stmt.Context, m.row, m.keys[i])
+			}
+		}
+	}
+}
+
+// clear takes the keys that were made from all rows.
 func (u *upsert) clear(stmt *gorm.Statement) {
-	for _, f := range u.filled {
-		f.key.clear(stmt.Context, f.row)
+	for _, m := range u.rows {
+		m.clear(stmt)
+	}
+}
+
+func (m *metRow) clear(stmt *gorm.Statement) {
+	for _, k := range m.made {
+		k.clear(stmt.Context, m.row)
 	}
 }

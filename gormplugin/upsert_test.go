@@ -1,7 +1,6 @@
 package gormplugin_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -135,12 +134,6 @@ func TestUpserts(t *testing.T) {
 						}
 						boxes := []box{{email: "old", name: "second"}, {email: "a", name: "a"}, {email: "b", name: "b"}}[:n]
 						boxes, tx = upsert(db.Clauses(conflict), boxes)
-						if model == "table" && name == "primary" && n > 1 {
-							if !errors.Is(tx.Error, gormplugin.ErrUpsert) {
-								t.Errorf("nothing says which columns are unique: got %v, want ErrUpsert", tx.Error)
-							}
-							return
-						}
 						if tx.Error != nil {
 							t.Fatal(tx.Error)
 						}
