@@ -29,7 +29,8 @@
 //
 // A type that is named counts as what it is made of. The tag need not be on the primary key: any field can have it. A field that has it
 // and cannot hold the keys, an integer of fewer than 64 bits among them, is an [ErrKey] when the model is first created. So is with
-// AllKeys a primary key of fewer bits. Of texts, only those of base32 sort as their numbers do.
+// AllKeys a primary key of fewer bits. Of texts, only those of base32 sort as their numbers do. Those of base58 and base62 tell large
+// letters from small ones: on MySQL and MariaDB the type of their column must say that it does too, or they are an ErrKey.
 //
 // It is filled when its value is zero: 0, nil, a pointer to zero, an empty text. A key that is set is kept. A member of a composite key
 // is filled by its type only when it is the one named ID, and a key that is the foreign key of a belongs-to relation never: it belongs
@@ -37,7 +38,7 @@
 //
 // All of GORM's ways to create are: structs, pointers, slices and arrays of either, batches, associations, joins with a model of their
 // own, Save, FirstOrCreate, maps with a model, which get the key under the column's name or that which it has there already, and
-// maps without one. The key is there before the model's own BeforeSave and BeforeCreate hooks run, and it is filled again before the
+// maps without one. In a list of maps no other column is read back that the database fills in. The key is there before the model's own BeforeSave and BeforeCreate hooks run, and it is filled again before the
 // INSERT should a hook have lost it. One statement takes all its keys in one call of the source, with the statement's context. A list of
 // columns in Select gets the key added; Omit of the key leaves it to the database, and what that makes is read back.
 //
@@ -54,8 +55,8 @@
 //
 // An INSERT with an ON CONFLICT clause may meet a row that exists, over another unique index than the key's: then that row has its own
 // key, and the one made for the INSERT is nobody's. After it a struct or map holds the key of the row that is there; or none, when
-// the clause is DoNothing and no row was written. A key that the caller has set is kept then. GORM saves associations by such
-// statements, so foreign keys of their rows are those of rows that exist, too. How it is known which row was met:
+// the clause is DoNothing and no row was written, but for a key that the caller has set. Rows of associations, which GORM saves with
+// DoNothing, get the key of the row that is there too, so that what refers to them does not refer to nothing. How the row is known:
 //
 //	statement                                  PostgreSQL, SQLite      MariaDB                 MySQL
 //	on the primary key alone                   no other can be met     as any other            as any other
@@ -65,11 +66,17 @@
 //	DO NOTHING, more rows                      rows affected, SELECT   SELECT                  SELECT
 //	INSERT IGNORE                              rows affected, SELECT   rows affected, SELECT   rows affected, SELECT
 //
-// A SELECT is made on the statement's own connection, so within its transaction: first by the keys that were made, then by the columns
-// of the clause and, where the database heeds all unique indexes, of those in the model's tags; on MySQL FOR UPDATE, since an older view
-// would not show the row. A row that cannot be found so is an [ErrUpsert], and the statement is undone: the model lacks the tag of
-// the index, the columns hold expressions, or the update has changed them. DO UPDATE with a condition that does not hold leaves the row,
-// and its key is read all the same. With SkipDefaultTransaction there is no transaction, and the row may be gone before the SELECT.
+// A SELECT is made on the statement's own connection, so within its transaction: first by the keys that were made, which finds the rows
+// that were inserted; then, for the others, by the columns of the clause, or of the unique indexes in the model's tags when it names none.
+// MySQL heeds all unique indexes whatever the clause names, so there it is by all that the table has, asked for once a table, and FOR
+// UPDATE, since an older view would not show the row. A row that is not found, or one by one index and another by the next, is an
+// [ErrUpsert], and the statement is undone: the columns hold expressions, or times finer than the column, or the update has changed them, or
+// it cannot be known which of two rows MySQL has updated. Saving such rows one by one helps.
+//
+// Beside the keys the other fields of a composite primary key are set, and what a RETURNING clause of the caller's asks for. DO UPDATE with
+// a condition that does not hold leaves the row, and its key is read all the same. UpdateAll writes a key that is not the primary one like
+// any column. With SkipDefaultTransaction there is no transaction, and the row may be gone before the SELECT. A clause that a callback adds
+// after "snowkey:refill" comes too late, which is an ErrUpsert as well.
 //
 // # Queries
 //
