@@ -17,7 +17,18 @@ import (
 //	db.Scopes(gormplugin.CreatedBetween(yesterday, today)).Find(&orders)
 //
 // It fits db.Scopes, Preload, and with [Generic] GORM's generic interface, and goes with any statement that has a model: Find, Count,
-// Pluck, Rows, Update, Delete, joins, subqueries. It narrows what the other conditions select, also when they have an Or.
+// Pluck, Rows, Update, Delete, joins, subqueries. It narrows what all other conditions select, whatever Or they have, in GORM or in SQL.
+// Their SQL is put in brackets, so each has to be a condition and nothing more, such as an ORDER BY. Called by itself, as
+// CreatedBetween(from, to)(db), it does the same, also with the conditions that follow.
+//
+// GORM takes a scope in a few places where it does not call it. There it narrows nothing, and no error says so:
+//
+//   - db.Joins("Site", db.Scopes(scope)), also InnerJoins. Leave it to a condition:
+//     db.Joins("Site").Where("site_id IN (?)", db.Model(&Site{}).Scopes(scope).Select("id")).
+//   - gorm.G[Visit](db.Scopes(scope)). Write gorm.G[Visit](db).Scopes(gormplugin.Generic(scope)).
+//   - A db with raw SQL as an argument, db.Where("id IN (?)", db.Scopes(scope).Raw("…")). Give it a model and no SQL.
+//   - A session as a condition, db.Where(db.Scopes(scope).Session(…)). Leave the Session out.
+//   - What inserts rows: Create, and Save, which inserts a row that its UPDATE has not found in the range, over the one that is there.
 //
 // Keys hold the tick of their creation and nothing finer, as the clock of their generator told it, so both instants are cut to the tick
 // that they lie in: a key of the tick of from is in the range, one of the tick of to is not. Ranges that meet share no row and miss none,
@@ -30,7 +41,7 @@ import (
 // The layout is that of the source from which the plugin fills in the key of the model: an [idgen.Snowflake], a [grant.Keeper], or
 // any with a method Layout() idgen.Layout. The statement fails with [ErrRange] when from is after to, [ErrNoPlugin], [ErrNotFilled],
 // [ErrNoLayout] when the source has none or one with the time not on top, [ErrKey] for keys that are text in the database,
-// [gorm.ErrModelValueRequired] without a model, and [ErrScope] for raw SQL.
+// [gorm.ErrModelValueRequired] without a model, as in the condition of a join, and [ErrScope] for raw SQL, of Raw and of Exec.
 func CreatedBetween(from, to time.Time) func(*gorm.DB) *gorm.DB { return Created{}.Between(from, to) }
 
 // CreatedAfter selects the rows that were created in the tick of an instant or later, so that none of those after it is missed. It is
@@ -66,17 +77,11 @@ type created struct {
 	endless  bool // there is no to
 }
 
-var (
-	_ clause.Expression      = created{}
-	_ gorm.StatementModifier = created{}
-)
+var _ clause.Expression = created{}
 
-func (c created) scope(db *gorm.DB) *gorm.DB { return db.Clauses(c) }
+func (c created) scope(db *gorm.DB) *gorm.DB { return narrow(db, c) }
 
-// ModifyStatement adds the condition to a statement.
-func (c created) ModifyStatement(stmt *gorm.Statement) { narrow(stmt, c) }
-
-// Build writes the condition, in brackets because a Not may precede it.
+// Build writes the condition.
 func (c created) Build(builder clause.Builder) {
 	key, layout, err := c.key(builder)
 	if err != nil {
@@ -88,13 +93,11 @@ func (c created) Build(builder clause.Builder) {
 		refuse(builder, err)
 		return
 	}
-	_ = builder.WriteByte('(')
 	builder.WriteQuoted(clause.Column{Table: clause.CurrentTable, Name: key.DBName})
 	_, _ = builder.WriteString(" BETWEEN ")
 	builder.AddVar(builder, least)
 	_, _ = builder.WriteString(" AND ")
 	builder.AddVar(builder, greatest)
-	_ = builder.WriteByte(')')
 }
 
 // key returns the primary key of the statement's model and the layout of its values.

@@ -45,15 +45,9 @@ type keyset struct {
 	desc  bool
 }
 
-var (
-	_ clause.Expression      = keyset{}
-	_ gorm.StatementModifier = keyset{}
-)
+var _ clause.Expression = keyset{}
 
-func (k keyset) scope(db *gorm.DB) *gorm.DB { return db.Clauses(k) }
-
-// ModifyStatement adds the condition to a statement.
-func (k keyset) ModifyStatement(stmt *gorm.Statement) { narrow(stmt, k) }
+func (k keyset) scope(db *gorm.DB) *gorm.DB { return narrow(db, k) }
 
 // Build writes the condition and orders the statement.
 func (k keyset) Build(builder clause.Builder) {
