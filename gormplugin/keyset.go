@@ -2,6 +2,7 @@ package gormplugin
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,7 +20,8 @@ import (
 // goes with it, but only in statements that read: [ErrScope] in an Update or Delete, since most databases have no order and limit there.
 //
 // The order is the scope's: another one, of db.Order, Last, or of [Before], is [ErrScope], for the next page would not begin where
-// this one ends. First and FindInBatches order by the key too and are welcome. A Count has no order. A limit may be left out.
+// this one ends. First and FindInBatches order by the key too and are welcome. A Count has no order, nor has a select list that is one
+// count. A limit may be left out.
 //
 // A row that is there from the first page to the last is read once, whatever is inserted or deleted meanwhile. Of the
 // rows inserted meanwhile those are read whose key is after the page that was read last. That is not all of them: keys of
@@ -94,13 +96,21 @@ func (k keyset) order(stmt *gorm.Statement) error {
 	return nil
 }
 
-// counts tells whether a statement asks for the number of rows. PostgreSQL takes no order there.
+// counts tells whether a statement asks for the number of rows, and nothing else: PostgreSQL takes no order there. It is one of Count,
+// which has GORM scan an int64 of what begins as Count wants it, or the select list is a count. A count over a window is none.
 func counts(stmt *gorm.Statement) bool {
 	var selected string
 	if e, ok := stmt.Clauses["SELECT"].Expression.(clause.Expr); ok {
 		selected = e.SQL // of Count, or a Select with arguments
 	} else if len(stmt.Selects) > 0 {
-		selected = stmt.Selects[0]
+		selected = strings.Join(stmt.Selects, ", ")
 	}
-	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(selected)), "count(")
+	_, number := stmt.Dest.(*int64)
+	return countAlone.MatchString(selected) || number && countFirst.MatchString(selected) && !window.MatchString(selected)
 }
+
+var (
+	countAlone = regexp.MustCompile(`(?i)^\s*count\(([^()]|\([^()]*\))*\)\s*$`)
+	countFirst = regexp.MustCompile(`(?i)^\s*count\(`)
+	window     = regexp.MustCompile(`(?i)\bover\b`)
+)

@@ -147,6 +147,69 @@ func TestPagesInEveryStatement(t *testing.T) {
 	})
 }
 
+// A count in the select list is no Count: its pages have their order. A Count has none, which PostgreSQL would refuse.
+func TestPagesOfSelectsThatCount(t *testing.T) {
+	before := gormplugin.Before(0)
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, &Site{}, &Visit{})
+		makeVisits(t, db)
+		for _, list := range []string{
+			"count(*) OVER () AS total, visits.*", "COUNT(*) over() AS total, visits.*", " count(id) OVER (PARTITION BY site_id), visits.*", "visits.*, count(*) OVER ()",
+			"count(*) OVER (\n) AS total, visits.*",
+		} {
+			var rows []Visit
+			if err := db.Model(&Visit{}).Select(list).Scopes(before).Limit(2).Find(&rows).Error; err != nil || len(rows) != 2 || rows[0].Page != "z" || rows[1].Page != "h" {
+				t.Errorf("%s: got %v, %v, want z, h", list, rows, err)
+			}
+		}
+		var rows []Visit
+		if err := db.Model(&Visit{}).Select("count(*) OVER () + ?, visits.*", 1).Scopes(before).Limit(2).Find(&rows).Error; err != nil || len(rows) != 2 || rows[0].Page != "z" {
+			t.Errorf("with an argument: got %v, %v, want z, h", rows, err)
+		}
+		if err := db.Model(&Visit{}).Select("count(*) OVER ()", "visits.*").Scopes(before).Limit(2).Find(&rows).Error; err != nil || len(rows) != 2 || rows[0].Page != "z" {
+			t.Errorf("of two: got %v, %v, want z, h", rows, err)
+		}
+		var newest int64 // the one row that GORM counts into an int64
+		if err := db.Model(&Visit{}).Select("count(*) OVER () * 0 + site_id").Scopes(before).Limit(1).Find(&newest).Error; err != nil || newest != 2 {
+			t.Errorf("a window into an int64: got %d, %v, want 2", newest, err)
+		}
+		if err := db.Model(&Visit{}).Scopes(before).Limit(1).Pluck("id", &newest).Error; err != nil || newest != idAt(t, idgen.Snowkey.Layout, noon.AddDate(30, 0, 0), true).Int64() {
+			t.Errorf("Pluck of one: got %d, %v, want z", newest, err)
+		}
+
+		for name, tt := range map[string]struct {
+			count func(n *int64) error
+			want  int64
+		}{
+			"Count":           {func(n *int64) error { return db.Model(&Visit{}).Scopes(before).Count(n).Error }, 10},
+			"Count, selected": {func(n *int64) error { return db.Model(&Visit{}).Select("count(*)").Scopes(before).Count(n).Error }, 10},
+			"Count, named": {func(n *int64) error {
+				return db.Model(&Visit{}).Select("count(distinct site_id) AS n").Scopes(before).Count(n).Error
+			}, 2},
+			"Count of a column": {func(n *int64) error { return db.Model(&Visit{}).Select("site_id").Scopes(before).Count(n).Error }, 10},
+			"Count, distinct":   {func(n *int64) error { return db.Model(&Visit{}).Distinct("site_id").Scopes(before).Count(n).Error }, 2},
+			"Count of groups":   {func(n *int64) error { return db.Model(&Visit{}).Group("site_id").Scopes(before).Count(n).Error }, 2},
+			"Count, called":     {func(n *int64) error { return before(db.Model(&Visit{})).Count(n).Error }, 10},
+			"generic Count": {func(n *int64) (err error) {
+				*n, err = gorm.G[Visit](db).Scopes(gormplugin.Generic(before)).Count(t.Context(), "*")
+				return err
+			}, 10},
+			"Scan": {func(n *int64) error { return db.Model(&Visit{}).Select(" COUNT(*) ").Scopes(before).Scan(n).Error }, 10},
+			"Scan of a function": {func(n *int64) error {
+				return db.Model(&Visit{}).Select("count(coalesce(site_id, 1))").Scopes(before).Scan(n).Error
+			}, 10},
+			"Row": {func(n *int64) error {
+				return db.Model(&Visit{}).Select("count(DISTINCT site_id)").Scopes(before).Row().Scan(n)
+			}, 2},
+		} {
+			var n int64
+			if err := tt.count(&n); err != nil || n != tt.want {
+				t.Errorf("%s: got %d, %v, want %d", name, n, err, tt.want)
+			}
+		}
+	})
+}
+
 func TestPagesErrors(t *testing.T) {
 	d := idAt(t, idgen.Snowkey.Layout, noon, true)
 	onEach(t, func(t *testing.T, db *gorm.DB) {
