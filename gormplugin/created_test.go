@@ -826,6 +826,53 @@ func TestCreatedKeys(t *testing.T) {
 	}
 }
 
+// A layout with anything above its time makes no ranges, whatever that is and however few bits it has, given or the plugin's.
+func TestCreatedWithTimeNotOnTop(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		generator, err := idgen.New(idgen.WithNode(7))
+		if err == nil {
+			err = db.AutoMigrate(&Visit{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, above := range []idgen.Kind{idgen.Node, idgen.Datacenter, idgen.Shard, idgen.Sequence} {
+			fields := []idgen.Field{above.Bits(1), idgen.Time.Bits(41)}
+			for _, below := range []idgen.Kind{idgen.Node, idgen.Sequence} {
+				if below != above {
+					fields = append(fields, below.Bits(8))
+				}
+			}
+			layout, err := idgen.NewLayout(noon.AddDate(-1, 0, 0), time.Millisecond, fields...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, scope := range []func(*gorm.DB) *gorm.DB{
+				gormplugin.Created{Layout: layout}.Between(noon, noon.Add(time.Hour)),
+				gormplugin.Created{Layout: layout}.Before(noon),
+				gormplugin.Created{Layout: layout}.After(noon),
+				gormplugin.Created{Layout: layout}.Before(time.Time{}), // of no rows in other layouts
+				gormplugin.Created{Layout: layout}.After(layout.ExhaustsAt()),
+			} {
+				requireRefused(t, db, &Visit{}, scope, gormplugin.ErrNoLayout)
+			}
+			if err := db.Use(gormplugin.New(gormplugin.From(reported{generator, layout}))); err != nil {
+				t.Fatal(err)
+			}
+			requireRefused(t, db, &Visit{}, gormplugin.CreatedAfter(noon), gormplugin.ErrNoLayout)
+			delete(db.Plugins, "snowkey")
+		}
+	})
+}
+
+// reported is a source that says that its layout is another.
+type reported struct {
+	idgen.Source[int64]
+	layout idgen.Layout
+}
+
+func (r reported) Layout() idgen.Layout { return r.layout }
+
 // Keys that the plugin has just made, with the layout of its own grants.
 func TestCreatedNow(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
