@@ -22,7 +22,8 @@
 // # In the database
 //
 // A key is a plain 64-bit integer column without auto-increment: BIGINT on MySQL, MariaDB and PostgreSQL, INTEGER on SQLite, where
-// it is the table's rowid. Read from a column of another type it is the same number or an error, never a part of it.
+// it is the table's rowid. Read from a column of another type it is the same number or an error, never a part of it. So PostgreSQL's
+// char(n), which is filled up with spaces, is an error; a key that has to be text fits varchar(20).
 //
 // A column that may be NULL is a sql.Null of the type, or a pointer to it; GORM makes both a 64-bit integer too, without a tag. To read
 // NULL into a plain key is [ErrNull], so that a missing key is never taken for the key 0: by Scan, Pluck, database/sql and pgx. A
@@ -47,6 +48,11 @@
 // does.
 //
 // A sql.Null is in JSON what Go makes of it, {"V":"12","Valid":true}; a pointer is the key or null.
+//
+// # In logs
+//
+// The handlers of log/slog write each of these types as the decimal number in a string, and a pointer as what it points to. A nil *ID and
+// *Key are null in JSON and <nil> in text; a nil *Number must not be logged.
 //
 // # What it does not do
 //

@@ -2,7 +2,6 @@ package sqltype
 
 import (
 	"database/sql/driver"
-	"log/slog"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
@@ -54,9 +53,6 @@ func (id ID) MarshalJSON() ([]byte, error) { return marshalJSON(int64(id)) }
 // UnmarshalJSON takes a decimal number as a string or as a number, and null, which like in any Go value changes nothing. A number
 // with a fraction or an exponent is [ErrSyntax]: it has lost digits on its way.
 func (id *ID) UnmarshalJSON(data []byte) error { return unmarshalJSON((*int64)(id), data, anyNumber) }
-
-// LogValue gives [log/slog] the decimal number as a string, since a log's reader may be JavaScript too.
-func (id ID) LogValue() slog.Value { return logValue(int64(id)) }
 
 // GormDataType says that the ID is no auto-increment number.
 func (ID) GormDataType() string { return gormDataType }

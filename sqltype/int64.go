@@ -9,7 +9,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"math"
 	"strconv"
 	"strings"
@@ -32,7 +31,6 @@ type (
 		encoding.TextMarshaler
 		encoding.TextAppender
 		fmt.Stringer
-		slog.LogValuer
 		schema.GormDataTypeInterface
 		GormDBDataType(*gorm.DB, *schema.Field) string
 		Int64() int64
@@ -95,8 +93,6 @@ func format(key int64) string { return strconv.FormatInt(key, 10) }
 
 func appendText(b []byte, key int64) ([]byte, error) { return strconv.AppendInt(b, key, 10), nil }
 
-func logValue(key int64) slog.Value { return slog.StringValue(format(key)) }
-
 // marshalJSON gives a string.
 func marshalJSON(key int64) ([]byte, error) {
 	b := append(make([]byte, 0, len(`"-9223372036854775808"`)), '"')
@@ -110,7 +106,14 @@ func unmarshalJSON(key *int64, data []byte, number func(int64) error) error {
 		return nil
 	}
 	if n := len(data); n >= 2 && data[0] == '"' && data[n-1] == '"' {
-		return set(key, string(data[1:n-1]))
+		if bytes.IndexByte(data, '\\') < 0 {
+			return set(key, string(data[1:n-1]))
+		}
+		var text string // a digit may be written \u0031; no one does it, so it may allocate
+		if err := json.Unmarshal(data, &text); err != nil {
+			return fmt.Errorf("%w: %w", ErrSyntax, err)
+		}
+		return set(key, text)
 	}
 	n, err := parse(string(data))
 	if err == nil {

@@ -29,7 +29,6 @@ type key interface {
 	encoding.TextAppender
 	encoding.TextMarshaler
 	fmt.Stringer
-	slog.LogValuer
 	Int64() int64
 	GormDataType() string
 }
@@ -126,9 +125,13 @@ func testText[K key, P pointer[K]](t *testing.T, parse func(string) (K, error)) 
 	}
 
 	var log strings.Builder
-	slog.New(slog.NewJSONHandler(&log, nil)).Info("made", "id", k)
-	if want := `"id":"` + text + `"`; !strings.Contains(log.String(), want) {
-		t.Errorf("slog: got %s, want %s in it", log.String(), want)
+	for want, handler := range map[string]slog.Handler{`"id":"` + text + `"`: slog.NewJSONHandler(&log, nil), ` id=` + text: slog.NewTextHandler(&log, nil)} {
+		for _, value := range []any{k, &k} {
+			log.Reset()
+			if slog.New(handler).Info("made", "id", value); !strings.Contains(log.String(), want) {
+				t.Errorf("slog of a %T: got %s, want %s in it", value, log.String(), want)
+			}
+		}
 	}
 	if got := k.GormDataType(); got != "bigint" {
 		t.Errorf("GormDataType: got %s; GORM makes int and uint auto-increment", got)
@@ -139,20 +142,27 @@ func testJSONIn[K key, P pointer[K]](t *testing.T) {
 	for in, want := range map[string]K{
 		`"1541815603606036481"`: big, `9007199254740991`: 1<<53 - 1, `-9007199254740991`: -(1<<53 - 1), `"-9223372036854775808"`: math.MinInt64,
 		`-1`: -1, `0`: 0, ` 12 `: 12, `null`: 7,
+		`"\u0031\u0032"`: 12, `"1\u0032"`: 12, `"\u002D\u0031"`: -1,
 	} {
 		k := K(7)
 		if err := json.Unmarshal([]byte(in), &k); err != nil || k != want {
 			t.Errorf("%s: got %d, %v, want %d", in, k, err, want)
 		}
 	}
-	for _, in := range []string{`1.0`, `1e3`, `""`, `"null"`, `true`, `{}`, `[1]`, `"\u0031"`, `9223372036854775808`, `"1 "`, `"`} {
+	for _, in := range []string{`1.0`, `1e3`, `""`, `"null"`, `true`, `{}`, `[1]`, `"\u0020"`, `"1\n"`, `"\"1\""`, `"\ud800"`, `"\u00"`, `"\x31"`, `"1\"`, `9223372036854775808`, `"1 "`, `"`} {
 		k := K(7)
 		if err := json.Unmarshal([]byte(in), &k); err == nil || k != 7 {
 			t.Errorf("%s: got %d, %v, want an error and nothing changed", in, k, err)
 		}
 	}
-	if err := P(new(K)).UnmarshalJSON(nil); !errors.Is(err, sqltype.ErrSyntax) {
-		t.Errorf("nothing: got %v, want ErrSyntax", err)
+	for _, in := range []string{``, `"`, `"\"`, `"\u00"`, `"\ud800"`, `"1"2"`} { // what json.Unmarshal would not pass on
+		if err := P(new(K)).UnmarshalJSON([]byte(in)); !errors.Is(err, sqltype.ErrSyntax) {
+			t.Errorf("%s: got %v, want ErrSyntax", in, err)
+		}
+	}
+	k, in := K(0), []byte(`"1541815603606036481"`)
+	if allocs := testing.AllocsPerRun(100, func() { _ = P(&k).UnmarshalJSON(in) }); allocs != 0 || k != big {
+		t.Errorf("UnmarshalJSON gives %d and allocates %v times, want 0", k, allocs)
 	}
 }
 
@@ -193,6 +203,18 @@ func TestJSONOut(t *testing.T) {
 		if err := json.Unmarshal(out, &back); err != nil || back.ID != in.ID || back.Key != in.Key || back.Number != in.Number || back.Null != in.Null ||
 			(back.Pointer == nil) != (in.Pointer == nil) || in.Pointer != nil && *back.Pointer != *in.Pointer {
 			t.Errorf("got %+v, %v back, want %+v", back, err, in)
+		}
+	}
+}
+
+// A pointer without a key is not one that panics in a log.
+func TestNilInLogs(t *testing.T) {
+	for _, value := range []any{(*sqltype.ID)(nil), (*sqltype.Key[user])(nil)} {
+		var log strings.Builder
+		slog.New(slog.NewJSONHandler(&log, nil)).Info("made", "id", value)
+		slog.New(slog.NewTextHandler(&log, nil)).Info("made", "id", value)
+		if got := log.String(); !strings.Contains(got, `"id":null`) || !strings.Contains(got, "id=<nil>") || strings.Contains(got, "panic") {
+			t.Errorf("%T: got %s", value, got)
 		}
 	}
 }

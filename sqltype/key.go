@@ -2,7 +2,6 @@ package sqltype
 
 import (
 	"database/sql/driver"
-	"log/slog"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
@@ -62,9 +61,6 @@ func (key Key[T]) MarshalJSON() ([]byte, error) { return marshalJSON(int64(key))
 func (key *Key[T]) UnmarshalJSON(data []byte) error {
 	return unmarshalJSON((*int64)(key), data, anyNumber)
 }
-
-// LogValue gives [log/slog] the decimal number as a string, since a log's reader may be JavaScript too.
-func (key Key[T]) LogValue() slog.Value { return logValue(int64(key)) }
 
 // GormDataType says that the Key is no auto-increment number.
 func (Key[T]) GormDataType() string { return gormDataType }

@@ -12,12 +12,17 @@ import (
 // integer, and reads a key as a neighbour of it; such a Number is not written at all: that is [ErrPrecision]. Only what is JSON has the
 // limit. The keys of JSON objects are strings, also here.
 //
+// The option ",string" of encoding/json is not for a Number: Go does not write the quotes that it then wants to read. Use an ID, which
+// has them.
+//
 // In all else it is what an ID is, zero value included. Number(id) and ID(number) convert.
 type Number int64
 
 var (
 	_ value   = Number(0)
 	_ pointer = (*Number)(nil)
+
+	_ slog.LogValuer = Number(0)
 )
 
 // ParseNumber returns the Number that a decimal number is. The error wraps [ErrSyntax] or [ErrRange].
@@ -67,8 +72,9 @@ func (n *Number) UnmarshalJSON(data []byte) error {
 	return unmarshalJSON((*int64)(n), data, exactNumber)
 }
 
-// LogValue gives [log/slog] the decimal number as a string, since a log's reader may be JavaScript too.
-func (n Number) LogValue() slog.Value { return logValue(int64(n)) }
+// LogValue gives [log/slog] the decimal number as a string, since a log's reader may be JavaScript too, and so that no Number is too great
+// for a log. A *Number that is nil must not be logged: slog writes that LogValue panicked.
+func (n Number) LogValue() slog.Value { return slog.StringValue(format(int64(n))) }
 
 // GormDataType says that the Number is no auto-increment number.
 func (Number) GormDataType() string { return gormDataType }
