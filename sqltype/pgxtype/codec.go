@@ -14,8 +14,10 @@ import (
 var (
 	_ pgtype.Codec      = codec{}
 	_ pgtype.Codec      = textCodec{}
+	_ pgtype.Codec      = charCodec{}
 	_ pgtype.EncodePlan = encodePlan(0)
 	_ pgtype.ScanPlan   = scanPlan(0)
+	_ pgtype.ScanPlan   = charPlan{}
 )
 
 // codec is another codec of bigint, with plans of its own for keys. It has to be the codec: pgx asks it first, then takes a
@@ -30,10 +32,16 @@ func (c codec) PlanEncode(m *pgtype.Map, oid uint32, format int16, value any) pg
 }
 
 func (c codec) PlanScan(m *pgtype.Map, oid uint32, format int16, target any) pgtype.ScanPlan {
-	if t := reflect.TypeOf(target); t != nil && t.Kind() == reflect.Pointer && (isKey(t.Elem()) || isNull(t.Elem())) {
+	if isTarget(target) {
 		return scanPlan(format)
 	}
 	return c.Codec.PlanScan(m, oid, format, target)
+}
+
+// isTarget tells whether a key or a sql.Null of one can be scanned into what is a pointer to it.
+func isTarget(target any) bool {
+	t := reflect.TypeOf(target)
+	return t != nil && t.Kind() == reflect.Pointer && (isKey(t.Elem()) || isNull(t.Elem()))
 }
 
 // textCodec is another codec of text, which also takes keys: pgx's own takes no number.
@@ -44,6 +52,26 @@ func (c textCodec) PlanEncode(m *pgtype.Map, oid uint32, format int16, value any
 		return encodePlan(pgtype.TextFormatCode) // what text is in binary too
 	}
 	return c.Codec.PlanEncode(m, oid, format, value)
+}
+
+// charCodec is a textCodec of char(n), which the server fills up with spaces.
+type charCodec struct{ textCodec }
+
+func (c charCodec) PlanScan(m *pgtype.Map, oid uint32, format int16, target any) pgtype.ScanPlan {
+	if isTarget(target) {
+		return charPlan{}
+	}
+	return c.textCodec.PlanScan(m, oid, format, target)
+}
+
+type charPlan struct{}
+
+// Scan changes nothing when it returns an error.
+func (charPlan) Scan(src []byte, target any) error {
+	for len(src) > 0 && src[len(src)-1] == ' ' { // not bytes.TrimRight, which makes nothing of an empty text
+		src = src[:len(src)-1]
+	}
+	return scanPlan(pgtype.TextFormatCode).Scan(src, target) // which is in binary too
 }
 
 var keyPackage = reflect.TypeFor[sqltype.ID]().PkgPath()

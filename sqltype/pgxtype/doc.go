@@ -19,8 +19,9 @@
 //     parameter, in the last two modes below, it calls Value.
 //   - NULL is a nil pointer, or a sql.Null that is not valid. Read into a plain key it is an error that wraps sqltype.ErrNull.
 //   - Values of all other types go to and come from bigint and text as before, also when the map already had other codecs for these.
-//   - A column of another type takes and gives the same number or an error: integer refuses what has more than 32 bits, text holds
-//     the decimal number, and a numeric with a fraction is refused.
+//   - A column of another type that holds numbers or text takes and gives the same number or an error: integer refuses what has more than
+//     32 bits, text holds the decimal number, read from char(n) without the spaces that fill it up, and a numeric with a fraction is
+//     refused.
 //
 // Without it pgx calls the methods Value and Scan of a key. That works, but scanning allocates, and a slice of keys is refused in
 // QueryExecModeExec and QueryExecModeSimpleProtocol, where pgx does not know the parameter's type.
@@ -31,5 +32,10 @@
 //     Scan, as with every driver. GORM itself writes a slice out as a list, which is for IN and not for ANY.
 //   - [pgtype.Map.SQLScanner] wants each type of slice by its name; that of []sqltype.ID it has. For another one:
 //     m.RegisterDefaultPgType(new([]sqltype.Key[User]), "_int8").
+//   - In QueryExecModeExec and QueryExecModeSimpleProtocol pgx does not know the parameter's type, and sends a key as the number's text.
+//     It is for the server to say what a column makes of it that holds neither numbers nor text: for an interval '3' are three seconds.
+//     The modes that ask for the type refuse it.
+//   - In those two modes pgx refuses a [pgtype.Range], a [pgtype.Multirange] and a []any of keys, as it does with those of int64.
+//   - Through database/sql a char(n) cannot be read: what comes to Scan does not say that its spaces are none of the text.
 //   - A type of your own that is an ID underneath is none of its keys.
 package pgxtype

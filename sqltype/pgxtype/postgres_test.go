@@ -9,11 +9,14 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
@@ -180,22 +183,24 @@ func testTable[K ~int64](t *testing.T, conn *pgx.Conn) {
 // Columns of other types give and take the same number, or an error.
 func testColumns[K ~int64](t *testing.T, conn *pgx.Conn) {
 	t.Helper()
-	_, err := conn.Exec(t.Context(), "CREATE TEMPORARY TABLE c (small smallint, int integer, ints integer[], text text, varchar varchar(20), char char(20), texts text[], num numeric, nums numeric[])")
+	_, err := conn.Exec(t.Context(), "CREATE TEMPORARY TABLE c (small smallint, int integer, ints integer[], text text, varchar varchar(20), char char(30), chars char(30)[], varchars varchar(20)[], texts text[], num numeric, nums numeric[])")
 	check(t, err)
 	defer func() {
 		_, err := conn.Exec(t.Context(), "DROP TABLE c")
 		check(t, err)
 	}()
 	for column, tt := range map[string]struct{ good, tooGreat []any }{
-		"small":   {[]any{K(math.MaxInt16), sql.Null[K]{V: -7, Valid: true}}, []any{K(math.MaxInt16 + 1), sql.Null[K]{V: -big, Valid: true}}},
-		"int":     {[]any{K(math.MaxInt32), K(math.MinInt32), new(K)}, []any{K(math.MaxInt32 + 1), K(math.MinInt32 - 1), K(big), sql.Null[K]{V: 1 << 32, Valid: true}}},
-		"ints":    {[]any{[]K{math.MaxInt32, -1}, []sql.Null[K]{{V: 1, Valid: true}}}, []any{[]K{1, math.MaxInt32 + 1}, []sql.Null[K]{{V: 1 << 32, Valid: true}}}},
-		"text":    {[]any{K(big), sql.Null[K]{V: math.MinInt64, Valid: true}}, nil},
-		"varchar": {[]any{K(math.MinInt64), sql.Null[K]{}}, nil},
-		"char":    {[]any{K(math.MinInt64)}, nil},
-		"texts":   {[]any{[]K{big, -1}}, nil},
-		"num":     {[]any{K(math.MaxInt64), K(1541815603606036000), sql.Null[K]{V: -10, Valid: true}}, nil},
-		"nums":    {[]any{[]K{big, 100, -10}}, nil},
+		"small":    {[]any{K(math.MaxInt16), sql.Null[K]{V: -7, Valid: true}}, []any{K(math.MaxInt16 + 1), sql.Null[K]{V: -big, Valid: true}}},
+		"int":      {[]any{K(math.MaxInt32), K(math.MinInt32), new(K)}, []any{K(math.MaxInt32 + 1), K(math.MinInt32 - 1), K(big), sql.Null[K]{V: 1 << 32, Valid: true}}},
+		"ints":     {[]any{[]K{math.MaxInt32, -1}, []sql.Null[K]{{V: 1, Valid: true}}}, []any{[]K{1, math.MaxInt32 + 1}, []sql.Null[K]{{V: 1 << 32, Valid: true}}}},
+		"text":     {[]any{K(big), sql.Null[K]{V: math.MinInt64, Valid: true}}, nil},
+		"varchar":  {[]any{K(math.MinInt64), sql.Null[K]{}}, nil},
+		"char":     {[]any{K(math.MinInt64), K(5), sql.Null[K]{V: -big, Valid: true}, sql.Null[K]{}}, nil},
+		"chars":    {[]any{[]K{big, -1}, []sql.Null[K]{{V: 5, Valid: true}, {}}}, nil},
+		"varchars": {[]any{[]K{big, -1}}, nil},
+		"texts":    {[]any{[]K{big, -1}}, nil},
+		"num":      {[]any{K(math.MaxInt64), K(1541815603606036000), sql.Null[K]{V: -10, Valid: true}}, nil},
+		"nums":     {[]any{[]K{big, 100, -10}}, nil},
 	} {
 		for _, in := range tt.good {
 			if _, err := conn.Exec(t.Context(), "INSERT INTO c ("+column+") VALUES ($1)", in); err != nil {
@@ -220,6 +225,8 @@ func testColumns[K ~int64](t *testing.T, conn *pgx.Conn) {
 		}
 	}
 	for query, want := range map[string]error{
+		"'5 '::text": sqltype.ErrSyntax, "'5 '::varchar": sqltype.ErrSyntax, "' 5'::char(30)": sqltype.ErrSyntax, "'x'::char(30)": sqltype.ErrSyntax, "''::char(30)": sqltype.ErrSyntax,
+		"''::bpchar": sqltype.ErrSyntax, "NULL::char(30)": sqltype.ErrNull,
 		"1.5::numeric": sqltype.ErrSyntax, "'x'::text": sqltype.ErrSyntax, "1.5::float8": sqltype.ErrSyntax, "true": sqltype.ErrSyntax, "now()": sqltype.ErrSyntax,
 		"'NaN'::numeric": sqltype.ErrSyntax, "9223372036854775808::numeric": sqltype.ErrRange, "1e30::numeric": sqltype.ErrRange, "NULL::numeric": sqltype.ErrNull, "NULL::text": sqltype.ErrNull,
 	} {
@@ -380,4 +387,98 @@ func TestWithoutRegister(t *testing.T) {
 			t.Errorf("%s: got %t, %v", mode, found, err)
 		}
 	}
+}
+
+// What the page of this package says of the modes that do not ask for a parameter's type, where keys fare as int64 does without Register.
+func TestModesThatDoNotAsk(t *testing.T) {
+	in, ex := pgtype.Inclusive, pgtype.Exclusive
+	database := dbtest.Postgres(t)
+	for _, mode := range modes {
+		before, after := connect(t, database, mode), connect(t, database, mode)
+		pgxtype.Register(after.TypeMap())
+		asked := mode != pgx.QueryExecModeExec && mode != pgx.QueryExecModeSimpleProtocol
+		for name, tt := range map[string]struct {
+			number, key any
+			want        string
+			works       bool
+		}{
+			"int8range": {
+				pgtype.Range[int64]{Lower: 1, Upper: 5, LowerType: in, UpperType: ex, Valid: true},
+				pgtype.Range[keyID]{Lower: 1, Upper: 5, LowerType: in, UpperType: ex, Valid: true}, "[1,5)", asked,
+			},
+			"int8multirange": {
+				pgtype.Multirange[pgtype.Range[int64]]{{Lower: 1, Upper: 5, LowerType: in, UpperType: ex, Valid: true}},
+				pgtype.Multirange[pgtype.Range[keyID]]{{Lower: 1, Upper: 5, LowerType: in, UpperType: ex, Valid: true}}, "{[1,5)}", asked,
+			},
+			"bigint[]": {[]any{int64(1), nil}, []any{keyID(1), nil}, "{1,NULL}", asked},
+			"interval": {int64(3), keyID(3), "00:00:03", !asked},
+		} {
+			for i, conn := range []*pgx.Conn{before, after} {
+				var got string
+				err := conn.QueryRow(t.Context(), "SELECT ($1::"+name+")::text", []any{tt.number, tt.key}[i]).Scan(&got)
+				if tt.works && (err != nil || got != tt.want) || !tt.works && err == nil {
+					t.Errorf("%s: %T as %s: got %q, %v; want it to work: %t", mode, []any{tt.number, tt.key}[i], name, got, err, tt.works)
+				}
+			}
+		}
+	}
+}
+
+// A pool whose connections are registered as they come, used by many at once.
+func TestPool(t *testing.T) {
+	const users, rounds = 32, 50
+	c, err := pgxpool.ParseConfig(dbtest.Postgres(t).DriverDSN)
+	check(t, err)
+	c.MaxConns = 8
+	c.MaxConnLifetime = 20 * time.Millisecond // so that some are registered while others are used
+	var registered atomic.Int64
+	c.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		pgxtype.Register(conn.TypeMap())
+		registered.Add(1)
+		return nil
+	}
+	pool, err := pgxpool.NewWithConfig(t.Context(), c)
+	check(t, err)
+	defer pool.Close()
+	_, err = pool.Exec(t.Context(), "CREATE TABLE pooled (id bigint PRIMARY KEY, friends bigint[], char char(30))")
+	check(t, err)
+	errs := make(chan error, users)
+	for user := range users {
+		go func() {
+			var err error
+			for i := 0; i < rounds && err == nil; i++ {
+				err = usePool(t.Context(), pool, keyID(big+user*rounds+i))
+			}
+			errs <- err
+		}()
+	}
+	for range users {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	var n int
+	if err := pool.QueryRow(t.Context(), "SELECT count(*) FROM pooled").Scan(&n); err != nil || n != users*rounds {
+		t.Errorf("got %d rows, %v, want %d", n, err, users*rounds)
+	}
+	if registered.Load() < 2 {
+		t.Errorf("got %d connections, want several", registered.Load())
+	}
+}
+
+// usePool writes a row and reads it.
+func usePool(ctx context.Context, pool *pgxpool.Pool, id keyID) error {
+	if _, err := pool.Exec(ctx, "INSERT INTO pooled VALUES ($1, $2, $3)", id, []sqltype.ID{1, sqltype.ID(id)}, sqltype.Number(id)); err != nil {
+		return err
+	}
+	var got keyID
+	var friends []*keyID
+	var char sql.Null[sqltype.ID]
+	if err := pool.QueryRow(ctx, "SELECT * FROM pooled WHERE id = ANY($1)", []keyID{id}).Scan(&got, &friends, &char); err != nil {
+		return err
+	}
+	if got != id || len(friends) != 2 || *friends[1] != id || char.V != sqltype.ID(id) {
+		return fmt.Errorf("got %d, %v, %v, want %d", got, friends, char, id)
+	}
+	return nil
 }

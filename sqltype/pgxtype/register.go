@@ -17,10 +17,12 @@ func Register(m *pgtype.Map) {
 		return
 	}
 	m.RegisterType(&pgtype.Type{Name: bigint.Name, OID: bigint.OID, Codec: codec{bigint.Codec}})
-	for _, oid := range []uint32{pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID} {
+	for _, oid := range []uint32{pgtype.TextOID, pgtype.VarcharOID} {
 		text, _ := m.TypeForOID(oid)
 		m.RegisterType(&pgtype.Type{Name: text.Name, OID: oid, Codec: textCodec{text.Codec}})
 	}
+	char, _ := m.TypeForOID(pgtype.BPCharOID)
+	m.RegisterType(&pgtype.Type{Name: char.Name, OID: char.OID, Codec: charCodec{textCodec{char.Codec}}})
 	m.TryWrapEncodePlanFuncs = slices.Insert(m.TryWrapEncodePlanFuncs, 0, tryWrapArray)
 
 	// For a parameter that the server was not asked about, and for Map.SQLScanner.
