@@ -1,0 +1,223 @@
+package gormplugin_test
+
+import (
+	"fmt"
+	"testing"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/snowkey-go/snowkey/sqltype"
+)
+
+// requireWritten fails unless each box has the key of the row of its address, and those whose row is missing have none.
+func requireWritten(t *testing.T, db *gorm.DB, boxes ...*Mailbox) {
+	t.Helper()
+	for i, box := range boxes {
+		if want := keyAt(t, db, "mailboxes", "email", box.Email); box.ID != want {
+			t.Errorf("got the key %d of row %d, %s, want %d", box.ID, i, box.Email, want)
+		}
+	}
+}
+
+// IGNORE beside an upsert skips what clashes over another index, so fewer rows are returned than inserted. PostgreSQL has no such thing.
+func TestUpsertThatIgnores(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() == "postgres" {
+			t.Skip("PostgreSQL has no INSERT IGNORE")
+		}
+		use(t, db, &Seat{})
+		ignore := clause.Insert{Modifier: map[string]string{"mysql": "IGNORE", "sqlite": "OR IGNORE"}[db.Name()]}
+		there := &Seat{Code: "1", Place: "a", Name: "there"}
+		create(t, db, there)
+		check := func(seats ...*Seat) {
+			t.Helper()
+			for i, seat := range seats {
+				want := keyAt(t, db, "seats", "name", seat.Name) // 0 of one that was skipped
+				if seat.ID != want {
+					t.Errorf("got the key %d of row %d, want %d, among\n\t%s", seat.ID, i, want, rowsOf(t, db, "seats"))
+				}
+			}
+		}
+		where := on("place")
+		where.Where = always
+		for i, conflict := range []clause.OnConflict{on("place"), where} {
+			name := fmt.Sprint(i)
+			tx := db.Clauses(ignore, conflict).Session(&gorm.Session{})
+			batch := []*Seat{{Code: "1", Place: name + "b", Name: name + "r0"}, {Code: name + "3", Place: name + "c", Name: name + "r1"}, {Code: name + "4", Place: name + "d", Name: name + "r2"}}
+			create(t, tx, batch)
+			check(batch...)
+			alone, clash := &Seat{Code: name + "5", Place: name + "e", Name: name + "r3"}, &Seat{Code: "1", Place: name + "f", Name: name + "r4"}
+			create(t, tx, alone)
+			create(t, tx, clash)
+			check(alone, clash)
+			both := []*Seat{{Code: name + "6", Place: name + "c", Name: name + "r5"}, {Code: name + "7", Place: name + "h", Name: name + "r6"}}
+			create(t, tx, both)
+			check(both...)
+			requireKey(t, both[1].ID)
+		}
+	})
+}
+
+// Tenancy refers to a row of another table, which may be missing.
+type Tenancy struct {
+	ID     sqltype.ID
+	Email  string `gorm:"size:64;uniqueIndex"`
+	FlatID int64
+	Flat   Flat
+}
+
+type Flat struct {
+	ID int64 `gorm:"autoIncrement:false"`
+}
+
+// MySQL's IGNORE skips a row whose reference is broken, which met nothing.
+func TestUpsertThatIgnoresABrokenReference(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() != "mysql" {
+			t.Skip("only MySQL's IGNORE is about foreign keys")
+		}
+		use(t, db, &Flat{}, &Tenancy{})
+		create(t, db, &Flat{ID: 1})
+		for i, conflict := range []clause.OnConflict{onEmail(clause.OnConflict{DoUpdates: clause.AssignmentColumns([]string{"flat_id"})}), {DoNothing: true}} {
+			tenancies := []Tenancy{{Email: fmt.Sprint("a", i), FlatID: 9}, {Email: fmt.Sprint("b", i), FlatID: 1}}
+			before := rowsOf(t, db, "tenancies")
+			err := db.Omit("Flat").Clauses(clause.Insert{Modifier: "IGNORE"}, conflict).Create(&tenancies).Error
+			if err != nil {
+				t.Logf("%d: %v", i, err)
+				requireUnwritten(t, db, "tenancies", before)
+				continue
+			}
+			for _, tenancy := range tenancies {
+				if want := keyAt(t, db, "tenancies", "email", tenancy.Email); tenancy.ID != want {
+					t.Errorf("got the key %d of %s, want %d", tenancy.ID, tenancy.Email, want)
+				}
+			}
+		}
+	})
+}
+
+// A trigger of PostgreSQL can have a row not inserted, and so not returned.
+func TestUpsertThatATriggerSkips(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() != "postgres" {
+			t.Skip("only PostgreSQL has triggers that skip a row")
+		}
+		use(t, db, &Mailbox{})
+		do(t, db.Exec("CREATE FUNCTION skip() RETURNS trigger AS $$ BEGIN IF NEW.email LIKE 'skip%' THEN RETURN NULL; END IF; RETURN NEW; END $$ LANGUAGE plpgsql").Error)
+		do(t, db.Exec("CREATE TRIGGER skip BEFORE INSERT ON mailboxes FOR EACH ROW EXECUTE FUNCTION skip()").Error)
+		create(t, db, &Mailbox{Email: "old"})
+		where := updateName
+		where.Where = always
+		for i, conflict := range []clause.OnConflict{updateName, where, {DoNothing: true}} {
+			name := fmt.Sprint(i)
+			boxes := []*Mailbox{{Email: "skip" + name}, {Email: "a" + name}, {Email: "old"}, {Email: "skip again" + name}}
+			if conflict.DoNothing {
+				boxes[2].Email = "b" + name
+			}
+			before := rowsOf(t, db, "mailboxes")
+			if err := db.Clauses(conflict).Create(boxes).Error; err != nil {
+				t.Logf("%d: %v", i, err)
+				requireUnwritten(t, db, "mailboxes", before)
+			} else {
+				requireWritten(t, db, boxes...)
+			}
+			alone := Mailbox{Email: "skip" + name}
+			if err := db.Clauses(conflict).Create(&alone).Error; err != nil {
+				t.Logf("%d alone: %v", i, err)
+			} else {
+				requireWritten(t, db, &alone)
+			}
+		}
+	})
+}
+
+// Columns that the caller asks for come with rows that were met, or without those that were not written.
+func TestUpsertBesideReturning(t *testing.T) {
+	id, name := clause.Column{Name: "id"}, clause.Column{Name: "name"}
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, &Mailbox{})
+		old := Mailbox{Email: "old", Name: "first"}
+		create(t, db, &old)
+		where := updateName
+		where.Where = never
+		for i, returning := range []clause.Returning{{Columns: []clause.Column{id}}, {Columns: []clause.Column{name}}, {Columns: []clause.Column{id, name}}, {}} {
+			for what, conflict := range map[string]clause.OnConflict{"update": updateName, "where": where, "nothing": {DoNothing: true}, "nothing on email": onEmail(clause.OnConflict{DoNothing: true})} {
+				tx := db.Clauses(conflict, returning).Session(&gorm.Session{})
+				fresh := fmt.Sprint(what, i)
+				all := []Mailbox{{Email: "old", Name: "first"}, {Email: fresh + "a", Name: "a"}, {Email: fresh + "b", Name: "b"}}
+				result := tx.Create(&all)
+				pointers := []*Mailbox{{Email: fresh + "c", Name: "c"}, {Email: "old", Name: "first"}}
+				create(t, tx, &pointers)
+				alone, clash := &Mailbox{Email: fresh + "d", Name: "d"}, &Mailbox{Email: "old", Name: "first"}
+				create(t, tx, alone)
+				create(t, tx, clash)
+				if result.Error != nil || len(all) != 3 || len(pointers) != 2 {
+					t.Fatalf("%s %d: got %d and %d rows, %v", what, i, len(all), len(pointers), result.Error)
+				}
+				if conflict.DoNothing {
+					for j, box := range []*Mailbox{&all[0], pointers[1], clash} {
+						if box.ID != 0 || box.Email != "old" {
+							t.Errorf("%s %d: got the key %d of row %d, %q, which was not written, want none", what, i, box.ID, j, box.Email)
+						}
+					}
+					if result.RowsAffected != 2 {
+						t.Errorf("%s %d: got %d rows affected, want 2", what, i, result.RowsAffected)
+					}
+				} else {
+					requireWritten(t, db, &all[0], pointers[1], clash)
+				}
+				requireWritten(t, db, &all[1], &all[2], pointers[0], alone)
+				for j, box := range []*Mailbox{&all[1], &all[2], pointers[0], alone} {
+					if want := fresh + string("abcd"[j]); box.Email != want || box.Name != want[len(fresh):] {
+						t.Errorf("%s %d: got the row %+v, want that of %s", what, i, box, want)
+					}
+				}
+			}
+		}
+		if row := find(t, db, "mailboxes", "old"); row.id != fmt.Sprint(old.ID) || row.name != "first" {
+			t.Errorf("got the row %+v, want that of before", row)
+		}
+	})
+}
+
+// Rows that were not written are not counted, and new ones are, whoever gave their keys.
+func TestRowsAffectedOfPresetKeys(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, &Mailbox{})
+		for i, tt := range []struct {
+			boxes []*Mailbox
+			want  int64
+		}{
+			{[]*Mailbox{{ID: 5, Email: "a"}, {ID: 6, Email: "b"}}, 2},
+			{[]*Mailbox{{ID: 7, Email: "c"}, {Email: "d"}, {Email: "a"}}, 2},
+			{[]*Mailbox{{ID: 8, Email: "e"}, {Email: "b"}, {ID: 9, Email: "f"}}, 2},
+			{[]*Mailbox{{Email: "a"}, {Email: "b"}}, 0},
+			{[]*Mailbox{{ID: 10, Email: "g"}}, 1},
+			{[]*Mailbox{{Email: "h"}}, 1},
+			{[]*Mailbox{{Email: "h"}}, 0},
+		} {
+			before := count(t, db, &Mailbox{})
+			result := createAll(db.Clauses(clause.OnConflict{DoNothing: true}), tt.boxes)
+			written := count(t, db, &Mailbox{}) - before
+			if result.Error != nil || result.RowsAffected != tt.want || written != tt.want {
+				t.Errorf("%d: got %d rows affected, %v, and %d in the table, want %d", i, result.RowsAffected, result.Error, written, tt.want)
+			}
+		}
+	})
+}
+
+// Where no key was made the number is the database's own, and so is what MySQL's clientFoundRows makes of it.
+func TestRowsAffectedOfPresetKeysThatClash(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, &Mailbox{})
+		create(t, db, &Mailbox{ID: 5, Email: "a"})
+		for i, boxes := range [][]*Mailbox{{{ID: 6, Email: "a"}}, {{ID: 6, Email: "a"}, {ID: 7, Email: "b"}}, {{ID: 5, Email: "x"}, {ID: 8, Email: "c"}, {Email: "d"}}, {{ID: 5, Email: "x"}, {Email: "a"}}} {
+			before := count(t, db, &Mailbox{})
+			result := createAll(db.Clauses(clause.OnConflict{DoNothing: true}), boxes)
+			if written := count(t, db, &Mailbox{}) - before; result.Error != nil || result.RowsAffected != written {
+				t.Errorf("%d: got %d rows affected, %v, and %d in the table", i, result.RowsAffected, result.Error, written)
+			}
+		}
+	})
+}
