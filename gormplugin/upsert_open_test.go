@@ -1,0 +1,54 @@
+package gormplugin_test
+
+import (
+	"testing"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/snowkey-go/snowkey/sqltype"
+)
+
+// What is returned beside the keys is of the rows that were written alone, so with a condition that does not hold it belongs to other
+// structs than those at the same places.
+func TestUpsertWithAConditionReturnsOtherColumns(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, &Mailbox{})
+		create(t, db, &Mailbox{Email: "old", Name: "first"})
+		where := updateName
+		where.Where = never
+		for _, returning := range []clause.Returning{{}, {Columns: []clause.Column{{Name: "id"}, {Name: "name"}}}} {
+			boxes := []Mailbox{{Email: "old", Name: "first"}, {Email: "a", Name: "a"}, {Email: "b", Name: "b"}}
+			create(t, db.Clauses(where, returning), &boxes)
+			for i, want := range []string{"old", "a", "b"} {
+				if boxes[i].Email != want || boxes[i].ID != keyAt(t, db, "mailboxes", "email", want) || i > 0 && boxes[i].Name != want {
+					t.Errorf("got the row %d %+v, want that of %s", i, boxes[i], want)
+				}
+			}
+			do(t, db.Where("email <> ?", "old").Delete(&Mailbox{}).Error)
+		}
+	})
+}
+
+// So are columns that the database fills, which GORM has returned of its own accord.
+func TestUpsertWithAConditionReturnsDefaults(t *testing.T) {
+	type Ration struct {
+		ID    sqltype.ID
+		Email string `gorm:"size:64;uniqueIndex"`
+		Name  string `gorm:"size:64"`
+		Grade string `gorm:"size:64;default:(upper('new'))"`
+	}
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, &Ration{})
+		create(t, db, &Ration{Email: "old", Grade: "OLD"})
+		where := updateName
+		where.Where = never
+		rations := []Ration{{Email: "old", Grade: "x"}, {Email: "a", Grade: "A"}, {Email: "b", Grade: "B"}}
+		create(t, db.Clauses(where), &rations)
+		for _, r := range rations[1:] {
+			if want := map[string]string{"a": "A", "b": "B"}[r.Email]; r.Grade != want {
+				t.Errorf("got the grade %s of %s, want %s of its row", r.Grade, r.Email, want)
+			}
+		}
+	})
+}
