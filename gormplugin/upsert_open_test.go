@@ -3,9 +3,12 @@ package gormplugin_test
 import (
 	"testing"
 
+	sqldriver "github.com/go-sql-driver/mysql"
+	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
@@ -48,6 +51,47 @@ func TestUpsertWithAConditionReturnsDefaults(t *testing.T) {
 		for _, r := range rations[1:] {
 			if want := map[string]string{"a": "A", "b": "B"}[r.Email]; r.Grade != want {
 				t.Errorf("got the grade %s of %s, want %s of its row", r.Grade, r.Email, want)
+			}
+		}
+	})
+}
+
+// A clause that a callback adds between the plugin's two is known to the second, which does not know the keys that the first made.
+func TestUpsertByACallbackBetween(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, &Mailbox{})
+		create(t, db, &Mailbox{Email: "old"})
+		do(t, db.Callback().Create().Before("snowkey:refill").After("snowkey:fill").Register("between", func(db *gorm.DB) { db.Statement.AddClause(clause.OnConflict{DoNothing: true}) }))
+		alone, boxes := Mailbox{Email: "old"}, []*Mailbox{{Email: "a"}, {Email: "old"}, {Email: "b"}}
+		create(t, db, &alone)
+		create(t, db, boxes)
+		if alone.ID != 0 || boxes[1].ID != 0 {
+			t.Errorf("got the keys %d and %d of rows that were not written, want none", alone.ID, boxes[1].ID)
+		}
+		requireWritten(t, db, boxes[0], boxes[2])
+	})
+}
+
+// With clientFoundRows a batch counts what was written, one row is counted though it was not.
+func TestRowsAffectedWithClientFoundRows(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() != "mysql" {
+			t.Skip("this is a setting of MySQL's driver")
+		}
+		config, err := sqldriver.ParseDSN(dbtest.MySQL(t).DriverDSN)
+		do(t, err)
+		config.ClientFoundRows = true
+		returning := (scene{base: db}).returning()
+		db, err = gorm.Open(mysql.New(mysql.Config{DSN: config.FormatDSN(), DisableWithReturning: !returning}), &gorm.Config{Logger: new(recorder)})
+		do(t, err)
+		pool, err := db.DB()
+		do(t, err)
+		t.Cleanup(func() { _ = pool.Close() })
+		use(t, db, &Mailbox{})
+		create(t, db, &Mailbox{Email: "old"})
+		for _, boxes := range [][]*Mailbox{{{Email: "old"}}, {{Email: "old"}, {Email: "old"}}} {
+			if result := createAll(db.Clauses(clause.OnConflict{DoNothing: true}), boxes); result.Error != nil || result.RowsAffected != 0 {
+				t.Errorf("%d rows: got %d rows affected, %v, want 0", len(boxes), result.RowsAffected, result.Error)
 			}
 		}
 	})
