@@ -76,7 +76,7 @@
 // Beside the keys the other fields of a composite primary key are set, and what a RETURNING clause of the caller's asks for. DO UPDATE with
 // a condition that does not hold leaves the row, and its key is read all the same. UpdateAll writes a key that is not the primary one like
 // any column. With SkipDefaultTransaction there is no transaction, and the row may be gone before the SELECT. A clause that a callback adds
-// after "snowkey:refill" comes too late, which is an ErrUpsert as well.
+// after "snowkey:fill" comes too late, which is an ErrUpsert as well.
 //
 // # Queries
 //

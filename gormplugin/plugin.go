@@ -122,8 +122,8 @@ func (p *Plugin) Close() error {
 
 // fill is the callback before the hooks of a model.
 func (p *Plugin) fill(db *gorm.DB) {
-	if plan := p.planOf(db); plan != nil {
-		_ = p.fillRows(db, plan)
+	if plan := p.planOf(db); plan != nil && p.fillRows(db, plan) {
+		upsertOf(db.Statement)
 	}
 }
 
@@ -136,7 +136,9 @@ func (p *Plugin) refill(db *gorm.DB) {
 	if plan.schema != nil {
 		plan.setSchema(db.Statement, plan.insertSchema(db.Statement))
 	}
-	plan.prepareUpsert(db.Statement)
+	if err := plan.prepareUpsert(db.Statement); err != nil {
+		_ = db.AddError(fmt.Errorf("gormplugin: key of %s: %w", db.Statement.Table, err))
+	}
 }
 
 // settle is the callback after the INSERT.

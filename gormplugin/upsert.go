@@ -49,6 +49,9 @@ const (
 // upsertSetting is the key of a statement's upsert among its settings, which GORM copies to the statements of associations.
 type upsertSetting struct{ of *gorm.Statement }
 
+// errLate says that nobody knows which keys were made.
+var errLate = fmt.Errorf("%w: the clause about rows that exist was added after the callback snowkey:fill; add it before, or in a hook of the model", ErrUpsert)
+
 // upsertOf returns the upsert that a statement is, or may become in a hook of its model; nil otherwise.
 func upsertOf(stmt *gorm.Statement) *upsert {
 	_, _, may := conflict(stmt)
@@ -76,7 +79,7 @@ func conflict(stmt *gorm.Statement) (c clause.OnConflict, ignore, is bool) {
 }
 
 // prepareUpsert chooses the route before the INSERT, and adds to the statement what that needs.
-func (p *plan) prepareUpsert(stmt *gorm.Statement) {
+func (p *plan) prepareUpsert(stmt *gorm.Statement) error {
 	late := false // GORM adds the clause that the schema has later
 	if s := stmt.Schema; s != nil && !stmt.Unscoped {
 		for _, c := range s.CreateClauses {
@@ -88,20 +91,28 @@ func (p *plan) prepareUpsert(stmt *gorm.Statement) {
 	}
 	c, ignore, is := conflict(stmt)
 	if !is {
-		return
+		return nil
 	}
-	u := upsertOf(stmt)
+	stored, tracked := stmt.Settings.Load(upsertSetting{stmt})
+	if !tracked {
+		return errLate
+	}
+	u := stored.(*upsert)
 	u.plan, u.route, u.nothing = p, routeSelect, c.DoNothing
 	_, u.guest = stmt.Settings.Load("gorm:saved_association_map") // GORM's own mark of a statement that saves an association
 	u.clauses = map[string]clause.Clause{"ON CONFLICT": stmt.Clauses["ON CONFLICT"], "RETURNING": stmt.Clauses["RETURNING"]}
 	count := u.snapshot(stmt)
 	mysql := stmt.Dialector.Name() == "mysql"
 	returns := slices.Contains(stmt.BuildClauses, "RETURNING") // the dialect can
-	if c.DoNothing && returns && (mysql || count > 1) {
+	if returns && (c.DoNothing && (mysql || count > 1) || len(c.Where.Exprs) > 0 && count > 1) {
 		u.more = p.hush(stmt)
 	}
 	if !c.DoNothing {
-		u.more = p.otherPrimary()
+		for _, field := range p.otherPrimary() {
+			if !slices.Contains(u.more, field) {
+				u.more = append(u.more, field)
+			}
+		}
 	}
 	_, asked := stmt.Clauses["RETURNING"]
 	returned := returns && (asked || stmt.Schema != nil && len(readable(stmt.Schema.FieldsWithDefaultDBValue)) > 0)
@@ -128,6 +139,7 @@ func (p *plan) prepareUpsert(stmt *gorm.Statement) {
 		c.DoUpdates, c.DoNothing = clause.Set{{Column: column, Value: column}}, false
 		stmt.AddClause(c)
 	}
+	return nil
 }
 
 // snapshot keeps the keys of all rows that can be written to, and tells how many rows there are.
@@ -155,8 +167,8 @@ func (u *upsert) snapshot(stmt *gorm.Statement) (count int) {
 	return count
 }
 
-// hush has an INSERT of structs return nothing, and tells which fields it would have returned. With DoNothing GORM cannot tell which row
-// a returned one is, and MariaDB returns rows that were not written too.
+// hush has an INSERT of structs return nothing, and tells which fields it would have returned. When not all rows are written GORM cannot tell
+// which one a returned row is, and MariaDB returns rows that were not written too.
 func (p *plan) hush(stmt *gorm.Statement) []*schema.Field {
 	if p.schema == nil || isMaps(stmt) || stmt.Schema == p.omitted && p.omitted != p.filled {
 		return nil
@@ -253,7 +265,7 @@ func (p *plan) settleUpsert(db *gorm.DB) error {
 	c, _, is := conflict(stmt)
 	u, _ := stored.(*upsert)
 	if is && (!tracked || u.plan == nil) && db.Error == nil && !db.DryRun {
-		return fmt.Errorf("%w: the clause about rows that exist was added after the callback snowkey:refill; add it before", ErrUpsert)
+		return errLate
 	}
 	if !is || !tracked {
 		return nil
@@ -314,6 +326,9 @@ func (u *upsert) settleLastID(db *gorm.DB, id int64) error {
 	}
 	if err := u.lookup(db, u.rows, u.ownColumns(m)); err != nil || m.found != nil {
 		return err
+	}
+	if u.nothing {
+		db.RowsAffected = 0 // connections with clientFoundRows count it
 	}
 	if u.nothing && !u.guest {
 		u.clear(db.Statement)
