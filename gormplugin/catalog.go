@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,17 +22,39 @@ type catalog interface {
 	// references returns the foreign keys that tables hold, and those that point to them. It may return more of the same schemas.
 	references(ctx context.Context, tables []*table) ([]*reference, error)
 	quote(part string) string
-	text() string // the type of texts that CAST knows
+	// greatest returns the query for the greatest key in a column, as a text: a prepared statement whose result changed its type with the
+	// column would fail once.
+	greatest(t *table, col *column) string
 
 	// widen returns the statements that make a column a 64-bit integer, or what is in the way of them.
 	widen(ctx context.Context, c *checker, t *table, col *column) (mend, error)
 	// stop returns the statements that keep the database from making keys in a column.
 	stop(ctx context.Context, c *checker, t *table, col *column) (mend, error)
 	// require returns the statements that make columns the primary key.
-	require(t *table, columns []string) mend
+	require(ctx context.Context, t *table, columns []string) (mend, error)
 }
 
-// mend is a list of statements, or says why there is none. A note is worth knowing in both cases.
+// otherType is why no column changes its type that is none of integers.
+const otherType = "no statement is offered, since what its values are as numbers is for somebody to decide: make a bigint column beside it, fill it, see that " +
+	"no two rows are the same and none is lost, and let it and what refers to it take the place of the old ones"
+
+var (
+	textLiteral = regexp.MustCompile(`(?s)'(?:[^'\\]|''|\\.)*'`)
+	nextval     = regexp.MustCompile(`(?i)\bnextval\(`)
+)
+
+// callsNextval tells whether a default takes a number of a sequence.
+func callsNextval(value string) bool {
+	return nextval.MatchString(textLiteral.ReplaceAllString(value, "''"))
+}
+
+// greatestOf is what a catalog's greatest returns for a type of texts that CAST knows.
+func greatestOf(c catalog, t *table, col *column, text string) string {
+	return "SELECT CAST(MAX(" + c.quote(col.name) + ") AS " + text + ") FROM " + quoted(c, t.tableName)
+}
+
+// mend is a list of statements that are certain to run to their end, and to change nothing but what the finding says; or says why there
+// is none, and what to do. A note is worth knowing in both cases.
 type mend struct {
 	statements []string
 	note       string
@@ -71,6 +94,9 @@ type table struct {
 	full      tableName
 	oid       uint32 // PostgreSQL's number for it
 	view      string // what it is when it is no table, such as "view"
+	engine    string // of MySQL
+	versioned bool   // it keeps its history, on MariaDB
+	related   string // how other tables share its columns, on PostgreSQL, such as "partitioned"
 	columns   []*column
 	unique    [][]string // columns of its unique indexes, the primary key first
 	hasKey    bool       // the first of unique is the primary key
@@ -88,8 +114,11 @@ type column struct {
 	value     string // its default, as the database writes it
 	auto      string // how the database makes keys for it: AUTO_INCREMENT, the default, the kind of identity; empty when it does not
 	always    bool   // it makes them even where one is given, PostgreSQL's GENERATED ALWAYS
-	inherited bool   // of a table that another one is the parent of, on PostgreSQL
-	divides   bool   // the rows of a table over its partitions, on PostgreSQL
+	domain    bool   // its type is one, on PostgreSQL
+	generated bool   // its value is computed, on PostgreSQL
+	date      bool   // it has a month and a day, on MySQL
+	extra     string // what MySQL's information_schema calls so
+	comment   bool   // it has one, on MySQL
 }
 
 // reference is a foreign key: columns of the table child refer to those of the table parent.
@@ -98,7 +127,7 @@ type reference struct {
 	child, parent tableName // full
 	columns       []string  // of child
 	to            []string  // of parent, one for each of columns
-	rules         string    // ON DELETE and ON UPDATE
+	rules         string    // ON DELETE and ON UPDATE, on MySQL; empty for who may not see them
 }
 
 // key returns the columns of the primary key, nil when there is none.

@@ -11,13 +11,17 @@ import (
 type sqliteCatalog struct{ pool }
 
 func (sqliteCatalog) quote(part string) string { return quoteWith(`"`, part) }
-func (sqliteCatalog) text() string             { return "text" }
+
+// greatest leaves out texts, which are greater than all numbers. A number with a point, as one becomes that does not fit, is cut to an
+// integer's limit.
+func (c sqliteCatalog) greatest(t *table, col *column) string {
+	id := c.quote(col.name)
+	return "SELECT CAST(CAST(" + id + " AS integer) AS text) FROM " + quoted(c, t.tableName) + " WHERE typeof(" + id + ") IN ('integer', 'real') ORDER BY " + id + " DESC LIMIT 1"
+}
 
 func (c sqliteCatalog) list(ctx context.Context) (names []tableName, err error) {
-	// A virtual table keeps its rows in tables whose names begin with its own.
-	found, err := c.texts(ctx, `SELECT t.name FROM main.sqlite_master t WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\'
-		AND t.sql NOT LIKE 'CREATE VIRTUAL %' AND NOT EXISTS (SELECT 1 FROM main.sqlite_master v WHERE v.sql LIKE 'CREATE VIRTUAL %'
-			AND substr(t.name, 1, length(v.name) + 1) = v.name || '_') ORDER BY 1`)
+	// The rows of a virtual table are in shadow tables.
+	found, err := c.texts(ctx, `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY 1`)
 	for _, name := range found {
 		names = append(names, tableName{name: name})
 	}
@@ -25,15 +29,19 @@ func (c sqliteCatalog) list(ctx context.Context) (names []tableName, err error) 
 }
 
 func (c sqliteCatalog) read(ctx context.Context, name tableName) (*table, error) {
-	schemas := []string{name.schema}
+	var schemas []string
 	if name.schema == "" { // in the order in which SQLite looks for a table
 		found, err := c.texts(ctx, "SELECT name FROM pragma_database_list ORDER BY CASE seq WHEN 0 THEN 1 WHEN 1 THEN 0 ELSE seq END")
 		if err != nil {
 			return nil, err
 		}
 		schemas = found
-	} else if found, err := c.texts(ctx, "SELECT name FROM pragma_database_list WHERE lower(name) = lower(?)", name.schema); err != nil || len(found) == 0 {
-		return nil, err
+	} else {
+		found, err := c.texts(ctx, "SELECT name FROM pragma_database_list WHERE lower(name) = lower(?)", name.schema)
+		if err != nil || len(found) == 0 {
+			return nil, err
+		}
+		schemas = found // as the database has it
 	}
 	for _, schema := range schemas {
 		t := &table{full: tableName{schema: schema}}
@@ -46,7 +54,7 @@ func (c sqliteCatalog) read(ctx context.Context, name tableName) (*table, error)
 			continue
 		}
 		t.tableName = t.full
-		if name.schema == "" || strings.EqualFold(schema, "main") {
+		if name.schema == "" || schema == "main" {
 			t.schema = ""
 		}
 		if t.view == "table" {
@@ -197,6 +205,6 @@ func (c sqliteCatalog) stop(_ context.Context, _ *checker, _ *table, col *column
 	return c.rebuild(id + " bigint NOT NULL PRIMARY KEY, which refuses a row without a key (or " + id + " integer PRIMARY KEY, the rowid, which is smaller and still numbers it)"), nil
 }
 
-func (c sqliteCatalog) require(_ *table, columns []string) mend {
-	return c.rebuild("PRIMARY KEY (" + quotedList(c, columns) + ")")
+func (c sqliteCatalog) require(_ context.Context, _ *table, columns []string) (mend, error) {
+	return c.rebuild("PRIMARY KEY (" + quotedList(c, columns) + ")"), nil
 }

@@ -189,9 +189,6 @@ type place struct {
 	column string
 }
 
-// same compares names as they are written in a catalog.
-func (p place) same(other place) bool { return p == other }
-
 // checker is one check.
 type checker struct {
 	catalog    catalog
@@ -201,10 +198,11 @@ type checker struct {
 	targets    []*target
 	references []*reference
 	findings   []Finding
+	orphans    map[*reference]string // what is in the way of making a foreign key again
 }
 
 func newChecker(catalog catalog, dialect string) *checker {
-	return &checker{catalog: catalog, fold: dialect != "postgres", foldTables: dialect == "sqlite", tables: map[tableName]*table{}}
+	return &checker{catalog: catalog, fold: dialect != "postgres", foldTables: dialect == "sqlite", tables: map[tableName]*table{}, orphans: map[*reference]string{}}
 }
 
 // table returns a table that is read once, nil when there is none.
@@ -231,6 +229,38 @@ func (c *checker) isKey(t *table, col *column) bool {
 	return slices.ContainsFunc(c.targets, func(of *target) bool {
 		return of.table == t && slices.ContainsFunc(of.keys, func(k targetKey) bool { return k.at == col })
 	})
+}
+
+// tiedTo returns the columns that declared foreign keys tie to one, itself among them, and these foreign keys. None are of a column that
+// has 64 bits: without AUTO_INCREMENT its type stays, which they allow. They are sorted, so that all findings of columns that are tied to
+// each other get the same statements.
+func (c *checker) tiedTo(t *table, col *column) (tied []place, constraints []*reference) {
+	tied = []place{{t.full, col.name}}
+	for i := 0; i < len(tied) && col.bits != 64; i++ {
+		for _, r := range c.references {
+			for n := range r.columns {
+				child, parent := place{r.child, r.columns[n]}, place{r.parent, r.to[n]}
+				if tied[i] != child && tied[i] != parent {
+					continue
+				}
+				for _, end := range []place{child, parent} {
+					if !slices.Contains(tied, end) {
+						tied = append(tied, end)
+					}
+				}
+				if !slices.Contains(constraints, r) {
+					constraints = append(constraints, r)
+				}
+			}
+		}
+	}
+	slices.SortFunc(tied, func(a, b place) int {
+		return cmp.Or(strings.Compare(a.table.schema, b.table.schema), strings.Compare(a.table.name, b.table.name), strings.Compare(a.column, b.column))
+	})
+	slices.SortFunc(constraints, func(a, b *reference) int {
+		return cmp.Or(strings.Compare(a.child.schema, b.child.schema), strings.Compare(a.child.name, b.child.name), strings.Compare(a.name, b.name))
+	})
+	return tied, constraints
 }
 
 func (c *checker) check(ctx context.Context, targets []*target, relations []*relation) ([]Finding, error) {
@@ -342,7 +372,10 @@ func (c *checker) checkTarget(ctx context.Context, t *target) error {
 			m.note = fmt.Sprintf("the plugin fills no key of the model %s", t.model)
 		}
 		if len(columns) > 0 {
-			m = c.catalog.require(t.table, columns)
+			var err error
+			if m, err = c.catalog.require(ctx, t.table, columns); err != nil {
+				return err
+			}
 		}
 		c.add(t.table, strings.Join(columns, ", "), NoPrimaryKey, m,
 			"the table has no primary key, so two rows may get the same key, and none is found quickly; rows with the same key, or NULL, must be gone before it gets one")
@@ -414,7 +447,7 @@ func (c *checker) checkKey(ctx context.Context, t *table, k targetKey) error {
 		}
 		c.add(t, col.name, AutoIncrement, m, "it is %s: a row that is inserted without a key %s", col.auto, what)
 	}
-	if col.nullable && t.hasKey { // what has no key at all is found before
+	if col.nullable && slices.Contains(t.key(), col.name) { // on SQLite; what has no key at all is found before
 		m, err := c.catalog.widen(ctx, c, t, col)
 		if err != nil {
 			return err
@@ -457,13 +490,11 @@ func misfit(col *column, bits int) string {
 
 // checkGreatest looks for keys that the source cannot have made.
 func (c *checker) checkGreatest(ctx context.Context, t *table, k targetKey) error {
-	if k.layout == (idgen.Layout{}) {
-		return nil
+	if k.layout == (idgen.Layout{}) || !slices.ContainsFunc(t.unique, func(columns []string) bool { return columns[0] == k.at.name }) {
+		return nil // without an index that begins with the column all rows would be read
 	}
 	var greatest sql.NullString // BIGINT UNSIGNED is above int64
-	// A prepared statement whose result changed its type with the column would fail once.
-	query := fmt.Sprintf("SELECT CAST(MAX(%s) AS %s) FROM %s", c.catalog.quote(k.at.name), c.catalog.text(), quoted(c.catalog, t.tableName))
-	err := c.catalog.each(ctx, query, nil,
+	err := c.catalog.each(ctx, c.catalog.greatest(t, k.at), nil,
 		func(scan func(...any) error) error { return scan(&greatest) })
 	if err != nil {
 		return fmt.Errorf("the greatest key of %s: %w", t.tableName, err)
@@ -471,7 +502,7 @@ func (c *checker) checkGreatest(ctx context.Context, t *table, k targetKey) erro
 	whole, _, _ := strings.Cut(greatest.String, ".")
 	id, err := strconv.ParseInt(whole, 10, 64)
 	if !greatest.Valid || err != nil && !errors.Is(err, strconv.ErrRange) {
-		return nil // text in a column of SQLite, for one
+		return nil // NaN of PostgreSQL, for one
 	}
 	// The clock is read after the database has answered, so that a row of this moment is not above it.
 	limit, failed := k.layout.MaxID(time.Now().Add(clockTolerance))

@@ -67,8 +67,9 @@ type Finding struct {
 	// Mend are the statements that mend it, to be run in this order by somebody with the rights to, while nothing writes to the tables.
 	// They are of the database's dialect, without a semicolon at the end. Those of findings that are mended together are the same, and
 	// may be run again. On MySQL each commits by itself: keep the list until all have run, for it may drop foreign keys and make them
-	// again. Empty where statements cannot do it; then Text says why,
-	// and what to do.
+	// again. They change nothing but what Text says, no value in any row, and there are none unless all is known to be as they need it.
+	// So Mend is empty for every column that is none of integers, for what other objects of the database are made of, and on SQLite;
+	// then Text says why, and what to do.
 	Mend []string `json:"mend,omitempty"`
 }
 
