@@ -29,7 +29,8 @@ func newCheck() *cobra.Command {
 		Long: `Check that the tables of a database can hold snowflake keys: that keys, and what refers to them, have 64
 bits, that the database makes none of its own (AUTO_INCREMENT, serial, identity, AUTOINCREMENT), that no
 key can be NULL, and that none is from the future by the layout. Each finding is printed with the
-statements that mend it. Nothing is written; run them yourself, while nothing writes to the tables.
+statements that mend it, where these are certain to run and to change nothing else, and otherwise with the
+reason and what to do. Nothing is written; run them yourself, while nothing writes to the tables.
 
 Without --table all tables are checked, on PostgreSQL those of the current schema. The exit status is 1
 when something was found.`,

@@ -3,9 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen/grant"
@@ -89,6 +94,106 @@ func TestCheck(t *testing.T) {
 			}
 			if status, _, stderr = check("--table", `"a`); status != 2 {
 				t.Errorf("got status %d and %q", status, stderr)
+			}
+		})
+	}
+}
+
+// Who may not read a table is told which right is missing, and nothing of a table that is not to be seen.
+func TestCheckWithoutRights(t *testing.T) {
+	for name, make := range map[string]func(testing.TB) dbtest.Database{"mysql": dbtest.MySQL, "postgres": dbtest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			database := make(t)
+			pool := database.Open(t)
+			execute := func(statements ...string) {
+				t.Helper()
+				for _, statement := range statements {
+					if _, err := pool.ExecContext(t.Context(), statement); err != nil {
+						t.Fatalf("%s: %v", statement, err)
+					}
+				}
+			}
+			user := fmt.Sprintf("limited%d", time.Now().UnixNano())
+			execute("CREATE TABLE orders (id bigint PRIMARY KEY)", "CREATE TABLE hidden (id int PRIMARY KEY)")
+			limited, denied := "", "permission denied"
+			if name == "mysql" {
+				execute("CREATE USER "+user, "GRANT INSERT ON orders TO "+user)
+				limited, denied = "mysql:"+user+database.DSN[strings.Index(database.DSN, "@"):], "SELECT command denied"
+			} else {
+				execute("CREATE USER " + user)
+				address, err := url.Parse(database.DSN)
+				if err != nil {
+					t.Fatal(err)
+				}
+				options := address.Query()
+				options.Set("options", "-c role="+user)
+				address.RawQuery = strings.ReplaceAll(options.Encode(), "+", "%20")
+				limited = address.String()
+			}
+			t.Cleanup(func() {
+				if _, err := pool.Exec("DROP USER " + user); err != nil {
+					t.Error(err)
+				}
+			})
+			check := func(args ...string) (status int, stdout, stderr string) {
+				var out, errOut bytes.Buffer
+				status = run(t.Context(), append([]string{"check", "--db", limited}, args...), nil, &out, &errOut)
+				return status, out.String(), errOut.String()
+			}
+			for _, args := range [][]string{{"--table", "orders"}, {"--table", "orders", "--json"}, {}} {
+				status, stdout, stderr := check(args...)
+				if status != 1 || stdout != "" || !strings.Contains(stderr, denied) {
+					t.Errorf("%q: got status %d, %q and %q, want %q", args, status, stdout, stderr, denied)
+				}
+			}
+			if status, stdout, stderr := check("--table", "hidden"); name == "mysql" && (status != 1 || !strings.Contains(stdout, "hidden: no-table: there is no such table, or this user has no right to see it")) {
+				t.Errorf("got status %d, %q and %q", status, stdout, stderr)
+			}
+		})
+	}
+}
+
+// Ctrl-C ends a check that waits for a table which somebody else has locked.
+func TestCheckInterrupted(t *testing.T) {
+	for name, make := range map[string]func(testing.TB) dbtest.Database{"mysql": dbtest.MySQL, "postgres": dbtest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			database := make(t)
+			pool := database.Open(t)
+			locker, err := pool.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = locker.Close() }()
+			lock := map[string][]string{
+				"mysql": {"LOCK TABLES orders WRITE"}, "postgres": {"BEGIN", "LOCK TABLE orders IN ACCESS EXCLUSIVE MODE"},
+			}[name]
+			for _, statement := range append([]string{"CREATE TABLE orders (id bigint PRIMARY KEY)"}, lock...) {
+				if _, err := locker.ExecContext(t.Context(), statement); err != nil {
+					t.Fatalf("%s: %v", statement, err)
+				}
+			}
+			command := exec.CommandContext(t.Context(), "snowkey", "check", "--db", database.DSN)
+			var stdout, stderr bytes.Buffer
+			command.Stdout, command.Stderr = &stdout, &stderr
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			waiting := map[string]string{
+				"mysql":    "SELECT count(*) FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND STATE LIKE 'Waiting for%lock'",
+				"postgres": "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+			}[name]
+			for n, begin := 0, time.Now(); n == 0; {
+				if err := pool.QueryRowContext(t.Context(), waiting).Scan(&n); err != nil || time.Since(begin) > 30*time.Second {
+					t.Fatalf("the check does not wait: %v", err)
+				}
+			}
+			if err := command.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			begin := time.Now()
+			err = command.Wait()
+			if command.ProcessState.ExitCode() != 1 || stdout.Len() > 0 || !strings.Contains(stderr.String(), "context canceled") || time.Since(begin) > 10*time.Second {
+				t.Errorf("got %v after %v, %q and %q, want status 1 soon", err, time.Since(begin), stdout.String(), stderr.String())
 			}
 		})
 	}
