@@ -302,6 +302,9 @@ func (p *plan) settleUpsert(db *gorm.DB) error {
 		u.restore(stmt)
 		return u.reselect(db)
 	case routeLastID:
+		if result == nil || result.Result == nil { // another plugin has run the INSERT
+			return u.reselect(db)
+		}
 		id, err := result.Result.LastInsertId()
 		if err != nil {
 			return errors.Join(ErrUpsert, err)
