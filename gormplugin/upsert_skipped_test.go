@@ -150,7 +150,7 @@ func TestUpsertBesideReturning(t *testing.T) {
 		for i, returning := range []clause.Returning{{Columns: []clause.Column{id}}, {Columns: []clause.Column{name}}, {Columns: []clause.Column{id, name}}, {}} {
 			for what, conflict := range map[string]clause.OnConflict{"update": updateName, "where": where, "nothing": {DoNothing: true}, "nothing on email": onEmail(clause.OnConflict{DoNothing: true})} {
 				if what == "where" && (len(returning.Columns) == 0 || returning.Columns[0] == name) {
-					continue
+					continue // GORM gives the columns of the rows that were written to the first structs, whichever those are
 				}
 				tx := db.Clauses(conflict, returning).Session(&gorm.Session{})
 				fresh := fmt.Sprint(what, i)
@@ -178,7 +178,7 @@ func TestUpsertBesideReturning(t *testing.T) {
 				}
 				requireWritten(t, db, &all[1], &all[2], pointers[0], alone)
 				if what == "where" {
-					continue
+					continue // the same of the name
 				}
 				for j, box := range []*Mailbox{&all[1], &all[2], pointers[0], alone} {
 					if want := fresh + string("abcd"[j]); box.Email != want || box.Name != want[len(fresh):] {
