@@ -193,7 +193,7 @@ func (k *key) clear(ctx context.Context, r row) {
 	k.field.ReflectValueOf(ctx, r.value).SetZero()
 }
 
-// current returns the key of a row, without its pointer; the zero Value when it has none or one of another type.
+// current returns a copy of the key of a row, without its pointer; the zero Value when it has none or one of another type.
 func (k *key) current(ctx context.Context, r row) reflect.Value {
 	value := reflect.Value{}
 	if r.columns == nil {

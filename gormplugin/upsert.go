@@ -152,11 +152,7 @@ func (u *upsert) snapshot(stmt *gorm.Statement) (count int) {
 		}
 		m := &metRow{row: r, made: u.made[r.identity()]}
 		for _, k := range u.plan.keys {
-			value := k.current(stmt.Context, r)
-			if value.IsValid() {
-				value = reflect.ValueOf(value.Interface()) // not what is in the row
-			}
-			m.keys = append(m.keys, value)
+			m.keys = append(m.keys, k.current(stmt.Context, r))
 		}
 		if s := u.plan.schema; s != nil && r.columns == nil && s.PrioritizedPrimaryField != nil && !u.plan.isKey(s.PrioritizedPrimaryField) {
 			_, m.guess = s.PrioritizedPrimaryField.ValueOf(stmt.Context, r.value)

@@ -133,3 +133,31 @@ func TestUpsertOfAssociations(t *testing.T) {
 		})
 	}
 }
+
+// A key that the caller has set is kept, though another row is met.
+func TestUpsertOfAnAssociationWithAKey(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, &User{}, &Letterhead{}, &Bill{})
+		create(t, db, &Letterhead{Name: "a"})
+		bills := []Bill{{Letterhead: &Letterhead{ID: 50, Name: "a"}}, {Letterhead: &Letterhead{Name: "b"}}}
+		create(t, db, &bills)
+		if bills[0].LetterheadID != 50 {
+			t.Errorf("got a reference to %d, want 50", bills[0].LetterheadID)
+		}
+		if want := keyAt(t, db, "letterheads", "name", "b"); bills[1].LetterheadID != want {
+			t.Errorf("got a reference to %d, want %d", bills[1].LetterheadID, want)
+		}
+	})
+}
+
+// Bill belongs to a Letterhead, without a constraint in the database.
+type Bill struct {
+	ID           sqltype.ID
+	LetterheadID sqltype.ID
+	Letterhead   *Letterhead `gorm:"-:migration"`
+}
+
+type Letterhead struct {
+	ID   sqltype.ID
+	Name string `gorm:"size:64;uniqueIndex"`
+}

@@ -87,6 +87,7 @@ func TestUpsertThatIgnoresABrokenReference(t *testing.T) {
 		for i, conflict := range []clause.OnConflict{onEmail(clause.OnConflict{DoUpdates: clause.AssignmentColumns([]string{"flat_id"})}), {DoNothing: true}} {
 			tenancies := []Tenancy{{Email: fmt.Sprint("a", i), FlatID: 9}, {Email: fmt.Sprint("b", i), FlatID: 1}}
 			before := rowsOf(t, db, "tenancies")
+			lost := Tenancy{Email: "a", FlatID: 99}
 			err := db.Omit("Flat").Clauses(clause.Insert{Modifier: "IGNORE"}, conflict).Create(&tenancies).Error
 			if err != nil {
 				if conflict.DoNothing || (scene{base: db}).returning() || !errors.Is(err, gormplugin.ErrUpsert) {
@@ -230,6 +231,42 @@ func TestRowsAffectedOfPresetKeysThatClash(t *testing.T) {
 			if written := count(t, db, &Mailbox{}) - before; result.Error != nil || result.RowsAffected != written {
 				t.Errorf("%d: got %d rows affected, %v, and %d in the table", i, result.RowsAffected, result.Error, written)
 			}
+		}
+	})
+}
+
+// One row that IGNORE skips has no key: MySQL tells no id of it, as of one that was inserted.
+func TestUpsertOfOneRowThatIsIgnored(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() != "mysql" {
+			t.Skip("only MySQL ignores a broken reference")
+		}
+		use(t, db, &Flat{}, &Tenancy{})
+		update := clause.OnConflict{Columns: []clause.Column{{Name: "email"}}, DoUpdates: clause.AssignmentColumns([]string{"flat_id"})}
+		for _, conflict := range []clause.OnConflict{update, {DoNothing: true}} {
+			lost := Tenancy{Email: "a", FlatID: 99}
+			err := db.Omit("Flat").Clauses(clause.Insert{Modifier: "IGNORE"}, conflict).Create(&lost).Error
+			if n := count(t, db, &Tenancy{}); n != 0 || err == nil && lost.ID != 0 || err != nil && !errors.Is(err, gormplugin.ErrUpsert) {
+				t.Errorf("got the key %d, %v, and %d rows, want no key and none", lost.ID, err, n)
+			}
+		}
+	})
+}
+
+// A key that the caller has set is not changed by what is returned of other rows.
+func TestUpsertThatIgnoresAKeyThatIsSet(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() != "sqlite" {
+			t.Skip("only SQLite skips rows so and returns the others")
+		}
+		use(t, db, &Seat{})
+		create(t, db, &Seat{Code: "1", Place: "a"})
+		seats := []*Seat{{ID: 50, Code: "1", Place: "b"}, {Code: "2", Place: "c"}}
+		if err := db.Clauses(clause.Insert{Modifier: "OR IGNORE"}, on("place")).Create(seats).Error; err != nil {
+			t.Fatal(err)
+		}
+		if seats[0].ID != 50 || seats[1].ID != keyAt(t, db, "seats", "place", "c") {
+			t.Errorf("got the keys %d and %d, want 50 and that of the row that was written", seats[0].ID, seats[1].ID)
 		}
 	})
 }
