@@ -87,7 +87,6 @@ func TestUpsertThatIgnoresABrokenReference(t *testing.T) {
 		for i, conflict := range []clause.OnConflict{onEmail(clause.OnConflict{DoUpdates: clause.AssignmentColumns([]string{"flat_id"})}), {DoNothing: true}} {
 			tenancies := []Tenancy{{Email: fmt.Sprint("a", i), FlatID: 9}, {Email: fmt.Sprint("b", i), FlatID: 1}}
 			before := rowsOf(t, db, "tenancies")
-			lost := Tenancy{Email: "a", FlatID: 99}
 			err := db.Omit("Flat").Clauses(clause.Insert{Modifier: "IGNORE"}, conflict).Create(&tenancies).Error
 			if err != nil {
 				if conflict.DoNothing || (scene{base: db}).returning() || !errors.Is(err, gormplugin.ErrUpsert) {
