@@ -55,6 +55,11 @@ func TestDoNothingWithOtherDefaults(t *testing.T) {
 			t.Errorf("got the grade %q of another row in one that was skipped", batch[0].Grade)
 		}
 		requireMade(t, batch[1].ID, batch[2].ID)
+		alone := Emblem{Code: "a"}
+		create(t, db.Clauses(clause.OnConflict{DoNothing: true}), &alone)
+		if alone.ID != 0 || alone.Grade != "" {
+			t.Errorf("got the row %+v, want nothing of one that was skipped", alone)
+		}
 	})
 }
 
