@@ -31,16 +31,17 @@ func (u *upsert) reselect(db *gorm.DB) error {
 			made++
 		}
 		switch {
-		case m.found == nil && u.nothing && len(m.made) == 0:
+		case m.found == nil && u.nothing && len(m.made) == 0: // its key is not touched
 		case m.found == nil:
 			rest = append(rest, m)
-		case u.nothing:
+		default:
 			written++
-			if err := u.plan.setMore(stmt, m, u.more); err != nil {
+			if err := u.give(stmt, m); err != nil {
 				return err
 			}
 		}
 	}
+	affected := db.RowsAffected
 	if u.nothing && made == len(u.rows) {
 		db.RowsAffected = int64(written)
 	}
@@ -50,43 +51,43 @@ func (u *upsert) reselect(db *gorm.DB) error {
 		}
 		return nil
 	}
-	if len(rest) > 0 {
-		if err := u.lookupMet(db, rest); err != nil {
-			return err
-		}
+	if len(rest) == 0 {
+		return nil
 	}
-	unwritten := db.RowsAffected < int64(len(u.rows)) && int64(len(u.rows))-db.RowsAffected == int64(len(without(rest)))
-	for i, m := range u.rows {
+	if err := u.lookupMet(db, rest); err != nil {
+		return err
+	}
+	lost := slices.DeleteFunc(slices.Clone(rest), func(m *metRow) bool { return m.found != nil })
+	unwritten := u.route == routeReturning && int64(len(u.rows))-affected == int64(len(lost))
+	for _, m := range rest {
 		switch {
 		case m.found != nil:
-			for j, k := range u.plan.keys {
-				k.assign(stmt.Context, m.row, m.found[j])
-			}
-			if u.nothing {
-				continue
-			}
-			if err := u.plan.setMore(stmt, m, u.more); err != nil {
+			if err := u.give(stmt, m); err != nil {
 				return err
 			}
-		case u.nothing || u.route == routeReturning && unwritten:
+		case unwritten:
 			m.clear(stmt)
 		default:
 			return fmt.Errorf("%w: row %d of %d is not there under its own key, and the columns of unique indexes find none or several; "+
 				"name the columns in OnConflict.Columns or in the model's tags, cut times to the precision of their column, or save the rows one by one",
-				ErrUpsert, i, len(u.rows))
+				ErrUpsert, slices.Index(u.rows, m), len(u.rows))
 		}
 	}
 	return nil
 }
 
-func without(rows []*metRow) (none []*metRow) {
-	for _, m := range rows {
-		if m.found == nil {
-			none = append(none, m)
+// give sets what was found.
+func (u *upsert) give(stmt *gorm.Statement, m *metRow) error {
+	if !u.nothing || len(m.made) > 0 {
+		for j, k := range u.plan.keys {
+			k.assign(stmt.Context, m.row, m.found[j])
 		}
 	}
-	return none
+	return u.plan.setMore(stmt, m, u.more)
 }
+
+// same tells whether two keys are equal; some are slices.
+func same(a, b reflect.Value) bool { return reflect.DeepEqual(a.Interface(), b.Interface()) }
 
 // setMore sets the fields of a struct that were read beside its keys.
 func (p *plan) setMore(stmt *gorm.Statement, m *metRow, more []*schema.Field) error {
@@ -108,12 +109,25 @@ type uniqueColumns struct {
 	latest  bool // also of another transaction, whose row is locked by then
 }
 
-// lookupOwn finds the rows that are there under the keys they had before the INSERT: those that were inserted.
+// lookupOwn finds the rows that are there under the keys they had before the INSERT. Of keys that were made these are the rows that were
+// inserted. A key that was set may be another row's, which was not met: MySQL looks there first, unless the batch has it again.
 func (u *upsert) lookupOwn(db *gorm.DB) error {
+	mysql := db.Name() == "mysql"
+	set := map[string]int{}
+	for _, m := range u.rows {
+		if len(m.made) == 0 && m.keys[0].IsValid() {
+			set[fmt.Sprint(m.keys[0].Interface())]++
+		}
+	}
 	groups := map[string][]*metRow{}
 	for _, m := range u.rows {
-		if u.nothing && len(m.made) == 0 && len(u.more) == 0 {
+		switch {
+		case len(m.made) > 0:
+		case u.nothing && len(u.more) == 0:
 			continue // its key is not touched
+		case u.nothing:
+		case !mysql || !m.keys[0].IsValid() || set[fmt.Sprint(m.keys[0].Interface())] > 1:
+			continue
 		}
 		name := strings.Join(u.ownColumns(m).columns, "\x00")
 		groups[name] = append(groups[name], m)
@@ -147,6 +161,13 @@ func (u *upsert) lookupMet(db *gorm.DB, rest []*metRow) error {
 	if err != nil {
 		return err
 	}
+	c, _, _ := conflict(db.Statement)
+	for _, unique := range uniques {
+		keyed := slices.ContainsFunc(u.plan.keys, func(k *key) bool { return slices.Contains(unique.columns, k.column) })
+		if !keyed && changes(c, unique.columns) { // a key is set to itself
+			return nil // what is found by them now was perhaps not met
+		}
+	}
 	for _, unique := range uniques {
 		var rows []*metRow
 		for _, m := range rest {
@@ -158,7 +179,7 @@ func (u *upsert) lookupMet(db *gorm.DB, rest []*metRow) error {
 			return err
 		}
 		for _, m := range rows {
-			if m.found != nil && met[m] != nil && m.found[0].Interface() != met[m][0].Interface() {
+			if m.found != nil && met[m] != nil && !same(m.found[0], met[m][0]) {
 				several[m] = true
 			}
 			if m.found != nil {
@@ -166,12 +187,26 @@ func (u *upsert) lookupMet(db *gorm.DB, rest []*metRow) error {
 			}
 		}
 	}
+	var set []*metRow
 	for _, m := range rest {
 		if m.found = met[m]; several[m] {
 			m.found = nil
+		} else if m.found == nil && len(m.made) == 0 {
+			set = append(set, m) // NULL in all of these columns met nothing
 		}
 	}
-	return nil
+	if len(set) == 0 {
+		return nil
+	}
+	return u.lookup(db, set, u.ownColumns(set[0]))
+}
+
+// changes tells whether an update gives some columns other values than those of the row that was to be inserted.
+func changes(c clause.OnConflict, columns []string) bool {
+	return slices.ContainsFunc(c.DoUpdates, func(a clause.Assignment) bool {
+		excluded, ok := a.Value.(clause.Column)
+		return slices.Contains(columns, a.Column.Name) && !(ok && excluded.Table == "excluded" && excluded.Name == a.Column.Name)
+	})
 }
 
 // uniques returns by which columns rows can have been met: on MySQL those of all unique indexes that the table has, elsewhere those that
@@ -193,6 +228,7 @@ func (u *upsert) uniques(db *gorm.DB) (all []uniqueColumns, err error) {
 		return []uniqueColumns{named}, nil
 	}
 	if u.plan.schema != nil {
+		all = append(all, uniqueColumns{columns: u.plan.schema.PrimaryFieldDBNames})
 		for _, columns := range taggedIndexes(u.plan.schema) {
 			all = append(all, uniqueColumns{columns: columns})
 		}

@@ -21,10 +21,16 @@ func eachRow(stmt *gorm.Statement, do func(row) error) error {
 	case map[string]any:
 		return eachMap(stmt.Schema, do, dest)
 	case *map[string]any:
+		if dest == nil {
+			return nil // GORM has refused it
+		}
 		return eachMap(stmt.Schema, do, *dest)
 	case []map[string]any:
 		return eachMap(stmt.Schema, do, dest...)
 	case *[]map[string]any:
+		if dest == nil {
+			return nil
+		}
 		return eachMap(stmt.Schema, do, *dest...)
 	}
 	switch value := stmt.ReflectValue; value.Kind() {
@@ -73,7 +79,8 @@ func (r row) isColumn(k *key, name string) bool {
 	if r.schema == nil {
 		return name == k.column
 	}
-	return name == k.column || r.schema.LookUpField(name) == k.field
+	field := r.schema.LookUpField(name) // perhaps a copy of the key's
+	return name == k.column || field != nil && field.DBName == k.column
 }
 
 // hasColumn tells whether a map has the key. What it has by another name and zero is one column too many then, and taken out.

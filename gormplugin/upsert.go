@@ -61,7 +61,9 @@ func upsertOf(stmt *gorm.Statement) *upsert {
 	if !may {
 		return nil
 	}
-	u, _ := stmt.Settings.LoadOrStore(upsertSetting{stmt}, &upsert{made: map[any][]*key{}})
+	// GORM's own mark of a statement that saves an association. It has it from the start; others may get it when they save theirs.
+	_, guest := stmt.Settings.Load("gorm:saved_association_map")
+	u, _ := stmt.Settings.LoadOrStore(upsertSetting{stmt}, &upsert{made: map[any][]*key{}, guest: guest})
 	return u.(*upsert)
 }
 
@@ -99,7 +101,6 @@ func (p *plan) prepareUpsert(stmt *gorm.Statement) error {
 	}
 	u := stored.(*upsert)
 	u.plan, u.route, u.nothing = p, routeSelect, c.DoNothing
-	_, u.guest = stmt.Settings.Load("gorm:saved_association_map") // GORM's own mark of a statement that saves an association
 	u.clauses = map[string]clause.Clause{"ON CONFLICT": stmt.Clauses["ON CONFLICT"], "RETURNING": stmt.Clauses["RETURNING"]}
 	count := u.snapshot(stmt)
 	mysql := stmt.Dialector.Name() == "mysql"
@@ -107,7 +108,7 @@ func (p *plan) prepareUpsert(stmt *gorm.Statement) error {
 	if returns && (c.DoNothing && (mysql || count > 1) || len(c.Where.Exprs) > 0 && count > 1) {
 		u.more = p.hush(stmt)
 	}
-	if !c.DoNothing {
+	if !c.DoNothing || u.guest {
 		for _, field := range p.otherPrimary() {
 			if !slices.Contains(u.more, field) {
 				u.more = append(u.more, field)
@@ -320,7 +321,7 @@ func (u *upsert) settleLastID(db *gorm.DB, id int64) error {
 		return nil
 	}
 	m, met := u.rows[0], reflect.ValueOf(id).Convert(k.of)
-	if m.keys[0].IsValid() && m.keys[0].Interface() == met.Interface() {
+	if m.keys[0].IsValid() && same(m.keys[0], met) {
 		return nil
 	}
 	if err := u.lookup(db, u.rows, u.ownColumns(m)); err != nil || m.found != nil {
