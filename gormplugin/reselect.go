@@ -210,7 +210,7 @@ func changes(c clause.OnConflict, columns []string) bool {
 }
 
 // uniques returns by which columns rows can have been met: on MySQL those of all unique indexes that the table has, elsewhere those that
-// the statement names or, when it names none, of the unique indexes in the model's tags.
+// the statement names or, when it names none, of the primary key and of the unique indexes in the model's tags.
 func (u *upsert) uniques(db *gorm.DB) (all []uniqueColumns, err error) {
 	if db.Name() == "mysql" {
 		indexes, err := u.plan.tableIndexes(db)

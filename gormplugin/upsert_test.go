@@ -33,75 +33,48 @@ type PlainBox struct {
 // box is a mailbox of any of the models.
 type box struct{ id, email, name string }
 
+// upsertStructs creates boxes as rows of a model.
+func upsertStructs[T any](row func(box) *T, id func(*T) any) func(*gorm.DB, []box) ([]box, *gorm.DB) {
+	return func(db *gorm.DB, boxes []box) ([]box, *gorm.DB) {
+		rows := make([]*T, len(boxes))
+		for i, b := range boxes {
+			rows[i] = row(b)
+		}
+		tx := createAll(db, rows)
+		for i, r := range rows {
+			boxes[i].id = fmt.Sprint(id(r))
+		}
+		return boxes, tx
+	}
+}
+
+// upsertMaps creates boxes as maps, of a model or a table.
+func upsertMaps(of func(*gorm.DB) *gorm.DB, email string) func(*gorm.DB, []box) ([]box, *gorm.DB) {
+	return func(db *gorm.DB, boxes []box) ([]box, *gorm.DB) {
+		rows := make([]map[string]any, len(boxes))
+		for i, b := range boxes {
+			rows[i] = map[string]any{email: b.email, "name": b.name}
+		}
+		var tx *gorm.DB
+		if len(rows) == 1 {
+			tx = of(db).Create(rows[0])
+		} else {
+			tx = of(db).Create(rows)
+		}
+		for i, r := range rows {
+			boxes[i].id = fmt.Sprint(r["id"])
+		}
+		return boxes, tx
+	}
+}
+
 func TestUpserts(t *testing.T) {
-	models := map[string]func(db *gorm.DB, boxes []box) ([]box, *gorm.DB){
-		"id": func(db *gorm.DB, boxes []box) ([]box, *gorm.DB) {
-			rows := make([]*Mailbox, len(boxes))
-			for i, b := range boxes {
-				rows[i] = &Mailbox{Email: b.email, Name: b.name}
-			}
-			tx := createAll(db, rows)
-			for i, r := range rows {
-				boxes[i].id = fmt.Sprint(r.ID)
-			}
-			return boxes, tx
-		},
-		"text": func(db *gorm.DB, boxes []box) ([]box, *gorm.DB) {
-			rows := make([]*NamedBox, len(boxes))
-			for i, b := range boxes {
-				rows[i] = &NamedBox{Email: b.email, Name: b.name}
-			}
-			tx := createAll(db, rows)
-			for i, r := range rows {
-				boxes[i].id = r.ID
-			}
-			return boxes, tx
-		},
-		"plain": func(db *gorm.DB, boxes []box) ([]box, *gorm.DB) {
-			rows := make([]*PlainBox, len(boxes))
-			for i, b := range boxes {
-				rows[i] = &PlainBox{Email: b.email, Name: b.name}
-			}
-			tx := createAll(db, rows)
-			for i, r := range rows {
-				boxes[i].id = fmt.Sprint(r.ID)
-			}
-			return boxes, tx
-		},
-		"map": func(db *gorm.DB, boxes []box) ([]box, *gorm.DB) {
-			rows := make([]map[string]any, len(boxes))
-			for i, b := range boxes {
-				rows[i] = map[string]any{"Email": b.email, "name": b.name}
-			}
-			db = db.Model(&Mailbox{})
-			var tx *gorm.DB
-			if len(rows) == 1 {
-				tx = db.Create(rows[0])
-			} else {
-				tx = db.Create(rows)
-			}
-			for i, r := range rows {
-				boxes[i].id = fmt.Sprint(r["id"])
-			}
-			return boxes, tx
-		},
-		"table": func(db *gorm.DB, boxes []box) ([]box, *gorm.DB) {
-			rows := make([]map[string]any, len(boxes))
-			for i, b := range boxes {
-				rows[i] = map[string]any{"email": b.email, "name": b.name}
-			}
-			db = db.Table("mailboxes")
-			var tx *gorm.DB
-			if len(rows) == 1 {
-				tx = db.Create(rows[0])
-			} else {
-				tx = db.Create(rows)
-			}
-			for i, r := range rows {
-				boxes[i].id = fmt.Sprint(r["id"])
-			}
-			return boxes, tx
-		},
+	models := map[string]func(*gorm.DB, []box) ([]box, *gorm.DB){
+		"id":    upsertStructs(func(b box) *Mailbox { return &Mailbox{Email: b.email, Name: b.name} }, func(m *Mailbox) any { return m.ID }),
+		"text":  upsertStructs(func(b box) *NamedBox { return &NamedBox{Email: b.email, Name: b.name} }, func(n *NamedBox) any { return n.ID }),
+		"plain": upsertStructs(func(b box) *PlainBox { return &PlainBox{Email: b.email, Name: b.name} }, func(p *PlainBox) any { return p.ID }),
+		"map":   upsertMaps(func(db *gorm.DB) *gorm.DB { return db.Model(&Mailbox{}) }, "Email"),
+		"table": upsertMaps(func(db *gorm.DB) *gorm.DB { return db.Table("mailboxes") }, "email"),
 	}
 	tables := map[string]string{"id": "mailboxes", "text": "named_boxes", "plain": "plain_boxes", "map": "mailboxes", "table": "mailboxes"}
 	email := []clause.Column{{Name: "email"}}
