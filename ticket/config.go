@@ -1,0 +1,169 @@
+package ticket
+
+import (
+	"database/sql"
+	"fmt"
+	"math"
+	"regexp"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// Dialect is a server's SQL. The zero value is none.
+type Dialect = dialect.Dialect
+
+// The dialects. MySQL is MariaDB's as well.
+const (
+	MySQL    = dialect.MySQL
+	Postgres = dialect.Postgres
+	SQLite   = dialect.SQLite
+)
+
+// Server is a database that tickets are drawn from. The pool stays the caller's, who closes it after the source; it should be there for
+// tickets alone, so that a transaction that waits for a key never holds the connection that would get it.
+type Server struct {
+	DB      *sql.DB
+	Dialect Dialect
+	Name    string // in errors and Stats. Default: "server 1", its place in the list
+}
+
+// The defaults of a [Config] and a [BlockConfig].
+const (
+	DefaultSequence      = "default"
+	DefaultTable         = "snowkey_tickets"
+	DefaultBlockTable    = "snowkey_blocks"
+	DefaultTimeout       = 5 * time.Second
+	DefaultServerTimeout = time.Second
+	DefaultFailures      = 3
+	DefaultBackoff       = 100 * time.Millisecond
+	DefaultMaxBackoff    = 5 * time.Second
+	DefaultUnit          = 100
+	DefaultReserve       = 10 * time.Second
+	DefaultMinStep       = 1000
+	DefaultMaxStep       = 1_000_000
+)
+
+// Config says what is drawn, and how long for. The zero value has the defaults.
+type Config struct {
+	// Sequence names what is counted: the stub of the published schemes. Ids of two sequences are not related, and may be equal. 1 to 64 of
+	// a-z, A-Z, 0-9, dash, dot and underline. Default: "default".
+	Sequence string
+
+	// Table is where the sequences are, a row for each; on PostgreSQL, single tickets come from a SEQUENCE that is called as the table and the
+	// sequence with a dot between them. A name of letters, digits and underlines, with a schema's and a dot before it or without. Default:
+	// [DefaultTable], and [DefaultBlockTable] for blocks.
+	Table string
+
+	// Increment is how many servers there may be, at least as many as there are; ids that belong to none are not given out. It is used when
+	// Setup and Resize make or change rows; otherwise the rows' say. A server is then added by adding it to the list, and Setup. At most
+	// 1024. Default: the number of servers.
+	Increment int
+
+	// Limit is the greatest id to give out, such as 1<<53-1 for ids that JavaScript reads as numbers. Default: 1<<63-1.
+	Limit int64
+
+	// Timeout bounds a call whose context has no deadline. Negative: it is not bounded. Default: 5 seconds.
+	Timeout time.Duration
+
+	// ServerTimeout bounds one attempt at one server, after which another is asked. Default: 1 second.
+	ServerTimeout time.Duration
+
+	// Failures is how many in a row make a server be left alone for a while. Default: 3.
+	Failures int
+
+	// Backoff is that while, give or take a fifth; it doubles with each attempt that fails, up to MaxBackoff. Defaults: 100 milliseconds, 5
+	// seconds.
+	Backoff, MaxBackoff time.Duration
+
+	// AllowUnsafe takes servers that may forget what they gave out when they or their machine crash, which [Tickets.Check] then only warns
+	// of: for tests and demonstrations.
+	AllowUnsafe bool
+
+	// Notify is called when a server changes its state, and when the ids come to an end. It is called by the call that noticed, which waits
+	// for it; it must not call the source.
+	Notify func(Finding)
+}
+
+// BlockConfig says how large a stock of ids is. The zero value has the defaults.
+type BlockConfig struct {
+	Config
+
+	// Unit is how many consecutive ids the servers are dealt out in. It is used when Setup and Resize make or change rows; otherwise the rows'
+	// say. At most 1,000,000. Default: 100.
+	Unit int64
+
+	// Reserve is for how long the stock lasts without any server at the rate ids are taken at, where the steps' bounds allow it: less than
+	// that is refilled. Default: 10 seconds.
+	Reserve time.Duration
+
+	// Rate is the ids a second to expect, until it is measured. Default: 0, which is not known.
+	Rate int64
+
+	// MinStep and MaxStep bound how many ids are bought at once, up to a unit. Defaults: 1000 and 1,000,000.
+	MinStep, MaxStep int64
+}
+
+// validSequence excludes what would have to be quoted in a string.
+var validSequence = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,64}$`)
+
+// complete returns the configuration with its defaults, for that many servers.
+func (c Config) complete(table string, servers int) (Config, error) {
+	c.Sequence = orDefault(c.Sequence, DefaultSequence)
+	c.Table = orDefault(c.Table, table)
+	c.Increment = orDefault(c.Increment, servers)
+	c.Limit = orDefault(c.Limit, math.MaxInt64)
+	c.Timeout = orDefault(c.Timeout, DefaultTimeout)
+	c.ServerTimeout = orDefault(c.ServerTimeout, DefaultServerTimeout)
+	c.Failures = orDefault(c.Failures, DefaultFailures)
+	c.Backoff = orDefault(c.Backoff, DefaultBackoff)
+	c.MaxBackoff = orDefault(c.MaxBackoff, max(DefaultMaxBackoff, c.Backoff))
+	switch {
+	case !validSequence.MatchString(c.Sequence):
+		return c, fmt.Errorf("%w: sequence %q, want 1 to 64 of a-z, A-Z, 0-9, dash, dot and underline", ErrConfig, c.Sequence)
+	case !dialect.ValidName(c.Table):
+		return c, fmt.Errorf("%w: table %q, want up to 63 letters, digits and underlines, with a schema's and a dot before it or without", ErrConfig, c.Table)
+	case c.Increment < servers || c.Increment > maxServers:
+		return c, fmt.Errorf("%w: increment %d, want %d, the number of servers, to %d", ErrConfig, c.Increment, servers, maxServers)
+	case c.Limit < 1:
+		return c, fmt.Errorf("%w: limit %d, want at least 1", ErrConfig, c.Limit)
+	case c.ServerTimeout < 0, c.Failures < 0, c.Backoff < 0, c.MaxBackoff < c.Backoff:
+		return c, fmt.Errorf("%w: server timeout %s, failures %d, backoff %s up to %s, want none negative, and the first backoff no longer than the last",
+			ErrConfig, c.ServerTimeout, c.Failures, c.Backoff, c.MaxBackoff)
+	}
+	return c, nil
+}
+
+// complete returns the configuration with its defaults, for that many servers.
+func (c BlockConfig) complete(servers int) (BlockConfig, error) {
+	var err error
+	if c.Config, err = c.Config.complete(DefaultBlockTable, servers); err != nil {
+		return c, err
+	}
+	c.Unit = orDefault(c.Unit, DefaultUnit)
+	c.Reserve = orDefault(c.Reserve, DefaultReserve)
+	c.MaxStep = orDefault(c.MaxStep, max(DefaultMaxStep, c.MinStep))
+	c.MinStep = orDefault(c.MinStep, min(DefaultMinStep, c.MaxStep))
+	switch {
+	case c.Unit < 1 || c.Unit > maxUnit:
+		return c, fmt.Errorf("%w: unit %d, want 1 to %d", ErrConfig, c.Unit, maxUnit)
+	case c.Reserve < 0 || c.Reserve > time.Hour:
+		return c, fmt.Errorf("%w: reserve %s, want up to an hour", ErrConfig, c.Reserve)
+	case c.Rate < 0 || c.Rate > maxStep:
+		return c, fmt.Errorf("%w: rate %d, want 0 to %d ids a second", ErrConfig, c.Rate, maxStep)
+	case c.MinStep < 1 || c.MaxStep < c.MinStep || c.MaxStep > maxStep:
+		return c, fmt.Errorf("%w: steps of %d to %d, want 1 to %d, and the first no more than the last", ErrConfig, c.MinStep, c.MaxStep, maxStep)
+	}
+	return c, nil
+}
+
+// maxStep bounds what one crash can lose, and keeps products of steps and servers well below 2^63.
+const maxStep = 1_000_000_000
+
+func orDefault[T comparable](value, fallback T) T {
+	var zero T
+	if value == zero {
+		return fallback
+	}
+	return value
+}
