@@ -2,37 +2,26 @@ package grant
 
 import (
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// Dialect is a database's SQL. The zero value is none.
-type Dialect int
+// Dialect is a database's SQL. The zero value is none. Its String method returns "mysql", "postgres" or "sqlite", the names that GORM's
+// dialectors have too.
+type Dialect = dialect.Dialect
 
 // The dialects. MySQL is MariaDB's as well.
 const (
-	MySQL Dialect = iota + 1
-	Postgres
-	SQLite
+	MySQL    = dialect.MySQL
+	Postgres = dialect.Postgres
+	SQLite   = dialect.SQLite
 )
-
-var dialectNames = map[Dialect]string{MySQL: "mysql", Postgres: "postgres", SQLite: "sqlite"}
-
-// String returns "mysql", "postgres" or "sqlite", the names that GORM's dialectors have too.
-func (d Dialect) String() string {
-	if name, ok := dialectNames[d]; ok {
-		return name
-	}
-	return "Dialect(" + strconv.Itoa(int(d)) + ")"
-}
 
 // LookupDialect returns the dialect with the name that String gives it. The error for another name wraps [ErrDialect].
 func LookupDialect(name string) (Dialect, error) {
-	for d, n := range dialectNames {
-		if n == name {
-			return d, nil
-		}
+	if d, ok := dialect.Lookup(name); ok {
+		return d, nil
 	}
 	return 0, fmt.Errorf("%w: %q, want mysql, postgres or sqlite", ErrDialect, name)
 }
@@ -44,15 +33,13 @@ const DefaultTable = "snowkey_nodes"
 // one of letters, digits and underlines, up to 63 of them and no digit first, or two such names with a dot between them: the
 // schema's, which is a database on MySQL, and the table's. It is quoted, so PostgreSQL takes it letter by letter. The error wraps
 // [ErrTable] for another name, and [ErrDialect] for a value that is no dialect.
-func DDL(dialect Dialect, table string) (string, error) {
+func DDL(d Dialect, table string) (string, error) {
 	if table == "" {
 		table = DefaultTable
 	}
-	s, err := dialect.statements(table)
+	s, err := statementsOf(d, table)
 	return s.create, err
 }
-
-var tableName = regexp.MustCompile(`^(?:[A-Za-z_][A-Za-z0-9_]{0,62}\.)?[A-Za-z_][A-Za-z0-9_]{0,62}$`)
 
 // statements are what an [SQLStore] runs, each with its parameters in the order that its comment names.
 type statements struct {
@@ -87,11 +74,11 @@ const (
 	spacesText = "SELECT space, layout FROM @ WHERE node = -1 ORDER BY space"
 )
 
-func (d Dialect) statements(table string) (statements, error) {
-	if _, ok := dialectNames[d]; !ok {
+func statementsOf(d Dialect, table string) (statements, error) {
+	if !d.Valid() {
 		return statements{}, fmt.Errorf("%w: %v, want grant.MySQL, grant.Postgres or grant.SQLite", ErrDialect, d)
 	}
-	if !tableName.MatchString(table) {
+	if !dialect.ValidName(table) {
 		return statements{}, fmt.Errorf("%w: its name %q is not one of up to 63 letters, digits and underlines, with a schema's and a dot before it or without",
 			ErrTable, table)
 	}
@@ -122,23 +109,9 @@ func (d Dialect) statements(table string) (statements, error) {
 		clock = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000"
 	}
 	s.list = fmt.Sprintf(listText, clock)
-	quoted := d.quote(table)
+	quoted := d.Quote(table)
 	for _, text := range []*string{&s.create, &s.header, &s.insert, &s.echo, &s.swap, &s.list, &s.spaces} {
-		*text = strings.Replace(*text, "@", quoted, 1)
-		if d == Postgres {
-			for n := 1; strings.Contains(*text, "?"); n++ {
-				*text = strings.Replace(*text, "?", "$"+strconv.Itoa(n), 1)
-			}
-		}
+		*text = d.Bind(strings.Replace(*text, "@", quoted, 1))
 	}
 	return s, nil
-}
-
-// quote quotes a name, with its schema's or without.
-func (d Dialect) quote(name string) string {
-	mark := `"`
-	if d == MySQL {
-		mark = "`" // whatever sql_mode says of ANSI_QUOTES
-	}
-	return mark + strings.ReplaceAll(name, ".", mark+"."+mark) + mark
 }

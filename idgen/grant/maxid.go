@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // MaxID returns the greatest id in columns of a database, each given as "table.column" or "schema.table.column", to be the floor of a
@@ -13,8 +15,8 @@ import (
 //
 // It protects the ids that are in the tables: not those of rows that were deleted, and not those that a process which is still running
 // makes later. A grant protects from these too.
-func MaxID(ctx context.Context, db *sql.DB, dialect Dialect, columns ...string) (int64, error) {
-	if _, err := dialect.statements(DefaultTable); err != nil {
+func MaxID(ctx context.Context, db *sql.DB, d Dialect, columns ...string) (int64, error) {
+	if _, err := statementsOf(d, DefaultTable); err != nil {
 		return 0, err
 	}
 	if db == nil || len(columns) == 0 {
@@ -23,10 +25,10 @@ func MaxID(ctx context.Context, db *sql.DB, dialect Dialect, columns ...string) 
 	var greatest int64
 	for _, name := range columns {
 		dot := strings.LastIndexByte(name, '.')
-		if dot < 0 || !tableName.MatchString(name[:dot]) || strings.Contains(name[dot+1:], ".") || !tableName.MatchString(name[dot+1:]) {
+		if dot < 0 || !dialect.ValidName(name[:dot]) || strings.Contains(name[dot+1:], ".") || !dialect.ValidName(name[dot+1:]) {
 			return 0, fmt.Errorf("%w: the column %q, want table.column or schema.table.column", ErrConfig, name)
 		}
-		id, err := maxOf(ctx, db, fmt.Sprintf("SELECT MAX(%s) FROM %s", dialect.quote(name[dot+1:]), dialect.quote(name[:dot])))
+		id, err := maxOf(ctx, db, fmt.Sprintf("SELECT MAX(%s) FROM %s", d.Quote(name[dot+1:]), d.Quote(name[:dot])))
 		if err != nil {
 			return 0, fmt.Errorf("grant: the greatest id of %s: %w", name, err)
 		}

@@ -59,7 +59,7 @@ func SQL(db *sql.DB, dialect Dialect, options ...SQLOption) *SQLStore {
 			option(s)
 		}
 	}
-	if s.texts, s.err = dialect.statements(s.table); s.err == nil && db == nil {
+	if s.texts, s.err = statementsOf(dialect, s.table); s.err == nil && db == nil {
 		s.err = errors.New("the *sql.DB is nil")
 	}
 	return s
