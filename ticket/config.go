@@ -1,6 +1,7 @@
 package ticket
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"math"
@@ -82,7 +83,7 @@ type Config struct {
 
 	// Notify is called when a server changes its state, and when the ids come to an end. It is called by the call that noticed, which waits
 	// for it; it must not call the source.
-	Notify func(Finding)
+	Notify func(ServerStats)
 }
 
 // BlockConfig says how large a stock of ids is. The zero value has the defaults.
@@ -107,6 +108,14 @@ type BlockConfig struct {
 // validSequence excludes what would have to be quoted in a string.
 var validSequence = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,64}$`)
 
+// bound gives a context without a deadline the configured one.
+func (c Config) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok || c.Timeout < 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, c.Timeout)
+}
+
 // complete returns the configuration with its defaults, for that many servers.
 func (c Config) complete(table string, servers int) (Config, error) {
 	c.Sequence = orDefault(c.Sequence, DefaultSequence)
@@ -123,6 +132,8 @@ func (c Config) complete(table string, servers int) (Config, error) {
 		return c, fmt.Errorf("%w: sequence %q, want 1 to 64 of a-z, A-Z, 0-9, dash, dot and underline", ErrConfig, c.Sequence)
 	case !dialect.ValidName(c.Table):
 		return c, fmt.Errorf("%w: table %q, want up to 63 letters, digits and underlines, with a schema's and a dot before it or without", ErrConfig, c.Table)
+	case servers == 0:
+		return c, fmt.Errorf("%w: no servers, want at least one", ErrConfig)
 	case c.Increment < servers || c.Increment > maxServers:
 		return c, fmt.Errorf("%w: increment %d, want %d, the number of servers, to %d", ErrConfig, c.Increment, servers, maxServers)
 	case c.Limit < 1:

@@ -1,1 +1,122 @@
+// Package ticket makes ids in databases: the published ticket servers, one ticket a round trip, and blocks, of which one round trip buys many.
+// Each is an idgen.Source[int64]. It needs the standard library alone.
+//
+//	Replace   one server; REPLACE INTO … (stub), or a SEQUENCE on PostgreSQL
+//	Flickr    N servers, each with every N-th number; round robin, and failover
+//	Blocks    the same N servers, asked ahead of need: ids flow without a database for as long as the stock lasts
+//
+// # What it guarantees
+//
+// No source, of any number of processes, ever returns an id that another one of the same sequence has returned, as long as the servers keep
+// what they have committed. It does not depend on clocks, or on the order in which servers come and go. It rests on these rules:
+//
+//  1. An id is given out only after the commit of the statement that drew it was answered with success. Whatever else comes back, the
+//     id is lost: a gap, never a twin.
+//  2. Each draw is one statement, on a connection of its own outside of any transaction of the caller's, and the id comes back with its own
+//     result; nothing asks a pool for LAST_INSERT_ID().
+//  3. The statement itself states what has to be true, and draws nothing otherwise: that the row is there, and has the layout which the
+//     caller takes it to have; that the session commits on its own; that it has the increment and the offset; that a commit waits for the
+//     disk; that the row is no further back than it was. A setting that changes between a check and a draw therefore draws nothing.
+//  4. What came back is checked once more: it is one of the server's own numbers, and greater than all that the server had given this
+//     source before the draw began. Otherwise it is thrown away, and so is everything else from that server until somebody has looked.
+//  5. A row that is gone is never made again by itself, since its successor would begin anew: a second table, the register, has the name of every
+//     sequence that was ever made, and the two are written in one transaction.
+//
+// # Layouts
+//
+// Ids are dealt out in units of consecutive numbers; server k of N sells every N-th unit. A unit of single tickets is one id, so the ids of
+// server k are k modulo N: Flickr's increment N and offset k. A unit of blocks is 100 ids, so that id % shards is uniform also while
+// one server does all the work. The layout stands in the row, "1/2" or "1/2x100", and the row is the authority: all who draw from it name it
+// in the statement, and one who finds another one there, because servers were added, goes on with that, if the server still has the place in it
+// that it has in the list.
+//
+// # The draw
+//
+// Single tickets, MySQL and MariaDB:
+//
+//	CREATE TABLE snowkey_tickets (id bigint unsigned AUTO_INCREMENT, stub, layout, PRIMARY KEY (stub), UNIQUE KEY (id))
+//
+//	REPLACE INTO snowkey_tickets (stub, layout)
+//	SELECT stub, layout FROM snowkey_tickets WHERE stub = 'default' AND layout = '1/2'
+//	AND @@autocommit = 1 AND @@auto_increment_increment = 2 AND @@auto_increment_offset = 1 AND @@innodb_flush_log_at_trx_commit = 1 FOR UPDATE
+//
+// The published table has the keys the other way round, PRIMARY KEY (id) and UNIQUE KEY (stub), and no layout. Each REPLACE then leaves an
+// entry in the index of stub that is only marked as deleted, and the next ones lock the gaps between them: the rate is an eighth with 8
+// connections, and less with each old snapshot that is open. The published table is recognised and served, with a warning of Check.
+// FOR UPDATE takes the row's lock first, so that no two statements can each hold what the other one waits for.
+//
+// SQLite has the same statement, with the number made from sqlite_sequence, which keeps it when rows are deleted. PostgreSQL has SEQUENCEs, with
+// INCREMENT BY N, drawn with synchronous_commit on whatever the session's default:
+//
+//	SELECT nextval('snowkey_tickets.default'), set_config('synchronous_commit', 'on', true)
+//
+// Blocks, everywhere (RETURNING on PostgreSQL and SQLite):
+//
+//	CREATE TABLE snowkey_blocks (name, next bigint, layout, PRIMARY KEY (name))
+//
+//	UPDATE snowkey_blocks SET next = LAST_INSERT_ID(GREATEST(next, :floor) + :units * N * unit)
+//	WHERE name = 'default' AND layout = '1/2x100' AND next BETWEEN :last AND :limit …
+//
+// Floor is where the buyer's next unit may begin, above all it has from any server: a server that was away is healed by the first purchase, and one
+// buyer's ids increase. Last is what the server answered last: a row that was set back sells nothing.
+//
+// # A server
+//
+//	     ┌──────────── checked, one ticket drawn ◀───────────┐
+//	     ▼                                                   │
+//	┌────────┐  Failures in a row    ┌──────┐  Backoff is over, for one call  ┌───────────┐
+//	│ closed │ ────────────────────▶ │ open │ ──────────────────────────────▶ │ half-open │ ◀── the start
+//	└────────┘  one, if permanent     └──────┘ ◀────────────────────────────── └───────────┘
+//	     │                                          it fails: Backoff doubles      │
+//	     │ a number of others, or given out before; another layout; unsafe         │
+//	     ▼                                                                         ▼
+//	┌────────────────────────────────────────────────────────────────────────────────┐
+//	│ quarantined                                                                    │ ── Readmit ──▶ half-open
+//	└────────────────────────────────────────────────────────────────────────────────┘
+//
+// Closed means in use, as a switch is closed. The probe of a half-open server is a check of its settings and a real draw, by the call that is next,
+// which returns the ticket: a server that answers pings and cannot commit stays open. When the ticket is behind those of the other servers, as it is
+// after an outage, it is thrown away and the server is fenced: its counter is moved forward beyond them, in a way that never moves it back, and
+// another ticket is drawn.
+//
+// # Failures
+//
+//	what happens                                   class       what is done
+//	deadlock, lock timeout, stale connection       retry       again at once, up to three times; then as next
+//	refused, reset, deadline, full, starting,
+//	read-only                                      next        another server; Failures in a row open this one
+//	table or row missing, no rights, ids used up   permanent   another server; this one is open for MaxBackoff
+//	number of another server, number not above
+//	the last, row set back, other layout, commit
+//	does not wait for the disk                     quarantine  another server; this one is not used until Readmit
+//	the answer is lost after the commit            next        the ticket is lost, and counted as burnt
+//	kill -9 of the process                         -           what was drawn and not used is lost
+//	kill -9 of the database                        next        committed numbers are on disk, and not given out again
+//	SIGSTOP, a network that swallows packets       next        ServerTimeout, then another server
+//	restart without the offset                     quarantine  the statement draws nothing
+//	SET GLOBAL, and sessions from before           retry       the session is closed, a new one has the new values
+//	TRUNCATE, DELETE                               permanent   ErrForgotten: the statement draws nothing, Setup refuses to begin anew
+//	restored backup                                quarantine  in a process that was running; see below for new ones
+//	the caller's transaction is rolled back        -           its ids are lost
+//	all servers are down                           -           calls wait for their context, at most Timeout; UnavailableError
+//	one of them is exhausted                       permanent   ExhaustedError; from nine tenths of the range on, a warning
+//
+// A call fails at once when no server will come back by itself, otherwise when its context ends.
+//
+// # Adding servers
+//
+// With an [Config.Increment] that is greater than the number of servers, a new server takes a number that is free: add it to the list, run
+// Setup. Otherwise Resize changes the increment, while the sources go on: it freezes the rows of all servers, so that nothing is sold
+// by the old layout any more, finds the greatest number, and gives each row the new layout beyond that. Ids flow again after a few round trips. Sources
+// that have the old list go on with the servers they know. A Resize that was interrupted leaves rows frozen, and is run again.
+//
+// # What is not protected
+//
+//   - A server that loses commits: a restored backup, a failover to a replica that was behind. A source that runs on notices, and leaves the server
+//     alone; one that starts afterwards, and others' ids, cannot be known. Move the row forward before the server is used.
+//   - Sequences in tables of other names, or on servers that are not in the list, are other sequences.
+//   - Writers that do not go by the rules: what else writes to the published table is assumed to use REPLACE with the server's variables.
+//   - MySQL before 8.0, and MariaDB before 10.2.4, compute the counter of AUTO_INCREMENT from the rows when they start. The row of a sequence
+//     keeps it, unless it is deleted.
+//   - On SQLite, a transaction of the caller's that has written to the same file holds off every draw until it ends: use another file, or blocks.
 package ticket

@@ -1,0 +1,182 @@
+package ticket
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// blockCounter draws blocks: a row has the first id that is not sold yet, and one UPDATE moves it.
+type blockCounter struct {
+	names
+	unsafe bool
+	unit   int64 // of rows that are made
+}
+
+var _ counter = blockCounter{}
+
+func (b blockCounter) tables() []string {
+	collate := ""
+	if b.dialect == Postgres {
+		collate = ` COLLATE "C"`
+	}
+	return []string{
+		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %[1]s (name varchar(64)%[2]s NOT NULL PRIMARY KEY, next bigint NOT NULL, layout varchar(32)%[2]s NOT NULL)%[3]s",
+			b.quoted(), collate, b.tableOptions()),
+		b.registerTable(),
+	}
+}
+
+func (b blockCounter) row(text string, after int64) []string {
+	l, _, _ := parseFrozen(text) // which made the text
+	next, _ := l.after(after)
+	return []string{fmt.Sprintf("INSERT INTO %s (name, next, layout) VALUES ('%s', %d, '%s')", b.quoted(), b.sequence, next, text)}
+}
+
+func (b blockCounter) inspect(ctx context.Context, conn *sql.Conn) (condition, error) {
+	c := condition{limit: 1<<63 - 1}
+	var err error
+	switch b.dialect {
+	case MySQL:
+		_, err = inspectMySQL(ctx, conn, &c, b.unsafe)
+	case Postgres:
+		err = inspectPostgres(ctx, conn, &c, b.unsafe)
+	case SQLite:
+		err = inspectSQLite(ctx, conn, &c, b.schema(), b.unsafe)
+	}
+	if err != nil {
+		return c, err
+	}
+	if err := b.inspectTable(ctx, conn, &c); err != nil || !c.table {
+		return c, err
+	}
+	var next int64
+	switch err := one(ctx, conn, fmt.Sprintf("SELECT next, layout FROM %s WHERE name = '%s'", b.quoted(), b.sequence), nil, &next, &c.text); {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return c, fmt.Errorf("reading the row: %w", err)
+	default:
+		c.row = true
+		c.last = max(0, next-1)
+		if l, frozen, err := parseFrozen(c.text); err == nil && !frozen && !l.begins(next) {
+			c.findf(ErrLayout, "next is %d, where no unit of the layout %s begins; set it to one that is greater than all ids in use", next, l)
+		}
+	}
+	c.registered, err = b.names.registered(ctx, conn)
+	return c, err
+}
+
+// inspectTable adds what the table is like.
+func (b blockCounter) inspectTable(ctx context.Context, conn *sql.Conn, c *condition) error {
+	columns, err := b.columns(ctx, conn)
+	if err != nil || len(columns) == 0 {
+		return err
+	}
+	c.table = true
+	for _, name := range []string{"name", "next", "layout"} {
+		if _, found := columns[name]; !found {
+			c.findf(ErrTable, "the table %s has no column %s; give the sequences a table of their own", b.table, name)
+		}
+	}
+	if kind := columns["next"].kind; kind != "" && kind != "bigint" && (b.dialect != SQLite || kind != "integer") {
+		c.findf(ErrTable, "the column next of %s is of the type %s; make it bigint", b.table, kind)
+	}
+	return b.storage(ctx, conn, c, b.unsafe)
+}
+
+func (b blockCounter) draw(ctx context.Context, conn *sql.Conn, o order) (span, error) {
+	l := o.layout
+	floor, ok := l.after(o.high)
+	step := o.units * l.jump()
+	// The greatest first id with which the last one is within the limit, and the next one a number of the column's type.
+	most := min(o.limit-(o.units-1)*l.jump()-l.unit+1, math.MaxInt64-step)
+	if !ok || floor > most {
+		return span{}, errUnmatched
+	}
+	var end int64
+	var err error
+	if b.dialect == MySQL {
+		end, err = b.drawMySQL(ctx, conn, o, floor, step, most)
+	} else {
+		end, err = b.drawReturning(ctx, conn, o, floor, step, most)
+	}
+	if err != nil {
+		return span{}, err
+	}
+	return span{first: end - step, unit: l.unit, jump: l.jump(), units: o.units}, nil
+}
+
+func (b blockCounter) drawMySQL(ctx context.Context, conn *sql.Conn, o order, floor, step, most int64) (int64, error) {
+	// No parameters: they would cost a round trip more, to prepare the statement.
+	text := fmt.Sprintf("UPDATE %s SET next = LAST_INSERT_ID(GREATEST(next, %d) + %d) WHERE name = '%s' AND layout = '%s' AND next BETWEEN %d AND %d AND @@autocommit = 1",
+		b.quoted(), floor, step, b.sequence, o.layout, o.last+1, most)
+	if !b.unsafe {
+		text += mysqlFlushed
+	}
+	result, err := conn.ExecContext(ctx, text)
+	if err != nil {
+		return 0, err
+	}
+	changed, err := result.RowsAffected()
+	if err != nil {
+		return 0, err
+	}
+	switch changed {
+	case 0:
+		return 0, errUnmatched
+	case 1:
+		return result.LastInsertId()
+	}
+	return 0, fmt.Errorf("%w: %d rows for the sequence %q, so the table has no PRIMARY KEY (name)", ErrTable, changed, b.sequence)
+}
+
+// mysqlFlushed is the condition that a commit waits for the disk.
+const mysqlFlushed = " AND @@innodb_flush_log_at_trx_commit IN (1, 3)"
+
+func (b blockCounter) drawReturning(ctx context.Context, conn *sql.Conn, o order, floor, step, most int64) (end int64, err error) {
+	text, into := "UPDATE %s SET next = MAX(next, ?) + ? WHERE name = ? AND layout = ? AND next BETWEEN ? AND ? RETURNING next", []any{&end}
+	if b.dialect == Postgres {
+		text = strings.Replace(text, "MAX", "GREATEST", 1)
+		if !b.unsafe {
+			text += ", " + durable
+			into = append(into, new(string))
+		}
+	}
+	err = one(ctx, conn, b.dialect.Bind(fmt.Sprintf(text, b.quoted())), []any{floor, step, b.sequence, o.layout.String(), o.last + 1, most}, into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, errUnmatched
+	}
+	return end, err
+}
+
+// fence has nothing to do: each draw has a floor.
+func (b blockCounter) fence(context.Context, *sql.Conn, order) error { return nil }
+
+func (b blockCounter) preflight(context.Context, *sql.Conn, layout) error { return nil }
+
+func (b blockCounter) freeze(ctx context.Context, conn *sql.Conn, from, to layout) error {
+	return b.change(ctx, conn, "layout = '"+to.frozen()+"'", from.String())
+}
+
+func (b blockCounter) thaw(ctx context.Context, conn *sql.Conn, to layout, floor int64) error {
+	next, ok := to.after(floor)
+	if !ok {
+		return &ExhaustedError{Limit: 1<<63 - 1}
+	}
+	return b.change(ctx, conn, "next = "+strconv.FormatInt(next, 10)+", layout = '"+to.String()+"'", to.frozen())
+}
+
+// change sets columns of the row if its layout is the one that is given, on disk.
+func (b blockCounter) change(ctx context.Context, conn *sql.Conn, set, layout string) error {
+	text := fmt.Sprintf("UPDATE %s SET %s WHERE name = '%s' AND layout = '%s'", b.quoted(), set, b.sequence, layout)
+	if b.dialect == Postgres {
+		err := one(ctx, conn, text+" RETURNING "+durable, nil, new(string))
+		return unless(errors.Is(err, sql.ErrNoRows), err)
+	}
+	_, err := conn.ExecContext(ctx, text)
+	return err
+}

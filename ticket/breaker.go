@@ -1,0 +1,132 @@
+package ticket
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// drawn notes a draw that succeeded.
+func (s *server) drawn(sold span) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = max(s.last, sold.last())
+	s.failures, s.backoff = 0, s.config.Backoff
+	s.draws++
+}
+
+// failed notes an error of a draw, and returns it. One that is excused says nothing about the server.
+func (s *server) failed(err error, o order, excused bool) error {
+	var failure *ServerError
+	if !errors.As(err, &failure) {
+		return err // cannot happen: all errors of a draw are
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults[failure.Class]++
+	s.err = failure
+	if !errors.Is(err, errUnmatched) {
+		s.burnt += o.units * o.layout.unit // at most: what was drawn may not have been committed
+	}
+	if s.state != Closed { // by another call meanwhile
+		return failure
+	}
+	switch {
+	case errors.Is(err, errChanged):
+		s.become(HalfOpen)
+	case failure.Class == Quarantine:
+		s.become(Quarantined)
+	case failure.Class == Permanent:
+		s.open(failure.Class)
+	case excused:
+	default:
+		if s.failures++; s.failures >= s.config.Failures {
+			s.open(failure.Class)
+		}
+	}
+	return failure
+}
+
+// open leaves the server alone for a while. The caller holds the lock.
+func (s *server) open(class Class) {
+	s.lasting = class == Permanent
+	wait := s.config.MaxBackoff
+	if !s.lasting {
+		wait = s.backoff
+		s.backoff = min(2*s.backoff, s.config.MaxBackoff)
+	}
+	s.due = time.Now().Add(time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64())))
+	s.become(Open)
+}
+
+// become changes the state. The caller holds the lock.
+func (s *server) become(state State) {
+	s.state, s.since = state, time.Now()
+	if state == HalfOpen || state == Closed {
+		s.lasting = false
+	}
+}
+
+// claim reports whether the caller is to probe the server now.
+func (s *server) claim(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == Open && !now.Before(s.due) {
+		s.become(HalfOpen)
+	}
+	if s.state != HalfOpen || s.probing {
+		return false
+	}
+	s.probing = true
+	return true
+}
+
+// settle ends a probe: with the error, or with what it drew.
+func (s *server) settle(err error, sold span) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.probing = false
+	var failure *ServerError
+	switch {
+	case err == nil:
+		s.last = max(s.last, sold.last())
+		s.failures, s.backoff = 0, s.config.Backoff
+		s.draws++
+		s.burnt += s.spare.count()
+		s.spare = sold
+		s.become(Closed)
+		return
+	case errors.As(err, &failure):
+		s.faults[failure.Class]++
+		s.err = failure
+	}
+	if s.state != HalfOpen {
+		return
+	}
+	switch {
+	case failure == nil: // the source was closed
+	case failure.Class == Quarantine:
+		s.become(Quarantined)
+	default:
+		s.open(failure.Class)
+	}
+}
+
+// suspect has a server in use probed before it is used again.
+func (s *server) suspect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == Closed {
+		s.become(HalfOpen)
+	}
+}
+
+// readmit has a server probed, whatever its state. What it gave is not forgotten.
+func (s *server) readmit() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != Closed {
+		s.failures, s.backoff = 0, s.config.Backoff
+		s.become(HalfOpen)
+	}
+}

@@ -1,0 +1,130 @@
+package ticket
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// column is what a catalog says of one.
+type column struct {
+	kind     string // of the type, in lower case, without its width
+	unsigned bool
+	width    int64 // of a text, in characters; 0 where it has none
+}
+
+// columns returns those of the table, by name in lower case; none where it is missing.
+func (n names) columns(ctx context.Context, conn *sql.Conn) (map[string]column, error) {
+	var query string
+	switch n.dialect {
+	case MySQL:
+		query = "SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE LIKE '%unsigned%', COALESCE(CHARACTER_MAXIMUM_LENGTH, 0)" +
+			" FROM information_schema.COLUMNS WHERE " + n.inCatalog()
+	case Postgres:
+		query = "SELECT attname, format_type(atttypid, NULL), false, CASE WHEN atttypmod > 4 THEN atttypmod - 4 ELSE 0 END" +
+			" FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid = " + n.regclass(n.quoted())
+	case SQLite:
+		query = "SELECT name, type, 0, 0 FROM pragma_table_info" + n.inPragma()
+	}
+	found := map[string]column{}
+	err := n.each(ctx, conn, query, func(rows *sql.Rows) error {
+		var name string
+		var c column
+		if err := rows.Scan(&name, &c.kind, &c.unsigned, &c.width); err != nil {
+			return err
+		}
+		c.kind, _, _ = strings.Cut(strings.ToLower(c.kind), "(")
+		found[strings.ToLower(name)] = c
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("asking for the columns of %s: %w", n.table, err)
+	}
+	return found, nil
+}
+
+// uniqueKeys returns the columns of each unique key of the table, with commas between them, the primary key's first.
+func (n names) uniqueKeys(ctx context.Context, conn *sql.Conn) (keys []string, err error) {
+	query := "SELECT GROUP_CONCAT(LOWER(COLUMN_NAME) ORDER BY SEQ_IN_INDEX) FROM information_schema.STATISTICS WHERE NON_UNIQUE = 0 AND " + n.inCatalog() +
+		" GROUP BY INDEX_NAME ORDER BY INDEX_NAME <> 'PRIMARY'"
+	if n.dialect == SQLite {
+		query = "SELECT (SELECT group_concat(lower(c.name)) FROM pragma_index_info(i.name, " + n.schemaText() + ") AS c) FROM pragma_index_list" + n.inPragma() +
+			` AS i WHERE i."unique" = 1 AND i.partial = 0`
+	}
+	err = n.each(ctx, conn, query, func(rows *sql.Rows) error {
+		var key sql.NullString // of an index on an expression
+		if err := rows.Scan(&key); err != nil {
+			return err
+		}
+		keys = append(keys, key.String)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("asking for the keys of %s: %w", n.table, err)
+	}
+	return keys, nil
+}
+
+// storage adds where the table is kept.
+func (n names) storage(ctx context.Context, conn *sql.Conn, c *condition, unsafe bool) error {
+	switch n.dialect {
+	case MySQL:
+		var engine sql.NullString
+		if err := one(ctx, conn, "SELECT ENGINE FROM information_schema.TABLES WHERE "+n.inCatalog(), nil, &engine); err != nil {
+			return fmt.Errorf("asking for the engine of %s: %w", n.table, err)
+		}
+		if !strings.EqualFold(engine.String, "InnoDB") {
+			c.findf(unless(unsafe, ErrUnsafe), "the table %s is kept by the engine %s, which may lose what was committed; ALTER TABLE %s ENGINE = InnoDB",
+				n.table, engine.String, n.quoted())
+		}
+	case Postgres:
+		var persistence string
+		if err := one(ctx, conn, "SELECT relpersistence::text FROM pg_class WHERE oid = "+n.regclass(n.quoted()), nil, &persistence); err != nil {
+			return fmt.Errorf("asking how %s is kept: %w", n.table, err)
+		}
+		if persistence != "p" {
+			c.findf(unless(unsafe, ErrUnsafe), "%s is not logged, so it is empty after a crash; ALTER TABLE %s SET LOGGED", n.table, n.quoted())
+		}
+	}
+	return nil
+}
+
+// each calls the function for each row of a query.
+func (n names) each(ctx context.Context, conn *sql.Conn, query string, row func(*sql.Rows) error) error {
+	rows, err := conn.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows); err != nil {
+			return err
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// inCatalog is the condition that picks the table from MySQL's information_schema.
+func (n names) inCatalog() string {
+	return fmt.Sprintf("TABLE_SCHEMA = %s AND TABLE_NAME = '%s'", n.schemaText(), n.plain())
+}
+
+// schemaText is the table's schema as a value: a text, or what the session is in.
+func (n names) schemaText() string {
+	switch schema := n.schema(); {
+	case schema != "":
+		return "'" + schema + "'"
+	case n.dialect == MySQL:
+		return "DATABASE()"
+	default:
+		return "'main'"
+	}
+}
+
+// inPragma are the arguments of a pragma's table function.
+func (n names) inPragma() string { return fmt.Sprintf("('%s', %s)", n.plain(), n.schemaText()) }
+
+// regclass is the number of what is called so, NULL where there is none.
+func (n names) regclass(quoted string) string { return "to_regclass('" + quoted + "')" }

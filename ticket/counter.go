@@ -1,0 +1,170 @@
+package ticket
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// counter is the SQL of a sequence on one server. A [server] has one, with a connection of its own for each call. All methods may be called at
+// once, by any number of processes.
+type counter interface {
+	// inspect looks at all that the server tells about itself and the sequence.
+	inspect(ctx context.Context, conn *sql.Conn) (condition, error)
+	// draw takes numbers, in one statement that is committed when it returns. The error is errUnmatched where the statement found that
+	// something is not as it has to be.
+	draw(ctx context.Context, conn *sql.Conn, o order) (span, error)
+	// fence moves the sequence so far forward that all it gives is greater than the order's high, and never back.
+	fence(ctx context.Context, conn *sql.Conn, o order) error
+	// tables returns the statements that make what a row needs, where it is missing.
+	tables() []string
+	// row returns the statements that make the row, with a layout's text, after the number that is given: 0 for a new sequence.
+	row(layout string, after int64) []string
+	// preflight reports what would keep thaw from doing its work.
+	preflight(ctx context.Context, conn *sql.Conn, to layout) error
+	// freeze stops all draws: from then on the row has the text of a layout to come. It does nothing if the row has another layout now.
+	freeze(ctx context.Context, conn *sql.Conn, from, to layout) error
+	// thaw gives a frozen row the layout to come, and numbers greater than floor.
+	thaw(ctx context.Context, conn *sql.Conn, to layout, floor int64) error
+}
+
+// order says what is drawn, and what has to be true for it.
+type order struct {
+	layout layout
+	bare   bool  // the row has no layout
+	units  int64 // 1 of single tickets
+	high   int64 // the first number should be greater, where the statement can see to that
+	last   int64 // no number may be less
+	limit  int64 // or greater
+}
+
+// errUnmatched says that a statement drew nothing because its conditions are not met.
+var errUnmatched = errors.New("the statement drew nothing")
+
+// condition is what inspect finds.
+type condition struct {
+	table      bool   // it is there
+	row        bool   // and the row
+	registered bool   // the sequence was made once
+	bare       bool   // the row has no layout: it is the published table, or a SEQUENCE made by hand
+	text       string // the layout's
+	last       int64  // the greatest number that was drawn, or less where it cannot be told
+	limit      int64  // the greatest number that the type of its column holds
+	stale      bool   // the session has other settings than the server gives new ones
+	findings   []Finding
+}
+
+// findf adds a finding. One that is refused has the error that a draw would fail with.
+func (c *condition) findf(err error, format string, args ...any) {
+	c.findings = append(c.findings, Finding{Err: err, Text: fmt.Sprintf(format, args...)})
+}
+
+// Finding is something about a server or its table that matters to tickets.
+type Finding struct {
+	Server string
+	// Err is nil for a warning. Otherwise the server is not used, and Err is or wraps ErrLayout, ErrUnsafe, ErrTable or ErrReadOnly.
+	Err error
+	// Text says what is found, and what to do.
+	Text string
+}
+
+// Refused reports whether the server is not used because of it.
+func (f Finding) Refused() bool { return f.Err != nil }
+
+// String returns the finding as a line, such as "server 1: refused: …".
+func (f Finding) String() string {
+	level := "warning"
+	if f.Refused() {
+		level = "refused"
+	}
+	return fmt.Sprintf("%s: %s: %s", f.Server, level, f.Text)
+}
+
+// names are the names that the SQL of a sequence is made of.
+type names struct {
+	dialect  Dialect
+	sequence string // letters, digits, dashes, dots and underlines only
+	table    string
+}
+
+// registerSuffix makes the name of the register of a table.
+const registerSuffix = "_register"
+
+func (n names) quoted() string { return n.dialect.Quote(n.table) }
+
+func (n names) register() string { return n.dialect.Quote(n.table + registerSuffix) }
+
+// registerTable is the statement that makes the register.
+func (n names) registerTable() string {
+	return "CREATE TABLE IF NOT EXISTS " + n.register() + " (name varchar(64) NOT NULL PRIMARY KEY)" + n.tableOptions()
+}
+
+// tableOptions is what makes a table keep names letter by letter, and on disk.
+func (n names) tableOptions() string {
+	if n.dialect == MySQL {
+		return " ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"
+	}
+	return ""
+}
+
+// enter is the statement that adds the sequence to the register if it is not in it.
+func (n names) enter() string {
+	switch n.dialect {
+	case MySQL:
+		return fmt.Sprintf("INSERT IGNORE INTO %s (name) VALUES ('%s')", n.register(), n.sequence)
+	default:
+		return fmt.Sprintf("INSERT INTO %s (name) VALUES ('%s') ON CONFLICT DO NOTHING", n.register(), n.sequence)
+	}
+}
+
+// registered reports whether the sequence is in the register. One that is missing or may not be read has no sequence in it.
+func (n names) registered(ctx context.Context, conn *sql.Conn) (bool, error) {
+	var found int64
+	err := one(ctx, conn, fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE name = '%s'", n.register(), n.sequence), nil, &found)
+	if err != nil && diagnose(n.dialect, err).kind == ErrTable {
+		return false, nil
+	}
+	return found > 0, err
+}
+
+// schema and plain are the parts of the table's name; schema is empty where it has none.
+func (n names) schema() string {
+	schema, _, found := strings.Cut(n.table, ".")
+	if !found {
+		return ""
+	}
+	return schema
+}
+
+func (n names) plain() string { return n.table[strings.IndexByte(n.table, '.')+1:] }
+
+// one reads the only row of a query, and its end: what an implicit transaction fails with at its commit comes after the row. It returns
+// sql.ErrNoRows where there is none.
+func one(ctx context.Context, conn *sql.Conn, query string, args []any, into ...any) error {
+	rows, err := conn.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	found := 0
+	for rows.Next() {
+		if found++; found > 1 {
+			continue
+		}
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	switch found {
+	case 0:
+		return sql.ErrNoRows
+	case 1:
+		return nil
+	}
+	return fmt.Errorf("%w: %d rows where there should be one", ErrTable, found)
+}

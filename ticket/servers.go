@@ -1,0 +1,336 @@
+package ticket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Servers are the databases that a source draws from, with what can be done to them; every source of this package has them. Its methods are safe for
+// concurrent use.
+type Servers struct {
+	config  Config
+	blocks  bool // ids of one source increase: servers are drawn from with a floor
+	servers []*server
+	turn    atomic.Uint64 // of the round robin
+	high    atomic.Int64  // the greatest id from any server
+
+	changed   broadcast     // of a server's state
+	admission chan struct{} // one place: see admit
+
+	closing context.Context // ends with Close
+	end     context.CancelFunc
+	mu      sync.Mutex // guards closed, and probes against it
+	closed  bool
+	probes  sync.WaitGroup
+}
+
+var _ seller = (*Servers)(nil)
+
+// newServers takes a complete configuration.
+func newServers(config Config, unit int64, list []Server) (*Servers, error) {
+	s := &Servers{config: config, blocks: unit > 0, admission: make(chan struct{}, 1)}
+	s.closing, s.end = context.WithCancel(context.Background())
+	taken := map[string]bool{}
+	for i, given := range list {
+		p := &server{
+			name: orDefault(given.Name, fmt.Sprintf("server %d", i+1)), number: int64(i + 1), db: given.DB, config: config,
+			names:   names{dialect: given.Dialect, sequence: config.Sequence, table: config.Table},
+			backoff: config.Backoff, limit: config.Limit, since: time.Now(), faults: map[Class]int64{},
+		}
+		switch {
+		case p.db == nil:
+			return nil, fmt.Errorf("%w: %s has no *sql.DB", ErrConfig, p.name)
+		case !p.dialect.Valid():
+			return nil, fmt.Errorf("%w: %s has %v, want ticket.MySQL, ticket.Postgres or ticket.SQLite", ErrDialect, p.name, p.dialect)
+		case taken[p.name]:
+			return nil, fmt.Errorf("%w: two servers with the name %q", ErrConfig, p.name)
+		}
+		taken[p.name] = true
+		if p.dialect == SQLite {
+			p.gate = make(chan struct{}, 1)
+		}
+		switch {
+		case s.blocks:
+			p.counter = blockCounter{names: p.names, unsafe: config.AllowUnsafe, unit: unit}
+		case p.dialect == Postgres:
+			c := sequenceCounter{names: p.names, unsafe: config.AllowUnsafe}
+			if name := c.plain() + "." + c.sequence; len(name) > maxSequenceName {
+				return nil, fmt.Errorf("%w: the SEQUENCE's name %q has %d characters, at most %d", ErrConfig, name, len(name), maxSequenceName)
+			}
+			p.counter = c
+		default:
+			p.counter = replaceCounter{names: p.names, unsafe: config.AllowUnsafe, number: p.number, of: int64(config.Increment)}
+		}
+		s.servers = append(s.servers, p)
+	}
+	return s, nil
+}
+
+// begin reports whether a probe may begin, which it ends with probes.Done.
+func (s *Servers) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.probes.Add(1)
+	}
+	return !s.closed
+}
+
+// close stops and awaits the probes. It reports whether it was the first to.
+func (s *Servers) close() bool {
+	s.mu.Lock()
+	first := !s.closed
+	s.closed = true
+	s.mu.Unlock()
+	s.end()
+	s.probes.Wait()
+	return first
+}
+
+// buy is [seller.buy]: a round robin over the servers in use, until one gives.
+func (s *Servers) buy(ctx context.Context, count int64) (sale, error) {
+	troubled := false
+	for round := 0; ; round++ {
+		changed := s.changed.next()
+		s.start()
+		tried := make([]bool, len(s.servers))
+		for p := s.pick(tried); p != nil; p = s.pick(tried) {
+			start := time.Now()
+			sold, err := s.drawFrom(ctx, p, count, tried)
+			if err == nil {
+				return sale{span: sold, took: time.Since(start), troubled: troubled}, nil
+			}
+			troubled = true
+			if s.closing.Err() != nil {
+				return sale{}, ErrClosed
+			}
+			if ctx.Err() != nil {
+				return sale{}, s.unavailable(ctx.Err())
+			}
+		}
+		wait, hopeless := s.again(round, troubled)
+		if hopeless {
+			return sale{}, s.unavailable(nil)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-changed:
+		case <-timer.C:
+			troubled = true
+		case <-ctx.Done():
+			timer.Stop()
+			return sale{}, s.unavailable(ctx.Err())
+		case <-s.closing.Done():
+			timer.Stop()
+			return sale{}, ErrClosed
+		}
+		timer.Stop()
+	}
+}
+
+// drawFrom draws from one server, within its share of the time.
+func (s *Servers) drawFrom(ctx context.Context, p *server, count int64, tried []bool) (span, error) {
+	limit := s.config.ServerTimeout
+	if deadline, ok := ctx.Deadline(); ok {
+		left := 1
+		for _, t := range tried {
+			if !t {
+				left++
+			}
+		}
+		limit = min(limit, time.Until(deadline)/time.Duration(left))
+	}
+	attempt, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	high := int64(0)
+	if s.blocks {
+		high = s.high.Load()
+	}
+	sold, err := p.draw(ctx, attempt, count, high)
+	if err != nil {
+		s.changed.broadcast()
+		s.notify(p)
+		return span{}, err
+	}
+	for last := sold.last(); ; {
+		high := s.high.Load()
+		if last <= high || s.high.CompareAndSwap(high, last) {
+			break
+		}
+	}
+	s.warn(p)
+	return sold, nil
+}
+
+// pick returns the next server in use that was not tried yet, and marks it as tried. It is nil where there is none.
+func (s *Servers) pick(tried []bool) *server {
+	n := uint64(len(s.servers))
+	first := s.turn.Add(1) - 1
+	for i := range n {
+		k := (first + i) % n
+		if tried[k] {
+			continue
+		}
+		p := s.servers[k]
+		p.mu.Lock()
+		used := p.state == Closed
+		p.mu.Unlock()
+		if used {
+			tried[k] = true
+			return p
+		}
+	}
+	return nil
+}
+
+// again returns how long to wait until a server may be asked again. It is hopeless where that would not help: each has an error that
+// lasts.
+func (s *Servers) again(round int, failed bool) (wait time.Duration, hopeless bool) {
+	hopeless, wait = true, s.config.MaxBackoff
+	for _, p := range s.servers {
+		p.mu.Lock()
+		switch p.state {
+		case Closed:
+			hopeless = false
+			if failed {
+				wait = min(wait, s.config.Backoff/10<<min(round, 3))
+			} else {
+				wait = 0
+			}
+		case HalfOpen:
+			hopeless = false // it is probed, and tells when it was
+		case Open:
+			if !p.lasting {
+				hopeless = false
+				wait = min(wait, time.Until(p.due))
+			}
+		}
+		p.mu.Unlock()
+	}
+	return max(wait, 0), hopeless
+}
+
+// unavailable is [seller.unavailable].
+func (s *Servers) unavailable(ended error) error {
+	e := &UnavailableError{Ended: ended}
+	for _, p := range s.servers {
+		p.mu.Lock()
+		if p.err != nil && (p.state != Closed || ended != nil) {
+			e.Servers = append(e.Servers, p.err)
+		}
+		p.mu.Unlock()
+	}
+	return e
+}
+
+// notify tells of a server's new state.
+func (s *Servers) notify(p *server) {
+	if s.config.Notify == nil {
+		return
+	}
+	stats := p.stats()
+	p.mu.Lock()
+	told := p.told == stats.State
+	p.told = stats.State
+	p.mu.Unlock()
+	if !told {
+		s.config.Notify(stats)
+	}
+}
+
+// warn tells once that a server comes to the end of its ids.
+func (s *Servers) warn(p *server) {
+	p.mu.Lock()
+	near := !p.warned && float64(p.last) >= nearlyUsed*float64(p.limit)
+	p.warned = p.warned || near
+	p.mu.Unlock()
+	if near && s.config.Notify != nil {
+		s.config.Notify(p.stats())
+	}
+}
+
+// nearlyUsed is the part of the ids after which there are warnings.
+const nearlyUsed = 0.9
+
+// broadcast wakes all who wait for the next change.
+type broadcast struct {
+	mu sync.Mutex
+	ch chan struct{} // guarded by mu; nil where nobody waits
+}
+
+// next returns a channel that the next broadcast closes.
+func (b *broadcast) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch == nil {
+		b.ch = make(chan struct{})
+	}
+	return b.ch
+}
+
+func (b *broadcast) broadcast() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch != nil {
+		close(b.ch)
+		b.ch = nil
+	}
+}
+
+// Readmit has a server that is open or quarantined probed by the next call, after somebody has looked at it and mended it. The name is the one that errors and
+// Stats have; the error for another one wraps [ErrConfig]. What the server gave to this source before stays known: one that was set back
+// has to be moved forward first.
+func (s *Servers) Readmit(name string) error {
+	for _, p := range s.servers {
+		if p.name == name {
+			p.readmit()
+			s.changed.broadcast()
+			s.notify(p)
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: no server %q", ErrConfig, name)
+}
+
+// Check looks at the settings, tables and rows of all servers, and returns what matters: what keeps a server from being used, and what is worth to be
+// known. The error joins those of the servers that could not be asked, and of those whose sequence is missing, each a [*ServerError].
+func (s *Servers) Check(ctx context.Context) ([]Finding, error) {
+	var findings []Finding
+	var errs []error
+	var used *layout
+	for _, p := range s.servers {
+		c, err := p.look(ctx)
+		findings = append(findings, c.findings...)
+		if err == nil && refusal(c.findings) == nil {
+			if err = p.judge(nil, c, order{}); err == nil {
+				findings = append(findings, p.compare(c, &used)...)
+			}
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return findings, errors.Join(errs...)
+}
+
+// compare finds what is to be said of a row that may be used: whether its layout is that of the others, and how much is left.
+func (s *server) compare(c condition, used **layout) (findings []Finding) {
+	l, err := parseLayout(c.text)
+	if err != nil {
+		return nil // judge has found it
+	}
+	if *used == nil {
+		*used = &l
+	}
+	if first := **used; first.servers != l.servers || first.unit != l.unit {
+		findings = append(findings, Finding{Server: s.name, Err: ErrLayout, Text: fmt.Sprintf("the layout is %s, and another server has %s", l, first)})
+	}
+	if limit := min(s.config.Limit, c.limit); float64(c.last) >= nearlyUsed*float64(limit) {
+		findings = append(findings, Finding{Server: s.name, Text: fmt.Sprintf("%.1f %% of the ids up to %d are used", 100*float64(c.last)/float64(limit), limit)})
+	}
+	return findings
+}

@@ -1,0 +1,93 @@
+package ticket
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// Tickets is a source of single tickets: each id is a round trip to a server. It is safe for concurrent use. Ids of one server increase; those of several
+// interleave.
+type Tickets struct {
+	*Servers
+	issued atomic.Int64
+}
+
+var _ idgen.Source[int64] = (*Tickets)(nil)
+
+// Replace returns a source of tickets from one server: the published REPLACE INTO … (stub) on MySQL, MariaDB and SQLite, a SEQUENCE on PostgreSQL.
+// It does nothing yet: Setup makes what is missing, and the first call checks the server. The error wraps [ErrConfig] or [ErrDialect].
+func Replace(server Server, config Config) (*Tickets, error) {
+	return Flickr(config, server)
+}
+
+// Flickr returns a source of tickets from several servers, as Flickr published it: server k of N gives the numbers that are k modulo N, the servers take
+// turns, and those that are up stand in for those that are not. On MySQL and MariaDB the servers need auto_increment_increment = N and
+// auto_increment_offset = k in their configuration; every draw makes sure that they have. The order of the list says which is
+// which, and has to be the same everywhere.
+//
+// It does nothing yet: Setup makes what is missing, and the first call checks the servers. The error wraps [ErrConfig] or [ErrDialect].
+//
+// Source: Kay Kremerskothen, "Ticket Servers: Distributed Unique Primary Keys on the Cheap", code.flickr.net, 2010.
+func Flickr(config Config, servers ...Server) (*Tickets, error) {
+	config, err := config.complete(DefaultTable, len(servers))
+	if err != nil {
+		return nil, err
+	}
+	s, err := newServers(config, 0, servers)
+	if err != nil {
+		return nil, err
+	}
+	return &Tickets{Servers: s}, nil
+}
+
+// Next returns a ticket. It waits for a server at most as long as the context, or [Config.Timeout] where that has no deadline. The error is an
+// [*UnavailableError], or wraps [ErrClosed].
+func (t *Tickets) Next(ctx context.Context) (int64, error) {
+	ctx, cancel := t.config.bound(ctx)
+	defer cancel()
+	return t.next(ctx)
+}
+
+func (t *Tickets) next(ctx context.Context) (int64, error) {
+	sold, err := t.buy(ctx, 1)
+	if err != nil {
+		return 0, err
+	}
+	t.issued.Add(1)
+	return sold.first, nil
+}
+
+// Fill draws a ticket for each key, one after the other; blocks are the way to draw many. All are bound by one time, as Next is.
+func (t *Tickets) Fill(ctx context.Context, keys []int64) error {
+	ctx, cancel := t.config.bound(ctx)
+	defer cancel()
+	for i := range keys {
+		id, err := t.next(ctx)
+		if err != nil {
+			clear(keys)
+			return fmt.Errorf("ticket %d of %d: %w", i+1, len(keys), err)
+		}
+		keys[i] = id
+	}
+	return nil
+}
+
+// Close ends the probes of servers that are under way, and awaits them. Later calls fail with [ErrClosed]. The pools stay the caller's.
+func (t *Tickets) Close() error {
+	t.close()
+	return nil
+}
+
+// Stats are the counts of a source of tickets.
+type Stats struct {
+	Issued  int64 // ids that were given out
+	Servers []ServerStats
+}
+
+// Stats says how the source is doing.
+func (t *Tickets) Stats() Stats {
+	return Stats{Issued: t.issued.Load(), Servers: t.stats()}
+}
