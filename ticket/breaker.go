@@ -25,8 +25,8 @@ func (s *server) failed(err error, o order, excused bool) error {
 	defer s.mu.Unlock()
 	s.faults[failure.Class]++
 	s.err = failure
-	if !errors.Is(err, errUnmatched) {
-		s.burnt += o.units * o.layout.unit // at most: what was drawn may not have been committed
+	if failure.lost {
+		s.burnt += o.units * o.layout.unit // at most: it may not have been committed
 	}
 	if s.state != Closed { // by another call meanwhile
 		return failure

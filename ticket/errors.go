@@ -69,6 +69,8 @@ type ServerError struct {
 	Server string // its name
 	Class  Class
 	Err    error
+
+	lost bool // a number may have been drawn
 }
 
 // Error has the server's name before what it said.

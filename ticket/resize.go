@@ -3,6 +3,7 @@ package ticket
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 )
 
@@ -61,6 +62,9 @@ func (s *Servers) Resize(ctx context.Context) error {
 // resizable reports what keeps the server from getting its new layout.
 func (p *server) resizable(ctx context.Context, c condition, servers int) error {
 	to := p.layoutToBe()
+	if err := refusal(c.findings); errors.Is(err, ErrUnsafe) {
+		return err
+	}
 	if c.row {
 		l, frozen, err := parseFrozen(c.text)
 		switch {

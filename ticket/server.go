@@ -151,9 +151,9 @@ func (s *server) once(ctx context.Context, o *order) (span, error) {
 			return span{}, ctx.Err()
 		}
 	}
-	conn, err := s.db.Conn(ctx)
+	conn, err := s.connect(ctx)
 	if err != nil {
-		return span{}, fmt.Errorf("connecting: %w", err)
+		return span{}, err
 	}
 	defer conn.Close() // which gives it back to the pool
 	sold, err := s.counter.draw(ctx, conn, *o)
@@ -164,6 +164,20 @@ func (s *server) once(ctx context.Context, o *order) (span, error) {
 		return span{}, err
 	}
 	return sold, s.verify(*o, sold)
+}
+
+// connect returns a connection. The error is a *ServerError.
+func (s *server) connect(ctx context.Context) (*sql.Conn, error) {
+	conn, err := s.db.Conn(ctx)
+	if err == nil {
+		return conn, nil
+	}
+	if stats := s.db.Stats(); ctx.Err() != nil && stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections {
+		err = fmt.Errorf("all %d connections of the pool are in use: %w", stats.InUse, err)
+	}
+	failure := s.classify(fmt.Errorf("connecting: %w", err))
+	failure.lost = false
+	return nil, failure
 }
 
 // verify checks what was drawn. An error is a *ServerError.
@@ -180,7 +194,7 @@ func (s *server) verify(o order, sold span) error {
 	default:
 		return nil
 	}
-	return &ServerError{Server: s.name, Class: class, Err: err}
+	return &ServerError{Server: s.name, Class: class, Err: err, lost: true}
 }
 
 // unmatched finds out why a statement drew nothing.
@@ -210,7 +224,7 @@ func (s *server) judge(conn *sql.Conn, c condition, o order) error {
 	fail := func(class Class, err error) error { return &ServerError{Server: s.name, Class: class, Err: err} }
 	if c.stale && conn != nil {
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it
-		return fail(Retry, fmt.Errorf("a session with the settings of before: %w", refusal(c.findings)))
+		return fail(Retry, fmt.Errorf("%w: a session with the settings of before: %w", driver.ErrBadConn, refusal(c.findings)))
 	}
 	if err := refusal(c.findings); err != nil {
 		switch {
@@ -296,7 +310,7 @@ func (s *server) classify(err error) *ServerError {
 	case fault.kind != nil:
 		err = fmt.Errorf("%w: %w", fault.kind, err)
 	}
-	return &ServerError{Server: s.name, Class: fault.class, Err: err}
+	return &ServerError{Server: s.name, Class: fault.class, Err: err, lost: fault.code == ""}
 }
 
 // look inspects the server on a connection of its own, one that has the settings of now if there is one.
@@ -323,9 +337,9 @@ func (s *server) look(ctx context.Context) (c condition, err error) {
 func (s *server) with(ctx context.Context, work func(*sql.Conn) error) error {
 	for stale := s.db.Stats().Idle + 1; ; stale-- {
 		err := func() error {
-			conn, err := s.db.Conn(ctx)
+			conn, err := s.connect(ctx)
 			if err != nil {
-				return fmt.Errorf("connecting: %w", err)
+				return err
 			}
 			defer conn.Close() // which gives it back to the pool
 			return work(conn)

@@ -95,6 +95,12 @@ func (s *Servers) close() bool {
 func (s *Servers) buy(ctx context.Context, count int64) (sale, error) {
 	troubled := false
 	for round := 0; ; round++ {
+		if s.closing.Err() != nil {
+			return sale{}, ErrClosed
+		}
+		if ctx.Err() != nil {
+			return sale{}, s.unavailable(ctx.Err())
+		}
 		changed := s.changed.next()
 		s.start()
 		tried := make([]bool, len(s.servers))
@@ -105,11 +111,8 @@ func (s *Servers) buy(ctx context.Context, count int64) (sale, error) {
 				return sale{span: sold, took: time.Since(start), troubled: troubled}, nil
 			}
 			troubled = true
-			if s.closing.Err() != nil {
-				return sale{}, ErrClosed
-			}
 			if ctx.Err() != nil {
-				return sale{}, s.unavailable(ctx.Err())
+				break
 			}
 		}
 		wait, hopeless := s.again(round, troubled)
@@ -122,11 +125,7 @@ func (s *Servers) buy(ctx context.Context, count int64) (sale, error) {
 		case <-timer.C:
 			troubled = true
 		case <-ctx.Done():
-			timer.Stop()
-			return sale{}, s.unavailable(ctx.Err())
 		case <-s.closing.Done():
-			timer.Stop()
-			return sale{}, ErrClosed
 		}
 		timer.Stop()
 	}
