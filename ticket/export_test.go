@@ -11,3 +11,15 @@ func Diagnose(d Dialect, err error) Fault {
 	f := diagnose(d, err)
 	return Fault{f.class, f.kind, f.code}
 }
+
+// Statement returns what draws a ticket from the first server, and its parameters.
+func Statement(t *Tickets) (string, []any) {
+	p := t.servers[0]
+	switch c := p.counter.(type) {
+	case replaceCounter:
+		return c.statement(order{layout: p.layout, bare: p.bare, units: 1, limit: p.limit}), nil
+	case sequenceCounter:
+		return c.statement(), []any{c.object()}
+	}
+	return "", nil
+}

@@ -192,20 +192,24 @@ func (r replaceCounter) matching(o order) string {
 	return text
 }
 
-func (r replaceCounter) draw(ctx context.Context, conn *sql.Conn, o order) (span, error) {
+// statement is what draws a ticket.
+func (r replaceCounter) statement(o order) string {
 	columns := stubColumns(o)
-	var text string
+	if r.dialect == MySQL {
+		return fmt.Sprintf("REPLACE INTO %[1]s (%[2]s) SELECT %[2]s FROM %[1]s WHERE %[3]s FOR UPDATE", r.quoted(), columns, r.matching(o))
+	}
+	n, k := o.layout.servers, o.layout.number
+	next := fmt.Sprintf("seq + 1 + (%[2]d - (seq + 1) %% %[1]d + %[1]d) %% %[1]d", n, k%n)
+	return fmt.Sprintf("REPLACE INTO %[1]s (id, %[2]s) SELECT (SELECT %[3]s FROM %[4]s), %[2]s FROM %[1]s WHERE %[5]s AND (SELECT seq FROM %[4]s) <= %[6]d",
+		r.quoted(), columns, next, r.counters(), r.matching(o), o.limit-min(n, o.limit))
+}
+
+func (r replaceCounter) draw(ctx context.Context, conn *sql.Conn, o order) (span, error) {
 	replaced := int64(1)
 	if r.dialect == MySQL {
 		replaced = 2 // one is deleted, one added
-		text = fmt.Sprintf("REPLACE INTO %[1]s (%[2]s) SELECT %[2]s FROM %[1]s WHERE %[3]s FOR UPDATE", r.quoted(), columns, r.matching(o))
-	} else {
-		n, k := o.layout.servers, o.layout.number
-		next := fmt.Sprintf("seq + 1 + (%[2]d - (seq + 1) %% %[1]d + %[1]d) %% %[1]d", n, k%n)
-		text = fmt.Sprintf("REPLACE INTO %[1]s (id, %[2]s) SELECT (SELECT %[3]s FROM %[4]s), %[2]s FROM %[1]s WHERE %[5]s AND (SELECT seq FROM %[4]s) <= %[6]d",
-			r.quoted(), columns, next, r.counters(), r.matching(o), o.limit-min(n, o.limit))
 	}
-	result, err := conn.ExecContext(ctx, text)
+	result, err := conn.ExecContext(ctx, r.statement(o))
 	if err != nil {
 		return span{}, err
 	}

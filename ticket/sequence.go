@@ -103,14 +103,22 @@ func (s sequenceCounter) inspectSequence(ctx context.Context, conn *sql.Conn, c 
 	return nil
 }
 
-func (s sequenceCounter) draw(ctx context.Context, conn *sql.Conn, o order) (span, error) {
-	// The name is looked up anew each time: as a constant of a prepared statement it would stay the same SEQUENCE when it is made again.
-	query, into := "SELECT nextval(CAST(CAST($1 AS text) AS regclass))", []any{new(int64)}
+// statement is what draws a ticket. Its parameter is the SEQUENCE's name, which is looked up anew each time: as a constant of a prepared statement it would stay the
+// same SEQUENCE when that is made again.
+func (s sequenceCounter) statement() string {
+	query := "SELECT nextval(CAST(CAST($1 AS text) AS regclass))"
 	if !s.unsafe {
 		query += ", " + durable
+	}
+	return query
+}
+
+func (s sequenceCounter) draw(ctx context.Context, conn *sql.Conn, o order) (span, error) {
+	into := []any{new(int64)}
+	if !s.unsafe {
 		into = append(into, new(string))
 	}
-	if err := one(ctx, conn, query, []any{s.object()}, into...); err != nil {
+	if err := one(ctx, conn, s.statement(), []any{s.object()}, into...); err != nil {
 		if fault := diagnose(s.dialect, err); fault.kind == ErrExhausted {
 			return span{}, errUnmatched // or frozen
 		}
