@@ -1,0 +1,212 @@
+package ticket
+
+import (
+	"container/list"
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// Stock is a source of ids that are bought from the servers in blocks, ahead of need. A call takes from the stock, and waits only when it
+// is empty, or holds less than a Fill wants.
+//
+// The stock is refilled in the background, by one purchase at a time, as soon as it does not last for the configuration's Reserve any
+// more at the rate that ids are taken at. So ids flow for about that long while no server answers. What is in stock when the process
+// ends is never given out.
+//
+// A stock is safe for concurrent use. It gives ids out in the order they were bought in, and calls that wait are served in the order
+// they came in. It is to be closed.
+type Stock struct {
+	config BlockConfig
+	seller seller
+	ctx    context.Context // of the refill, which no caller's end ends
+	stop   context.CancelFunc
+	refill sync.WaitGroup // the goroutine that buys
+
+	mu sync.Mutex // All that follows is locked by mu.
+
+	next, end int64 // the ids of a unit that is being given out, up to but not including end, which wraps around after the id 1<<63-1
+	left      int64 // ids in stock: those, and the ones in spans
+	gate      int64 // a call that would leave no more than this has to look at the rest of the state: see setGate
+	spans     []span
+
+	closed    bool
+	refilling bool      // there is a goroutine that buys
+	low       int64     // what a refill starts at
+	failures  int       // attempts to buy in a row that ended with an error
+	failed    error     // the last one's
+	retry     time.Time // when a refill may start by itself again after a failure
+
+	waiting list.List // of *waiter: calls for ids. While there are any, so is the goroutine that buys
+	warming list.List // of *waiter: calls of Warm
+	inTurn  bool      // a purchase has come that was not enough for the first of waiting, which nobody may get ahead of any more
+
+	sold, burnt, refills, waits int64
+	pace                        pace
+}
+
+var _ idgen.Source[int64] = (*Stock)(nil)
+
+// newStock returns a stock that is empty. The configuration is complete.
+func newStock(config BlockConfig, seller seller) *Stock {
+	s := &Stock{config: config, seller: seller, pace: newPace(config, time.Now())}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.low = s.pace.low()
+	s.setGate()
+	return s
+}
+
+// Next returns one id. It waits when the stock is empty, for as long as the context lasts, or the configuration's Timeout where that has
+// no deadline; with ids in stock it does not look at the context.
+//
+// The error is an [UnavailableError] when the wait has ended, wraps [ErrClosed] after Close, and is otherwise one that waiting does not
+// mend, such as [ErrTable] or [ErrExhausted]. The call after such an error asks the servers again.
+func (s *Stock) Next(ctx context.Context) (int64, error) {
+	s.mu.Lock()
+	if s.left-1 <= s.gate && !s.admit(1) {
+		key := make([]int64, 1)
+		err := s.await(ctx, &s.waiting, &waiter{keys: key, count: 1})
+		return key[0], err
+	}
+	if s.next == s.end {
+		s.turn()
+	}
+	id := s.next
+	s.next++
+	s.left--
+	s.mu.Unlock()
+	return id, nil
+}
+
+// Fill sets every element of keys to an id, all or none, in ascending order where one server sold them. It waits and fails as Next does.
+// The ids stay in the stock until there are enough, so that a Fill that fails wastes none. It may be for more than the stock ever holds.
+func (s *Stock) Fill(ctx context.Context, keys []int64) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	if count := int64(len(keys)); s.left-count <= s.gate && !s.admit(count) {
+		return s.await(ctx, &s.waiting, &waiter{keys: keys, count: count})
+	}
+	s.take(keys)
+	s.mu.Unlock()
+	return nil
+}
+
+// Warm returns when the stock holds what Reserve asks for at the rate that is measured or, at the start, configured, and no less than
+// MinStep. It waits and fails as Next does. Without it the first call waits for the first purchase.
+func (s *Stock) Warm(ctx context.Context) error {
+	s.mu.Lock()
+	if count := s.pace.reserve(); s.closed || s.left < count {
+		return s.await(ctx, &s.warming, &waiter{count: count})
+	}
+	s.mu.Unlock()
+	return nil
+}
+
+// Close ends the refill and waits for its end. What is left in stock is never given out; calls that wait, and later ones, get an error
+// that wraps [ErrClosed]. It is safe to call again, and returns nil.
+func (s *Stock) Close() error {
+	s.mu.Lock()
+	if !s.closed {
+		s.closed = true
+		s.burnt += s.left
+		s.left, s.next, s.end, s.spans = 0, 0, 0, nil
+		s.dismiss(ErrClosed)
+		s.setGate()
+		s.stop()
+	}
+	s.mu.Unlock()
+	s.refill.Wait()
+	return nil
+}
+
+// setGate has to be called where closed, refilling, low or inTurn may have changed. It makes one comparison enough for a call that finds
+// the stock as it should be.
+func (s *Stock) setGate() {
+	switch {
+	case s.closed || s.inTurn:
+		s.gate = math.MaxInt64
+	case s.refilling:
+		s.gate = -1
+	default:
+		s.gate = s.low
+	}
+}
+
+// admit reports whether a call may take that many ids now, and sees to it that what it leaves is refilled.
+func (s *Stock) admit(count int64) bool {
+	if s.closed || s.inTurn {
+		return false
+	}
+	if !s.refilling && s.left-count <= s.low && (s.failures == 0 || !time.Now().Before(s.retry)) {
+		s.start()
+	}
+	return s.left >= count
+}
+
+// turn goes on to the next unit. There has to be one.
+func (s *Stock) turn() {
+	first := &s.spans[0]
+	s.next, s.end = first.first, first.first+first.unit
+	first.first += first.jump // may wrap around after the last unit, which is not used then
+	if first.units--; first.units == 0 {
+		s.spans = s.spans[1:]
+	}
+}
+
+// take sets every element to an id of the stock, which has to hold as many.
+func (s *Stock) take(keys []int64) {
+	s.left -= int64(len(keys))
+	for len(keys) > 0 {
+		if s.next == s.end {
+			s.turn()
+		}
+		run := keys[:min(int64(len(keys)), s.end-s.next)]
+		for i := range run {
+			run[i] = s.next
+			s.next++
+		}
+		keys = keys[len(run):]
+	}
+}
+
+// StockStats says how a stock is doing. Sold is always the sum of Stock, Issued and Burnt.
+type StockStats struct {
+	Stock     int64         // ids in stock
+	Lasts     time.Duration // how long they last at Rate; the greatest Duration where that is 0 or it is longer
+	Rate      float64       // ids a second that are taken: averaged over about the configuration's Reserve, as of the last purchase
+	Step      int64         // ids that are bought at once, unless calls wait for more
+	Low       int64         // ids in stock at which a refill starts
+	Sold      int64         // ids bought
+	Issued    int64         // ids given out
+	Burnt     int64         // ids bought and never to be given out, which only Close makes of them
+	Waits     int64         // calls of Next and Fill that waited
+	Refills   int64         // purchases that succeeded
+	Refilling bool          // there is a purchase under way
+	Latency   Latency       // of purchases: of the attempts that succeeded
+	Failures  int           // purchases in a row that failed
+	Err       error         // of the last purchase; nil where it succeeded
+}
+
+// Stats returns how the stock is doing. It may be called at any time.
+func (s *Stock) Stats() StockStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats := StockStats{
+		Stock: s.left, Lasts: math.MaxInt64, Rate: s.pace.rate, Step: s.pace.step, Low: s.low,
+		Sold: s.sold, Issued: s.issued(), Burnt: s.burnt, Waits: s.waits,
+		Refills: s.refills, Refilling: s.refilling, Latency: s.pace.latencies.summary(),
+		Failures: s.failures, Err: s.failed,
+	}
+	if lasts := float64(s.left) / s.pace.rate * float64(time.Second); lasts < math.MaxInt64 { // NaN, 0/0, is not
+		stats.Lasts = time.Duration(lasts)
+	}
+	return stats
+}
+
+// issued returns how many ids were given out.
+func (s *Stock) issued() int64 { return s.sold - s.burnt - s.left }

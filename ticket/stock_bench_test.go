@@ -1,0 +1,92 @@
+package ticket
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+)
+
+// endless sells as much as is asked for, at once.
+type endless struct {
+	mu   sync.Mutex
+	next int64 // locked by mu
+}
+
+func (e *endless) buy(_ context.Context, count int64) (sale, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	units := (count + DefaultUnit - 1) / DefaultUnit
+	s := span{first: e.next + 1, unit: DefaultUnit, jump: 2 * DefaultUnit, units: units}
+	e.next = s.last() + DefaultUnit
+	return sale{span: s}, nil
+}
+
+func (e *endless) unavailable(ended error) error { return ended }
+
+// BenchmarkNext measures Next of a stock whose refill never makes it wait, and what it cannot be faster than: a mutex around a counter.
+// A stock that read the clock for each id would take what of=clock takes on top. "bound=none": no server limits it.
+func BenchmarkNext(b *testing.B) {
+	config, err := BlockConfig{Rate: maxStep}.complete(1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	stock := newStock(config, &endless{})
+	defer stock.Close()
+	if err := stock.Warm(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	var mu sync.Mutex
+	var counter int64
+	ctx, start := b.Context(), time.Now()
+	for _, kind := range []struct {
+		of   string
+		call func() error
+	}{
+		{"mutex", func() error { mu.Lock(); counter++; mu.Unlock(); return nil }},
+		{"clock", func() error { time.Since(start); return nil }},
+		{"stock", func() error { _, err := stock.Next(ctx); return err }},
+	} {
+		b.Run(fmt.Sprintf("bound=none/of=%s/goroutines=1", kind.of), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := kind.call(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("bound=none/of=%s/goroutines=all", kind.of), func(b *testing.B) {
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if err := kind.call(); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkFill measures what a Fill takes for each id, the lock held.
+func BenchmarkFill(b *testing.B) {
+	config, err := BlockConfig{Rate: maxStep}.complete(1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, count := range []int{100, 10_000, 1_000_000} {
+		b.Run(fmt.Sprintf("bound=none/ids=%d", count), func(b *testing.B) {
+			stock := newStock(config, &endless{})
+			defer stock.Close()
+			ids := make([]int64, count)
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := stock.Fill(b.Context(), ids); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(count), "ns/id")
+		})
+	}
+}
