@@ -124,9 +124,9 @@ func (s *server) quarantine(err error) {
 	s.become(Quarantined)
 }
 
-// start has all servers probed that are due. Each probe has a goroutine of its own, so that no call waits for a server that hangs; it
+// probeDue has all servers probed that are due. Each probe has a goroutine of its own, so that no call waits for a server that hangs; it
 // ends with the server's timeout, and Close awaits it.
-func (s *Servers) start() {
+func (s *Servers) probeDue() {
 	now := time.Now()
 	for _, p := range s.servers {
 		if !p.claim(now) {

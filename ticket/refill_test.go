@@ -410,7 +410,7 @@ func TestIdle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stock := newStock(config, &shop{latency: time.Millisecond})
+		stock := stockFrom(config, &shop{latency: time.Millisecond})
 		mustWarm(t, stock)
 		synctest.Wait()
 		if stats := stock.Stats(); stats.Refilling {

@@ -60,8 +60,8 @@ func (s *Servers) Resize(ctx context.Context) error {
 }
 
 // resizable reports what keeps the server from getting its new layout.
-func (p *server) resizable(ctx context.Context, c condition, servers int) error {
-	to := p.layoutToBe()
+func (s *server) resizable(ctx context.Context, c condition, servers int) error {
+	to := s.layoutToBe()
 	if err := refusal(c.findings); errors.Is(err, ErrUnsafe) {
 		return err
 	}
@@ -74,38 +74,38 @@ func (p *server) resizable(ctx context.Context, c condition, servers int) error 
 			return fmt.Errorf("%w: the row has no layout, as published; move to a table that has, or choose a greater Increment from the start", ErrLayout)
 		case frozen && l != to:
 			return fmt.Errorf("%w, to %s, and this is to %s; end that one first", ErrMoving, l, to)
-		case l.number != p.number:
-			return fmt.Errorf("%w: it is number %d of %d, and in the list it is number %d", ErrLayout, l.number, l.servers, p.number)
+		case l.number != s.number:
+			return fmt.Errorf("%w: it is number %d of %d, and in the list it is number %d", ErrLayout, l.number, l.servers, s.number)
 		case l != to && int(l.servers) > servers:
 			return fmt.Errorf("%w: it has %s, so that all %d servers have to be in the list, which has %d", ErrLayout, l, l.servers, servers)
 		}
-		if err := p.with(ctx, func(conn *sql.Conn) error { return p.counter.preflight(ctx, conn, to) }); err != nil {
+		if err := s.with(ctx, func(conn *sql.Conn) error { return s.counter.preflight(ctx, conn, to) }); err != nil {
 			return err
 		}
 	} else if c.registered {
-		return p.missing(c, order{})
+		return s.missing(c, order{})
 	}
 	return nil
 }
 
 // freeze stops the draws by another layout than the one to be. A row that is missing is made, frozen.
-func (p *server) freeze(ctx context.Context, c condition) error {
-	to := p.layoutToBe()
+func (s *server) freeze(ctx context.Context, c condition) error {
+	to := s.layoutToBe()
 	if !c.row {
-		return p.make(ctx, c, to.frozen())
+		return s.make(ctx, c, to.frozen())
 	}
 	l, frozen, err := parseFrozen(c.text)
 	if err != nil || frozen || l == to {
 		return err
 	}
-	return p.with(ctx, func(conn *sql.Conn) error { return p.counter.freeze(ctx, conn, l, to) })
+	return s.with(ctx, func(conn *sql.Conn) error { return s.counter.freeze(ctx, conn, l, to) })
 }
 
 // resized reports whether the row has the layout to be, or is on its way.
-func (p *server) resized(c condition, onItsWay bool) error {
+func (s *server) resized(c condition, onItsWay bool) error {
 	l, frozen, err := parseFrozen(c.text)
-	if err == nil && c.row && l == p.layoutToBe() && (onItsWay || !frozen) {
+	if err == nil && c.row && l == s.layoutToBe() && (onItsWay || !frozen) {
 		return nil
 	}
-	return &ServerError{Server: p.name, Class: Permanent, Err: fmt.Errorf("%w: the row has %q, want %q: somebody else changed it; run Resize again", ErrMoving, c.text, p.layoutToBe())}
+	return &ServerError{Server: s.name, Class: Permanent, Err: fmt.Errorf("%w: the row has %q, want %q: somebody else changed it; run Resize again", ErrMoving, c.text, s.layoutToBe())}
 }

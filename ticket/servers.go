@@ -80,15 +80,13 @@ func (s *Servers) begin() bool {
 	return !s.closed
 }
 
-// close stops and awaits the probes. It reports whether it was the first to.
-func (s *Servers) close() bool {
+// close stops and awaits the probes.
+func (s *Servers) close() {
 	s.mu.Lock()
-	first := !s.closed
 	s.closed = true
 	s.mu.Unlock()
 	s.end()
 	s.probes.Wait()
-	return first
 }
 
 // buy is [seller.buy]: a round robin over the servers in use, until one gives.
@@ -102,7 +100,7 @@ func (s *Servers) buy(ctx context.Context, count int64) (sale, error) {
 			return sale{}, s.unavailable(ctx.Err())
 		}
 		changed := s.changed.next()
-		s.start()
+		s.probeDue()
 		tried := make([]bool, len(s.servers))
 		for p := s.pick(tried); p != nil; p = s.pick(tried) {
 			start := time.Now()

@@ -105,7 +105,7 @@ func (s *Servers) placeFor(conditions []condition) (layout, error) {
 }
 
 // make makes what is missing on a server.
-func (p *server) make(ctx context.Context, c condition, layout string) error {
+func (s *server) make(ctx context.Context, c condition, layout string) error {
 	if c.row && c.registered {
 		return nil
 	}
@@ -115,11 +115,11 @@ func (p *server) make(ctx context.Context, c condition, layout string) error {
 	// Of processes that are at it at once, some fail, and find what they need then.
 	var err error
 	for range 20 {
-		err = p.with(ctx, func(conn *sql.Conn) error { return p.makeOnce(ctx, conn, layout) })
+		err = s.with(ctx, func(conn *sql.Conn) error { return s.makeOnce(ctx, conn, layout) })
 		if err == nil || errors.Is(err, ErrForgotten) || ctx.Err() != nil {
 			return err
 		}
-		if c, lookErr := p.look(ctx); lookErr == nil && c.row && c.registered {
+		if c, lookErr := s.look(ctx); lookErr == nil && c.row && c.registered {
 			return nil
 		}
 		if pause(ctx, 20*time.Millisecond) != nil {
@@ -130,39 +130,39 @@ func (p *server) make(ctx context.Context, c condition, layout string) error {
 }
 
 // makeOnce makes the tables, and in one transaction the row and its entry in the register.
-func (p *server) makeOnce(ctx context.Context, conn *sql.Conn, layout string) error {
-	c, err := p.counter.inspect(ctx, conn)
+func (s *server) makeOnce(ctx context.Context, conn *sql.Conn, layout string) error {
+	c, err := s.counter.inspect(ctx, conn)
 	if err != nil {
 		return err
 	}
-	for _, statement := range p.counter.tables() {
+	for _, statement := range s.counter.tables() {
 		if _, err := conn.ExecContext(ctx, statement); err != nil && !c.row {
 			return fmt.Errorf("making a table: %w", err)
 		}
 	}
-	begin := map[Dialect]string{MySQL: "START TRANSACTION", Postgres: "BEGIN", SQLite: "BEGIN IMMEDIATE"}[p.dialect]
+	begin := map[Dialect]string{MySQL: "START TRANSACTION", Postgres: "BEGIN", SQLite: "BEGIN IMMEDIATE"}[s.dialect]
 	if _, err := conn.ExecContext(ctx, begin); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
-	if err := p.makeRow(ctx, conn, layout); err != nil {
-		p.abandon(ctx, conn)
+	if err := s.makeRow(ctx, conn, layout); err != nil {
+		s.abandon(ctx, conn)
 		return err
 	}
 	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
-		p.abandon(ctx, conn)
+		s.abandon(ctx, conn)
 		return fmt.Errorf("committing: %w", err)
 	}
 	return nil
 }
 
-func (p *server) makeRow(ctx context.Context, conn *sql.Conn, layout string) error {
-	if p.dialect == Postgres {
+func (s *server) makeRow(ctx context.Context, conn *sql.Conn, layout string) error {
+	if s.dialect == Postgres {
 		if _, err := conn.ExecContext(ctx, "SELECT "+durable); err != nil {
 			return fmt.Errorf("setting synchronous_commit: %w", err)
 		}
 	}
 	// The entry comes first: whoever makes the row holds its lock.
-	result, err := conn.ExecContext(ctx, p.enter())
+	result, err := conn.ExecContext(ctx, s.enter())
 	if err != nil {
 		return fmt.Errorf("entering the sequence into the register: %w", err)
 	}
@@ -170,16 +170,16 @@ func (p *server) makeRow(ctx context.Context, conn *sql.Conn, layout string) err
 	if err != nil {
 		return err
 	}
-	c, err := p.counter.inspect(ctx, conn)
+	c, err := s.counter.inspect(ctx, conn)
 	switch {
 	case err != nil:
 		return err
 	case c.row:
 		return nil
 	case entered == 0:
-		return p.missing(c, order{})
+		return s.missing(c, order{})
 	}
-	for _, statement := range p.counter.row(layout, 0) {
+	for _, statement := range s.counter.row(layout, 0) {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("making the row: %w", err)
 		}

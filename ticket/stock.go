@@ -20,8 +20,9 @@ import (
 // A stock is safe for concurrent use. It gives ids out in the order they were bought in, and calls that wait are served in the order
 // they came in. It is to be closed.
 type Stock struct {
+	*Servers
 	config BlockConfig
-	seller seller
+	seller seller         // the Servers
 	ctx    context.Context // of the refill, which no caller's end ends
 	stop   context.CancelFunc
 	refill sync.WaitGroup // the goroutine that buys
@@ -51,7 +52,13 @@ type Stock struct {
 var _ idgen.Source[int64] = (*Stock)(nil)
 
 // newStock returns a stock that is empty. The configuration is complete.
-func newStock(config BlockConfig, seller seller) *Stock {
+func newStock(config BlockConfig, servers *Servers) *Stock {
+	s := stockFrom(config, servers)
+	s.Servers = servers
+	return s
+}
+
+func stockFrom(config BlockConfig, seller seller) *Stock {
 	s := &Stock{config: config, seller: seller, pace: newPace(config, time.Now())}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.low = s.pace.low()
@@ -121,6 +128,7 @@ func (s *Stock) Close() error {
 	}
 	s.mu.Unlock()
 	s.refill.Wait()
+	s.seller.close()
 	return nil
 }
 
@@ -190,10 +198,17 @@ type StockStats struct {
 	Latency   Latency       // of purchases: of the attempts that succeeded
 	Failures  int           // purchases in a row that failed
 	Err       error         // of the last purchase; nil where it succeeded
+	Servers   []ServerStats
 }
 
 // Stats returns how the stock is doing. It may be called at any time.
 func (s *Stock) Stats() StockStats {
+	stats := s.stockStats()
+	stats.Servers = s.seller.stats()
+	return stats
+}
+
+func (s *Stock) stockStats() StockStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stats := StockStats{

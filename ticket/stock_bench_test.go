@@ -23,6 +23,10 @@ func (e *endless) buy(_ context.Context, count int64) (sale, error) {
 	return sale{span: s}, nil
 }
 
+func (*endless) stats() []ServerStats { return nil }
+
+func (*endless) close() {}
+
 func (e *endless) unavailable(ended error) error { return ended }
 
 // BenchmarkNext measures Next of a stock whose refill never makes it wait, and what it cannot be faster than: a mutex around a counter.
@@ -32,7 +36,7 @@ func BenchmarkNext(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	stock := newStock(config, &endless{})
+	stock := stockFrom(config, &endless{})
 	defer stock.Close()
 	if err := stock.Warm(b.Context()); err != nil {
 		b.Fatal(err)
@@ -77,7 +81,7 @@ func BenchmarkFill(b *testing.B) {
 	}
 	for _, count := range []int{100, 10_000, 1_000_000} {
 		b.Run(fmt.Sprintf("bound=none/ids=%d", count), func(b *testing.B) {
-			stock := newStock(config, &endless{})
+			stock := stockFrom(config, &endless{})
 			defer stock.Close()
 			ids := make([]int64, count)
 			b.ReportAllocs()

@@ -103,6 +103,10 @@ func (s *shop) buy(ctx context.Context, count int64) (sale, error) {
 	return sale{span: sold, took: latency, troubled: down != nil}, nil
 }
 
+func (s *shop) stats() []ServerStats { return nil }
+
+func (s *shop) close() {}
+
 func (s *shop) unavailable(ended error) error { return &UnavailableError{Ended: ended} }
 
 // newTestStock returns a stock, of which it checks at the test's end that the books are in order.
@@ -112,7 +116,7 @@ func newTestStock(t testing.TB, shop *shop, config BlockConfig) *Stock {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stock := newStock(config, shop)
+	stock := stockFrom(config, shop)
 	t.Cleanup(func() {
 		_ = stock.Close()
 		balance(t, stock, shop)
