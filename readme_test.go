@@ -39,7 +39,8 @@ func command(t *testing.T, name string, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, name, args...)
 }
 
-// TestReadmeProgram compiles and runs the Go program in a module of its own, as a newcomer would who pasted it there.
+// TestReadmeProgram compiles and runs each Go program in a module of its own, as a newcomer would who pasted it there. It prints what it says, or two
+// snowflake keys.
 func TestReadmeProgram(t *testing.T) {
 	root, err := filepath.Abs(".")
 	if err != nil {
@@ -64,8 +65,12 @@ func TestReadmeProgram(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %s", err, errorOutput(err))
 		}
-		if !regexp.MustCompile(`^\d{15,19} \d{15,19}\n$`).Match(out) {
-			t.Errorf("got %q, want two keys", out)
+		want := `\d{15,19} \d{15,19}`
+		if said := regexp.MustCompile(`// prints (.*)`).FindStringSubmatch(program); said != nil {
+			want = said[1]
+		}
+		if !regexp.MustCompile("^" + want + "\n$").Match(out) {
+			t.Errorf("got %q, want %q", out, want)
 		}
 	}
 }

@@ -37,8 +37,8 @@
 //	CREATE TABLE snowkey_tickets (id bigint unsigned AUTO_INCREMENT, stub, layout, PRIMARY KEY (stub), UNIQUE KEY (id))
 //
 //	REPLACE INTO snowkey_tickets (stub, layout)
-//	SELECT stub, layout FROM snowkey_tickets WHERE stub = 'default' AND layout = '1/2'
-//	AND @@autocommit = 1 AND @@auto_increment_increment = 2 AND @@auto_increment_offset = 1 AND @@innodb_flush_log_at_trx_commit = 1 FOR UPDATE
+//	SELECT stub, layout FROM snowkey_tickets WHERE stub = 'default' AND id >= :last AND layout = '1/2'
+//	AND @@autocommit = 1 AND @@auto_increment_increment = 2 AND @@auto_increment_offset = 1 AND @@innodb_flush_log_at_trx_commit IN (1, 3) FOR UPDATE
 //
 // The published table has the keys the other way round, PRIMARY KEY (id) and UNIQUE KEY (stub), and no layout. Each REPLACE then leaves an
 // entry in the index of stub that is only marked as deleted, and the next ones lock the gaps between them: the rate is an eighth with 8
@@ -46,16 +46,16 @@
 // FOR UPDATE takes the row's lock first, so that no two statements can each hold what the other one waits for.
 //
 // SQLite has the same statement, with the number made from sqlite_sequence, which keeps it when rows are deleted. PostgreSQL has SEQUENCEs, with
-// INCREMENT BY N, drawn with synchronous_commit on whatever the session's default:
+// INCREMENT BY N, drawn with synchronous_commit on whatever the session's default; a comment on them has the layout:
 //
-//	SELECT nextval('snowkey_tickets.default'), set_config('synchronous_commit', 'on', true)
+//	SELECT nextval('"snowkey_tickets.default"'), set_config('synchronous_commit', 'on', true)
 //
 // Blocks, everywhere (RETURNING on PostgreSQL and SQLite):
 //
 //	CREATE TABLE snowkey_blocks (name, next bigint, layout, PRIMARY KEY (name))
 //
 //	UPDATE snowkey_blocks SET next = LAST_INSERT_ID(GREATEST(next, :floor) + :units * N * unit)
-//	WHERE name = 'default' AND layout = '1/2x100' AND next BETWEEN :last AND :limit …
+//	WHERE name = 'default' AND layout = '1/2x100' AND next BETWEEN :last + 1 AND :limit …
 //
 // Floor is where the buyer's next unit may begin, above all it has from any server: a server that was away is healed by the first purchase, and one
 // buyer's ids increase. Last is what the server answered last: a row that was set back sells nothing.

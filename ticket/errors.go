@@ -121,7 +121,7 @@ type TableError struct {
 
 // Error has what the database said, and the statement.
 func (e *TableError) Error() string {
-	return fmt.Sprintf("%v: %v; this makes it:\n%s", ErrTable, e.Err, e.Statement)
+	return fmt.Sprintf("%v: %v; where it is missing, this makes it:\n%s", ErrTable, e.Err, e.Statement)
 }
 
 // Unwrap returns [ErrTable] and Err.

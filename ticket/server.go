@@ -301,7 +301,7 @@ func refusal(findings []Finding) error {
 func (s *server) classify(err error) *ServerError {
 	fault := diagnose(s.dialect, err)
 	switch {
-	case errors.Is(err, ErrExhausted), errors.Is(err, ErrTable):
+	case errors.Is(err, ErrExhausted), errors.Is(err, ErrTable), errors.Is(err, ErrLayout):
 		fault.class = Permanent
 	case fault.kind == ErrExhausted:
 		err = &ExhaustedError{Limit: s.config.Limit, Err: err}
