@@ -66,7 +66,7 @@ func (b blockCounter) inspect(ctx context.Context, conn *sql.Conn) (condition, e
 			c.findf(ErrLayout, "next is %d, where no unit of the layout %s begins; set it to one that is greater than all ids in use", next, l)
 		}
 	}
-	c.registered, err = b.names.registered(ctx, conn)
+	c.made, err = b.made(ctx, conn)
 	return c, err
 }
 

@@ -64,7 +64,7 @@ type Config struct {
 	// Limit is the greatest id to give out, such as 1<<53-1 for ids that JavaScript reads as numbers. Default: 1<<63-1.
 	Limit int64
 
-	// Timeout bounds a call whose context has no deadline. Negative: it is not bounded. Default: 5 seconds.
+	// Timeout bounds a call whose context has no deadline, also of Setup, Resize and Check. Negative: it is not bounded. Default: 5 seconds.
 	Timeout time.Duration
 
 	// ServerTimeout bounds one attempt at one server, after which another is asked. Default: 1 second.

@@ -45,15 +45,16 @@ var errUnmatched = errors.New("the statement drew nothing")
 
 // condition is what inspect finds.
 type condition struct {
-	table      bool   // it is there
-	row        bool   // and the row
-	registered bool   // the sequence was made once
-	bare       bool   // the row has no layout: it is the published table, or a SEQUENCE made by hand
-	text       string // the layout's
-	last       int64  // the greatest number that was drawn, or less where it cannot be told
-	limit      int64  // the greatest number that the type of its column holds
-	stale      bool   // the session has other settings than the server gives new ones
-	findings   []Finding
+	down     bool    // it could not be asked, and the rest is not known
+	table    bool    // it is there
+	row      bool    // and the row
+	made     []int64 // the servers whose rows were made once, by their numbers, as far as this one's register knows
+	bare     bool    // the row has no layout: it is the published table, or a SEQUENCE made by hand
+	text     string  // the layout's
+	last     int64   // the greatest number that was drawn, or less where it cannot be told
+	limit    int64   // the greatest number that the type of its column holds
+	stale    bool    // the session has other settings than the server gives new ones
+	findings []Finding
 }
 
 // findf adds a finding. One that is refused has the error that a draw would fail with.
@@ -96,9 +97,9 @@ func (n names) quoted() string { return n.dialect.Quote(n.table) }
 
 func (n names) register() string { return n.dialect.Quote(n.table + registerSuffix) }
 
-// registerTable is the statement that makes the register.
+// registerTable is the statement that makes the register: which servers' rows were ever made.
 func (n names) registerTable() string {
-	return "CREATE TABLE IF NOT EXISTS " + n.register() + " (name varchar(64) NOT NULL PRIMARY KEY)" + n.tableOptions()
+	return "CREATE TABLE IF NOT EXISTS " + n.register() + " (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))" + n.tableOptions()
 }
 
 // tableOptions is what makes a table keep names letter by letter, and on disk.
@@ -109,24 +110,27 @@ func (n names) tableOptions() string {
 	return ""
 }
 
-// enter is the statement that adds the sequence to the register if it is not in it.
-func (n names) enter() string {
-	switch n.dialect {
-	case MySQL:
-		return fmt.Sprintf("INSERT IGNORE INTO %s (name) VALUES ('%s')", n.register(), n.sequence)
-	default:
-		return fmt.Sprintf("INSERT INTO %s (name) VALUES ('%s') ON CONFLICT DO NOTHING", n.register(), n.sequence)
+// enter is the statement that adds a server's number to those of the sequence, if it is not among them.
+func (n names) enter(number int64) string {
+	text := fmt.Sprintf("INTO %s (name, number) VALUES ('%s', %d)", n.register(), n.sequence, number)
+	if n.dialect == MySQL {
+		return "INSERT IGNORE " + text
 	}
+	return "INSERT " + text + " ON CONFLICT DO NOTHING"
 }
 
-// registered reports whether the sequence is in the register. One that is missing or may not be read has no sequence in it.
-func (n names) registered(ctx context.Context, conn *sql.Conn) (bool, error) {
-	var found int64
-	err := one(ctx, conn, fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE name = '%s'", n.register(), n.sequence), nil, &found)
+// made returns the numbers that are in the register. One that is missing or may not be read has none.
+func (n names) made(ctx context.Context, conn *sql.Conn) (numbers []int64, err error) {
+	err = n.each(ctx, conn, fmt.Sprintf("SELECT number FROM %s WHERE name = '%s'", n.register(), n.sequence), func(rows *sql.Rows) error {
+		var number int64
+		err := rows.Scan(&number)
+		numbers = append(numbers, number)
+		return err
+	})
 	if err != nil && diagnose(n.dialect, err).kind == ErrTable {
-		return false, nil
+		return nil, nil
 	}
-	return found > 0, err
+	return numbers, err
 }
 
 // schema and plain are the parts of the table's name; schema is empty where it has none.

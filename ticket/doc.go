@@ -19,8 +19,9 @@
 //     disk; that the row is no further back than it was. A setting that changes between a check and a draw therefore draws nothing.
 //  4. What came back is checked once more: it is one of the server's own numbers, and greater than all that the server had given this
 //     source before the draw began. Otherwise it is thrown away, and so is everything else from that server until somebody has looked.
-//  5. A row that is gone is never made again by itself, since its successor would begin anew: a second table, the register, has the name of every
-//     sequence that was ever made, and the two are written in one transaction.
+//  5. A row that is gone is never made again by itself, since its successor would begin anew: a second table, the register, has the number of every
+//     server whose row was ever made. A server's entry and row are written in one transaction, and the registers of the others have it too, so that they
+//     remember a server whose database is lost altogether.
 //
 // # Layouts
 //

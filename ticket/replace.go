@@ -64,7 +64,7 @@ func (r replaceCounter) inspect(ctx context.Context, conn *sql.Conn) (condition,
 	if r.dialect == MySQL {
 		r.inspectOffset(&c, session)
 	}
-	c.registered, err = r.names.registered(ctx, conn)
+	c.made, err = r.made(ctx, conn)
 	return c, err
 }
 

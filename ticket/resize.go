@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Resize divides the ids anew among the servers, by this source's list and configuration, while sources everywhere go on: those that have the
@@ -16,11 +17,16 @@ import (
 // in the way is found before anything is changed. An error after that leaves rows frozen, from which nothing is sold: run it again. Two at once
 // for the same list do no harm.
 func (s *Servers) Resize(ctx context.Context) error {
-	conditions, err := s.lookAtAll(ctx)
-	if err != nil {
+	ctx, cancel := s.config.bound(ctx)
+	defer cancel()
+	conditions, errs := s.lookAtAll(ctx)
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	for i, p := range s.servers {
+		if !conditions[i].row && slices.Contains(madeOnce(conditions), p.number) {
+			conditions[i].made = append(conditions[i].made, p.number) // which another one remembers
+		}
 		if err := p.resizable(ctx, conditions[i], len(s.servers)); err != nil {
 			return &ServerError{Server: p.name, Class: Permanent, Err: err}
 		}
@@ -31,7 +37,8 @@ func (s *Servers) Resize(ctx context.Context) error {
 		}
 	}
 	// From here on nobody draws by another layout, and what was drawn is in the rows.
-	if conditions, err = s.lookAtAll(ctx); err != nil {
+	conditions, errs = s.lookAtAll(ctx)
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	greatest := int64(0)
@@ -46,7 +53,8 @@ func (s *Servers) Resize(ctx context.Context) error {
 			return fmt.Errorf("giving the rows their layout: %w", err)
 		}
 	}
-	if conditions, err = s.lookAtAll(ctx); err != nil {
+	conditions, errs = s.lookAtAll(ctx)
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	for i, p := range s.servers {
@@ -54,6 +62,9 @@ func (s *Servers) Resize(ctx context.Context) error {
 			return err
 		}
 		p.suspect()
+	}
+	if err := s.spread(ctx, conditions); err != nil {
+		return err
 	}
 	s.reconsider()
 	return nil
@@ -82,7 +93,7 @@ func (s *server) resizable(ctx context.Context, c condition, servers int) error 
 		if err := s.with(ctx, func(conn *sql.Conn) error { return s.counter.preflight(ctx, conn, to) }); err != nil {
 			return err
 		}
-	} else if c.registered {
+	} else if slices.Contains(c.made, s.number) {
 		return s.missing(c, order{})
 	}
 	return nil
@@ -92,7 +103,7 @@ func (s *server) resizable(ctx context.Context, c condition, servers int) error 
 func (s *server) freeze(ctx context.Context, c condition) error {
 	to := s.layoutToBe()
 	if !c.row {
-		return s.make(ctx, c, to.frozen())
+		return s.make(ctx, c, to.frozen(), nil)
 	}
 	l, frozen, err := parseFrozen(c.text)
 	if err != nil || frozen || l == to {

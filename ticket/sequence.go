@@ -64,7 +64,7 @@ func (s sequenceCounter) inspect(ctx context.Context, conn *sql.Conn) (condition
 			return c, err
 		}
 	}
-	c.registered, err = s.names.registered(ctx, conn)
+	c.made, err = s.made(ctx, conn)
 	return c, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -263,12 +264,12 @@ func (s *server) missing(c condition, o order) error {
 	if c.bare {
 		text = ""
 	}
-	if c.registered {
+	if slices.Contains(c.made, s.number) {
 		err = fmt.Errorf("%w: %q in %s; the greatest id known here is %d, the one in the statement has to be greater than all that are in use",
 			ErrForgotten, s.config.Sequence, s.config.Table, after)
 	}
 	var statements []string
-	if !c.table || !c.registered {
+	if !c.table || len(c.made) == 0 {
 		statements = s.counter.tables()
 	}
 	statements = append(statements, s.counter.row(text, after)...)
@@ -315,6 +316,8 @@ func (s *server) classify(err error) *ServerError {
 
 // look inspects the server on a connection of its own, one that has the settings of now if there is one.
 func (s *server) look(ctx context.Context) (c condition, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.config.ServerTimeout)
+	defer cancel()
 	for stale := s.db.Stats().Idle + 1; ; stale-- {
 		err = s.with(ctx, func(conn *sql.Conn) error {
 			if c, err = s.counter.inspect(ctx, conn); err == nil && c.stale {

@@ -296,6 +296,8 @@ func (s *Servers) Readmit(name string) error {
 // Check looks at the settings, tables and rows of all servers, and returns what matters: what keeps a server from being used, and what is worth to be
 // known. The error joins those of the servers that could not be asked, and of those whose sequence is missing, each a [*ServerError].
 func (s *Servers) Check(ctx context.Context) ([]Finding, error) {
+	ctx, cancel := s.config.bound(ctx)
+	defer cancel()
 	var findings []Finding
 	var errs []error
 	var used *layout

@@ -5,17 +5,21 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
 // Setup makes the tables and the sequence's row on all servers, where they are missing. It may be run at each start, and by many processes at once. What
-// is there stays as it is, also where the configuration differs, since the row is the authority.
+// is there stays as it is, also where the configuration differs, since the row is the authority. A server that is down does no harm where another one
+// knows that it was set up, and nothing else is missing.
 //
 // It needs the right to make tables only where there are none. The error joins those of the servers, each a [*ServerError]. One that wraps
-// [ErrForgotten] says that a sequence was there before and is not any more: it is not made again by itself, because it would begin with
+// [ErrForgotten] says that a row was there before and is not any more: it is not made again by itself, because it would begin with
 // numbers that are in use. One that wraps [ErrLayout] says that the rows which are there have no place for a new server: see [Servers.Resize].
 func (s *Servers) Setup(ctx context.Context) error {
-	conditions, err := s.lookAtAll(ctx)
+	ctx, cancel := s.config.bound(ctx)
+	defer cancel()
+	conditions, err := s.survey(ctx)
 	if err != nil {
 		return err
 	}
@@ -27,20 +31,74 @@ func (s *Servers) Setup(ctx context.Context) error {
 	for i, p := range s.servers {
 		l := wanted
 		l.number = p.number
-		errs = append(errs, p.make(ctx, conditions[i], l.String()))
+		errs = append(errs, p.make(ctx, conditions[i], l.String(), madeOnce(conditions)))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	// Another process may have made rows meanwhile, with another configuration.
-	if conditions, err = s.lookAtAll(ctx); err != nil {
+	if conditions, err = s.survey(ctx); err != nil {
 		return err
 	}
 	if _, err := s.placeFor(conditions); err != nil {
 		return err
 	}
+	if err := s.spread(ctx, conditions); err != nil {
+		return err
+	}
 	s.reconsider()
 	return nil
+}
+
+// survey looks at all servers. One that is down has the zero condition, and is an error unless it is known to have been set up and no row is missing.
+func (s *Servers) survey(ctx context.Context) ([]condition, error) {
+	conditions, errs := s.lookAtAll(ctx)
+	made := madeOnce(conditions)
+	missing := false
+	for i, c := range conditions {
+		missing = missing || errs[i] == nil && !c.row
+	}
+	for i, p := range s.servers {
+		var failure *ServerError
+		if errors.As(errs[i], &failure) && failure.Class == Next && !errors.Is(failure, ErrReadOnly) && !missing && slices.Contains(made, p.number) {
+			errs[i] = nil
+			conditions[i] = condition{down: true}
+		}
+	}
+	return conditions, errors.Join(errs...)
+}
+
+// madeOnce returns the numbers of the servers whose rows were ever made, as far as any register knows.
+func madeOnce(conditions []condition) (numbers []int64) {
+	for _, c := range conditions {
+		numbers = append(numbers, c.made...)
+	}
+	return numbers
+}
+
+// spread has each register know all servers that have a row, so that the others remember one whose database is lost altogether.
+func (s *Servers) spread(ctx context.Context, conditions []condition) error {
+	var errs []error
+	numbers := madeOnce(conditions)
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+	for i, p := range s.servers {
+		if conditions[i].down {
+			continue
+		}
+		errs = append(errs, p.with(ctx, func(conn *sql.Conn) error {
+			for _, number := range numbers {
+				if slices.Contains(conditions[i].made, number) {
+					continue
+				}
+				if _, err := conn.ExecContext(ctx, p.enter(number)); err != nil {
+					return fmt.Errorf("entering number %d into the register: %w", number, err)
+				}
+			}
+			return nil
+		}))
+	}
+	return errors.Join(errs...)
 }
 
 // reconsider has servers probed that were given up because of what was missing.
@@ -55,10 +113,9 @@ func (s *Servers) reconsider() {
 	s.changed.broadcast()
 }
 
-// lookAtAll inspects all servers. One that cannot be asked is an error.
-func (s *Servers) lookAtAll(ctx context.Context) ([]condition, error) {
-	conditions := make([]condition, len(s.servers))
-	var errs []error
+// lookAtAll inspects all servers, and returns what it finds or an error for each.
+func (s *Servers) lookAtAll(ctx context.Context) ([]condition, []error) {
+	conditions, errs := make([]condition, len(s.servers)), make([]error, len(s.servers))
 	for i, p := range s.servers {
 		c, err := p.look(ctx)
 		if err == nil {
@@ -66,12 +123,9 @@ func (s *Servers) lookAtAll(ctx context.Context) ([]condition, error) {
 				err = &ServerError{Server: p.name, Class: Permanent, Err: refused}
 			}
 		}
-		if err != nil {
-			errs = append(errs, err)
-		}
-		conditions[i] = c
+		conditions[i], errs[i] = c, err
 	}
-	return conditions, errors.Join(errs...)
+	return conditions, errs
 }
 
 // placeFor returns the layout of rows that are made, whichever their number: that of the rows which are there, or the configuration's.
@@ -104,10 +158,21 @@ func (s *Servers) placeFor(conditions []condition) (layout, error) {
 	return wanted, nil
 }
 
-// make makes what is missing on a server.
-func (s *server) make(ctx context.Context, c condition, layout string) error {
-	if c.row && c.registered {
+// make makes what is missing on a server. Made are the numbers of the servers whose rows were ever made.
+func (s *server) make(ctx context.Context, c condition, layout string, made []int64) error {
+	if c.down || c.row && slices.Contains(c.made, s.number) {
 		return nil
+	}
+	if !c.row && slices.Contains(made, s.number) {
+		// Perhaps by another process, since the look.
+		now, err := s.look(ctx)
+		if err != nil {
+			return err
+		}
+		if !now.row {
+			now.made = made
+			return &ServerError{Server: s.name, Class: Permanent, Err: s.missing(now, order{})}
+		}
 	}
 	if c.bare && c.table {
 		layout = ""
@@ -119,7 +184,7 @@ func (s *server) make(ctx context.Context, c condition, layout string) error {
 		if err == nil || errors.Is(err, ErrForgotten) || ctx.Err() != nil {
 			return err
 		}
-		if c, lookErr := s.look(ctx); lookErr == nil && c.row && c.registered {
+		if c, lookErr := s.look(ctx); lookErr == nil && c.row && slices.Contains(c.made, s.number) {
 			return nil
 		}
 		if pause(ctx, 20*time.Millisecond) != nil {
@@ -162,7 +227,7 @@ func (s *server) makeRow(ctx context.Context, conn *sql.Conn, layout string) err
 		}
 	}
 	// The entry comes first: whoever makes the row holds its lock.
-	result, err := conn.ExecContext(ctx, s.enter())
+	result, err := conn.ExecContext(ctx, s.enter(s.number))
 	if err != nil {
 		return fmt.Errorf("entering the sequence into the register: %w", err)
 	}

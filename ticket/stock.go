@@ -22,7 +22,7 @@ import (
 type Stock struct {
 	*Servers
 	config BlockConfig
-	seller seller         // the Servers
+	seller seller          // the Servers
 	ctx    context.Context // of the refill, which no caller's end ends
 	stop   context.CancelFunc
 	refill sync.WaitGroup // the goroutine that buys
