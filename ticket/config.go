@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
@@ -105,6 +106,9 @@ type BlockConfig struct {
 	MinStep, MaxStep int64
 }
 
+// maxTable leaves place for the register's name in the 63 characters that PostgreSQL takes.
+const maxTable = 63 - len(registerSuffix)
+
 // validSequence excludes what would have to be quoted in a string.
 var validSequence = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,64}$`)
 
@@ -127,11 +131,12 @@ func (c Config) complete(table string, servers int) (Config, error) {
 	c.Failures = orDefault(c.Failures, DefaultFailures)
 	c.Backoff = orDefault(c.Backoff, DefaultBackoff)
 	c.MaxBackoff = orDefault(c.MaxBackoff, max(DefaultMaxBackoff, c.Backoff))
+	plain := c.Table[strings.IndexByte(c.Table, '.')+1:]
 	switch {
 	case !validSequence.MatchString(c.Sequence):
 		return c, fmt.Errorf("%w: sequence %q, want 1 to 64 of a-z, A-Z, 0-9, dash, dot and underline", ErrConfig, c.Sequence)
-	case !dialect.ValidName(c.Table):
-		return c, fmt.Errorf("%w: table %q, want up to 63 letters, digits and underlines, with a schema's and a dot before it or without", ErrConfig, c.Table)
+	case !dialect.ValidName(c.Table) || len(plain) > maxTable:
+		return c, fmt.Errorf("%w: table %q, want up to %d letters, digits and underlines, with a schema's and a dot before it or without", ErrConfig, c.Table, maxTable)
 	case servers == 0:
 		return c, fmt.Errorf("%w: no servers, want at least one", ErrConfig)
 	case c.Increment < servers || c.Increment > maxServers:
