@@ -1,0 +1,144 @@
+package ticket
+
+import (
+	"context"
+	"database/sql"
+)
+
+// ErrUnmatched is what a draw fails with whose conditions are not met.
+var ErrUnmatched = errUnmatched
+
+// Order is an order with its layout as a text.
+type Order struct {
+	Layout                   string
+	Bare                     bool
+	Units, High, Last, Limit int64
+}
+
+func (o Order) order() order {
+	return order{layout: MustLayout(o.Layout).layout, bare: o.Bare, units: o.Units, high: o.High, last: o.Last, limit: o.Limit}
+}
+
+// Span is a span with its fields exported.
+type Span struct{ First, Last, Count int64 }
+
+func spanOf(s span) Span {
+	if s == (span{}) {
+		return Span{}
+	}
+	return Span{s.first, s.last(), s.count()}
+}
+
+// Layout is a layout with its methods exported.
+type Layout struct{ layout }
+
+func ParseLayout(text string) (Layout, error) {
+	l, err := parseLayout(text)
+	return Layout{l}, err
+}
+
+func MustLayout(text string) Layout {
+	l, err := ParseLayout(text)
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+func ParseFrozen(text string) (Layout, bool, error) {
+	l, frozen, err := parseFrozen(text)
+	return Layout{l}, frozen, err
+}
+
+func (l Layout) Parts() (number, servers, unit int64) { return l.number, l.servers, l.unit }
+func (l Layout) Jump() int64                          { return l.jump() }
+func (l Layout) First() int64                         { return l.first() }
+func (l Layout) Begins(id int64) bool                 { return l.begins(id) }
+func (l Layout) After(id int64) (int64, bool)         { return l.after(id) }
+func (l Layout) Frozen() string                       { return l.frozen() }
+func (l Layout) Span(first, units int64) Span {
+	return spanOf(span{first: first, unit: l.unit, jump: l.jump(), units: units})
+}
+
+// Counter is the SQL of a sequence on one server.
+type Counter struct {
+	c     counter
+	names names
+}
+
+// Counter returns that of the server with the number.
+func (s *Servers) Counter(number int) Counter {
+	p := s.servers[number-1]
+	return Counter{p.counter, p.names}
+}
+
+func (c Counter) Enter() string                           { return c.names.enter() }
+func (c Counter) Tables() []string                        { return c.c.tables() }
+func (c Counter) Row(layout string, after int64) []string { return c.c.row(layout, after) }
+
+func (c Counter) Draw(ctx context.Context, conn *sql.Conn, o Order) (Span, error) {
+	s, err := c.c.draw(ctx, conn, o.order())
+	return spanOf(s), err
+}
+
+func (c Counter) Fence(ctx context.Context, conn *sql.Conn, o Order) error {
+	return c.c.fence(ctx, conn, o.order())
+}
+
+func (c Counter) Preflight(ctx context.Context, conn *sql.Conn, to string) error {
+	return c.c.preflight(ctx, conn, MustLayout(to).layout)
+}
+
+func (c Counter) Freeze(ctx context.Context, conn *sql.Conn, from, to string) error {
+	return c.c.freeze(ctx, conn, MustLayout(from).layout, MustLayout(to).layout)
+}
+
+func (c Counter) Thaw(ctx context.Context, conn *sql.Conn, to string, floor int64) error {
+	return c.c.thaw(ctx, conn, MustLayout(to).layout, floor)
+}
+
+// Inspect returns what the condition has besides its findings, and those.
+func (c Counter) Inspect(ctx context.Context, conn *sql.Conn) (Condition, []Finding, error) {
+	f, err := c.c.inspect(ctx, conn)
+	return Condition{f.table, f.row, f.registered, f.bare, f.stale, f.text, f.last, f.limit}, f.findings, err
+}
+
+// Condition is a condition with its fields exported.
+type Condition struct {
+	Table, Row, Registered, Bare, Stale bool
+	Text                                string
+	Last, Limit                         int64
+}
+
+// Try draws from the server with the number, whatever its state.
+func (s *Servers) Try(ctx context.Context, number int, o Order) (Span, error) {
+	sold, err := s.servers[number-1].try(ctx, o.order())
+	return spanOf(sold), err
+}
+
+// Buy draws ids from any server.
+func (s *Servers) Buy(ctx context.Context, count int64) (Span, error) {
+	sold, err := s.buy(ctx, count)
+	return spanOf(sold.span), err
+}
+
+// ServerStats are those of all servers.
+func (s *Servers) ServerStats() []ServerStats { return s.stats() }
+
+// NewBlockServers returns servers that blocks are drawn from.
+func NewBlockServers(config BlockConfig, list ...Server) (*Servers, error) {
+	config, err := config.complete(len(list))
+	if err != nil {
+		return nil, err
+	}
+	return newServers(config.Config, config.Unit, list)
+}
+
+// CompleteBlocks returns the configuration with its defaults.
+func CompleteBlocks(c BlockConfig, servers int) (BlockConfig, error) { return c.complete(servers) }
+
+// Complete returns the configuration with its defaults.
+func Complete(c Config, servers int) (Config, error) { return c.complete(DefaultTable, servers) }
+
+// CloseServers stops and awaits the probes.
+func (s *Servers) CloseServers() { s.close() }

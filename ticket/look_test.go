@@ -1,0 +1,102 @@
+package ticket_test
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"slices"
+
+	"github.com/snowkey-go/snowkey/ticket"
+)
+
+// What servers answer that are in order, by the name of the query. The row's is of a sequence that has been drawn from.
+var (
+	mysqlAnswers = map[string][][]driver.Value{
+		"settings": {values(1, 0, 1, 1, 1, 1, 1, 1, 1, 1)},
+		"columns": {
+			values("id", "bigint", 1, 0), values("stub", "varchar", 0, 64), values("layout", "varchar", 0, 32),
+			values("name", "varchar", 0, 64), values("next", "bigint", 0, 0),
+		},
+		"keys":     {values("stub"), values("id")},
+		"engine":   {values("InnoDB")},
+		"register": {values(1)},
+	}
+	postgresAnswers = map[string][][]driver.Value{
+		"settings":    {values("on", "on", false, "off")},
+		"columns":     {values("name", "character varying", false, 64), values("next", "bigint", false, 0), values("layout", "character varying", false, 32)},
+		"persistence": {values("p")},
+		"value":       {values(601, true)},
+		"register":    {values(1)},
+	}
+	sqliteAnswers = map[string][][]driver.Value{
+		"synchronous": {values(2)},
+		"journal":     {values("wal")},
+		"queryOnly":   {values(0)},
+		"file":        {values("/var/lib/keys.db")},
+		"columns": {
+			values("id", "INTEGER", 0, 0), values("stub", "varchar(64)", 0, 0), values("layout", "varchar(32)", 0, 0),
+			values("name", "varchar(64)", 0, 0), values("next", "bigint", 0, 0),
+		},
+		"keys":     {values("stub")},
+		"counted":  {values(1)},
+		"register": {values(1)},
+	}
+)
+
+// steps are the names of the queries of an inspection.
+func (k kind) steps() []string {
+	switch k {
+	case replaceMySQL:
+		return []string{"settings", "columns", "keys", "engine", "row", "register"}
+	case replaceSQLite:
+		return []string{"synchronous", "journal", "queryOnly", "file", "columns", "keys", "row", "counted", "register"}
+	case sequence:
+		return []string{"settings", "object", "value", "register"}
+	case blockMySQL:
+		return []string{"settings", "columns", "engine", "row", "register"}
+	case blockPostgres:
+		return []string{"settings", "columns", "persistence", "row", "register"}
+	default:
+		return []string{"synchronous", "journal", "queryOnly", "file", "columns", "row", "register"}
+	}
+}
+
+// look is an inspection by those queries of a server that is in order, with a row of the layout.
+func (k kind) look(queries []sent, layout string) script {
+	var l ticket.Layout
+	if layout != "" {
+		l, _, _ = ticket.ParseFrozen(layout)
+	}
+	number, servers, _ := l.Parts()
+	answers := map[ticket.Dialect]map[string][][]driver.Value{
+		ticket.MySQL: mysqlAnswers, ticket.Postgres: postgresAnswers, ticket.SQLite: sqliteAnswers,
+	}[k.dialect]
+	var s script
+	for i, name := range k.steps() {
+		rows := answers[name]
+		switch {
+		case name == "settings" && k.dialect == ticket.MySQL && servers > 0:
+			rows = [][]driver.Value{values(1, 0, 1, 1, 1, servers, number, 1, servers, number)}
+		case name == "row" && k.blocks:
+			next, _ := l.After(600)
+			rows = [][]driver.Value{values(next, layout)}
+		case name == "row":
+			rows = [][]driver.Value{values(600, layout)}
+		case name == "object":
+			rows = [][]driver.Value{values("S", "p", number, servers, int64(1<<63-1), 1, false, layout)}
+		}
+		s = append(s, queried(queries[i][0].(string), slices.Clone(rows)...).with(queries[i].args()...).named(name))
+	}
+	return s
+}
+
+// inspected is an inspection of the table with its default name.
+func (k kind) inspected(layout string) script {
+	for _, all := range [][]statements{
+		replaceMySQLStatements, replaceSQLiteStatements, sequenceStatements, blockMySQLStatements, blockPostgresStatements, blockSQLiteStatements,
+	} {
+		if all[0].kind == k {
+			return k.look(all[0].sends["inspect"], layout)
+		}
+	}
+	panic(fmt.Sprint("no statements of ", k))
+}

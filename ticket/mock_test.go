@@ -1,0 +1,267 @@
+package ticket_test
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"database/sql/driver"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/DATA-DOG/go-sqlmock"
+
+	"github.com/snowkey-go/snowkey/ticket"
+)
+
+// step is a statement that a server is to be sent, and its answer.
+type step struct {
+	name   string // in a script
+	sql    string
+	args   []driver.Value // not looked at where it is nil
+	result driver.Result  // of what returns no rows
+	rows   [][]driver.Value
+	commit error // comes after the rows
+	err    error // comes instead
+}
+
+// executed is a statement that changes rows.
+func executed(sql string, changed, id int64) step {
+	return step{sql: sql, result: sqlmock.NewResult(id, changed)}
+}
+
+// queried is a statement that returns rows.
+func queried(sql string, rows ...[]driver.Value) step {
+	return step{sql: sql, rows: rows}
+}
+
+func values(v ...driver.Value) []driver.Value { return v }
+
+func (s step) named(name string) step { s.name = name; return s }
+
+func (s step) with(args ...driver.Value) step { s.args = args; return s }
+
+func (s step) fails(err error) step { s.err = err; return s }
+
+// uncommitted has the error after its rows.
+func (s step) uncommitted(err error) step { s.commit = err; return s }
+
+// script is what a server is sent, one after the other.
+type script []step
+
+func (s script) find(name string) int {
+	i := slices.IndexFunc(s, func(s step) bool { return s.name == name })
+	if i < 0 {
+		panic("no step " + name)
+	}
+	return i
+}
+
+// answer changes the rows that a step is answered with.
+func (s script) answer(name string, rows ...[]driver.Value) script {
+	s = slices.Clone(s)
+	s[s.find(name)].rows = rows
+	return s
+}
+
+// fail has a step fail.
+func (s script) fail(name string, err error) script {
+	s = slices.Clone(s)
+	s[s.find(name)].err = err
+	return s
+}
+
+// until ends the script with the step.
+func (s script) until(name string) script { return slices.Clone(s[:s.find(name)+1]) }
+
+// without takes steps out.
+func (s script) without(names ...string) script {
+	return slices.DeleteFunc(slices.Clone(s), func(s step) bool { return slices.Contains(names, s.name) })
+}
+
+func (s script) then(more ...step) script { return append(slices.Clone(s), more...) }
+
+// mock is a server that has to be sent just the steps that are expected.
+type mock struct {
+	sqlmock.Sqlmock
+	t      *testing.T
+	driver driver.Driver
+	dsn    string
+	refuse []error // of the next connections
+	opened int     // connections
+	closed int
+	db     *sql.DB
+}
+
+var _ driver.Connector = (*mock)(nil)
+
+func newMock(t *testing.T, steps ...step) *mock {
+	t.Helper()
+	m := &mock{t: t, dsn: strings.ReplaceAll(t.Name(), "/", " ") + " " + rand.Text()}
+	own, expected, err := sqlmock.NewWithDSN(m.dsn, sqlmock.QueryMatcherOption(sqlmock.QueryMatcherEqual))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Sqlmock, m.driver = expected, own.Driver()
+	m.db = sql.OpenDB(m)
+	t.Cleanup(func() {
+		if err := m.ExpectationsWereMet(); err != nil {
+			t.Error(err)
+		}
+		m.db.Close()
+		own.Close()
+	})
+	m.expect(steps...)
+	return m
+}
+
+// expect adds steps.
+func (m *mock) expect(steps ...step) {
+	for _, s := range steps {
+		if s.result != nil {
+			e := m.ExpectExec(s.sql).WillReturnResult(s.result)
+			if s.args != nil {
+				e.WithArgs(s.args...)
+			}
+			if s.err != nil {
+				e.WillReturnError(s.err)
+			}
+			continue
+		}
+		var columns []string
+		if len(s.rows) > 0 {
+			columns = make([]string, len(s.rows[0]))
+		}
+		rows := sqlmock.NewRows(columns)
+		for _, row := range s.rows {
+			rows.AddRow(row...)
+		}
+		if s.commit != nil {
+			rows.AddRow(s.rows[0]...).RowError(len(s.rows), s.commit)
+		}
+		e := m.ExpectQuery(s.sql).WillReturnRows(rows).RowsWillBeClosed()
+		if s.args != nil {
+			e.WithArgs(s.args...)
+		}
+		if s.err != nil {
+			e.WillReturnError(s.err)
+		}
+	}
+}
+
+func (m *mock) Connect(context.Context) (driver.Conn, error) {
+	if len(m.refuse) > 0 {
+		err := m.refuse[0]
+		m.refuse = m.refuse[1:]
+		if err != nil {
+			return nil, err
+		}
+	}
+	m.opened++
+	conn, err := m.driver.Open(m.dsn)
+	return &mockConn{conn, m}, err
+}
+
+func (m *mock) Driver() driver.Driver { return m.driver }
+
+// mockConn makes a statement that was not expected an error of the test, also where the code under test goes on.
+type mockConn struct {
+	driver.Conn
+	mock *mock
+}
+
+var (
+	_ driver.QueryerContext = (*mockConn)(nil)
+	_ driver.ExecerContext  = (*mockConn)(nil)
+)
+
+// Close does not close sqlmock's, which would take that for the end of the database.
+func (c *mockConn) Close() error {
+	c.mock.closed++
+	return nil
+}
+
+func (c *mockConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	rows, err := c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+	c.check(query, err)
+	return rows, err
+}
+
+func (c *mockConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	result, err := c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+	c.check(query, err)
+	return result, err
+}
+
+func (c *mockConn) check(query string, err error) {
+	if err == nil {
+		return
+	}
+	for _, text := range []string{"was not expected", "could not match", "does not match", "expected "} {
+		if strings.Contains(err.Error(), text) {
+			c.mock.t.Errorf("sent %s: %v", query, err)
+			return
+		}
+	}
+}
+
+// conn is a connection to the server.
+func (m *mock) conn() *sql.Conn {
+	m.t.Helper()
+	conn, err := m.db.Conn(m.t.Context())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// kind is a counter and a dialect.
+type kind struct {
+	dialect ticket.Dialect
+	blocks  bool
+}
+
+var (
+	replaceMySQL  = kind{dialect: ticket.MySQL}
+	replaceSQLite = kind{dialect: ticket.SQLite}
+	sequence      = kind{dialect: ticket.Postgres}
+	blockMySQL    = kind{ticket.MySQL, true}
+	blockPostgres = kind{ticket.Postgres, true}
+	blockSQLite   = kind{ticket.SQLite, true}
+)
+
+func (k kind) String() string {
+	switch {
+	case k.blocks:
+		return "block " + k.dialect.String()
+	case k.dialect == ticket.Postgres:
+		return "sequence"
+	default:
+		return "replace " + k.dialect.String()
+	}
+}
+
+// servers are mocks of the kind.
+func (k kind) servers(t *testing.T, config ticket.Config, mocks ...*mock) *ticket.Servers {
+	t.Helper()
+	var list []ticket.Server
+	for _, m := range mocks {
+		list = append(list, ticket.Server{DB: m.db, Dialect: k.dialect})
+	}
+	var s *ticket.Servers
+	var err error
+	if k.blocks {
+		s, err = ticket.NewBlockServers(ticket.BlockConfig{Config: config}, list...)
+	} else {
+		var source *ticket.Tickets
+		if source, err = ticket.Flickr(config, list...); err == nil {
+			s = source.Servers
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.CloseServers)
+	return s
+}

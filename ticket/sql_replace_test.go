@@ -1,0 +1,325 @@
+package ticket_test
+
+// replaceMySQLStatements are complete for server 2 of 3; of the others there is what differs.
+var replaceMySQLStatements = []statements{
+	{
+		name: "replace, MySQL, 2 of 3", kind: replaceMySQL, number: 2, of: 3,
+		sends: map[string][]sent{
+			"inspect": {
+				{mysqlSettings},
+				{"SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE LIKE '%unsigned%', COALESCE(CHARACTER_MAXIMUM_LENGTH, 0)" +
+					" FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'snowkey_tickets'"},
+				{"SELECT GROUP_CONCAT(LOWER(COLUMN_NAME) ORDER BY SEQ_IN_INDEX) FROM information_schema.STATISTICS" +
+					" WHERE NON_UNIQUE = 0 AND TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'snowkey_tickets' GROUP BY INDEX_NAME" +
+					" ORDER BY INDEX_NAME <> 'PRIMARY'"},
+				{"SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'snowkey_tickets'"},
+				{"SELECT id, layout FROM `snowkey_tickets` WHERE stub = 'default'"},
+				{"SELECT COUNT(*) FROM `snowkey_tickets_register` WHERE name = 'default'"},
+			},
+			"draw": {
+				{"REPLACE INTO `snowkey_tickets` (stub, layout) SELECT stub, layout FROM `snowkey_tickets`" +
+					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 AND @@auto_increment_increment = 3" +
+					" AND @@auto_increment_offset = 2 AND @@innodb_flush_log_at_trx_commit IN (1, 3) FOR UPDATE"},
+			},
+			"fence": {
+				{"REPLACE INTO `snowkey_tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `snowkey_tickets`" +
+					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 AND @@auto_increment_increment = 3" +
+					" AND @@auto_increment_offset = 2 AND @@innodb_flush_log_at_trx_commit IN (1, 3) AND NOT EXISTS (SELECT 1" +
+					" FROM `snowkey_tickets` AS other WHERE other.id >= 9000) FOR UPDATE"},
+			},
+			"preflight": {
+				{mysqlSettings},
+				{"SET GLOBAL auto_increment_increment = @@global.auto_increment_increment"},
+			},
+			"freeze": {{"UPDATE `snowkey_tickets` SET layout = '>2/4' WHERE stub = 'default' AND layout = '2/3'"}},
+			"thaw": {
+				{mysqlSettings},
+				{"SET GLOBAL auto_increment_increment = 4, GLOBAL auto_increment_offset = 2"},
+				{"REPLACE INTO `snowkey_tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `snowkey_tickets`" +
+					" WHERE stub = 'default' AND layout = '>2/4' AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other" +
+					" WHERE other.id >= 9000) FOR UPDATE"},
+				{"UPDATE `snowkey_tickets` SET layout = '2/4' WHERE stub = 'default' AND layout = '>2/4'"},
+			},
+			"tables": {
+				{"CREATE TABLE IF NOT EXISTS `snowkey_tickets` (id bigint unsigned NOT NULL AUTO_INCREMENT, stub varchar(64) NOT NULL," +
+					" layout varchar(32) NOT NULL, PRIMARY KEY (stub), UNIQUE KEY (id))" +
+					" ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"},
+				{"CREATE TABLE IF NOT EXISTS `snowkey_tickets_register` (name varchar(64) NOT NULL PRIMARY KEY)" +
+					" ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"},
+			},
+			"row":      {{"INSERT INTO `snowkey_tickets` (stub, layout) VALUES ('default', '2/3')"}},
+			"after":    {{"INSERT INTO `snowkey_tickets` (id, stub, layout) VALUES (9000, 'default', '2/3')"}},
+			"frozen":   {{"INSERT INTO `snowkey_tickets` (stub, layout) VALUES ('default', '>2/3')"}},
+			"register": {{"INSERT IGNORE INTO `snowkey_tickets_register` (name) VALUES ('default')"}},
+		},
+	},
+	{
+		name: "replace, MySQL, 1 of 1", kind: replaceMySQL, number: 1, of: 1,
+		sends: map[string][]sent{
+			"draw": {
+				{"REPLACE INTO `snowkey_tickets` (stub, layout) SELECT stub, layout FROM `snowkey_tickets`" +
+					" WHERE stub = 'default' AND id >= 500 AND layout = '1/1' AND @@autocommit = 1" +
+					" AND @@innodb_flush_log_at_trx_commit IN (1, 3) FOR UPDATE"},
+			},
+			"fence": {
+				{"REPLACE INTO `snowkey_tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `snowkey_tickets`" +
+					" WHERE stub = 'default' AND id >= 500 AND layout = '1/1' AND @@autocommit = 1" +
+					" AND @@innodb_flush_log_at_trx_commit IN (1, 3) AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other" +
+					" WHERE other.id >= 9000) FOR UPDATE"},
+			},
+			"freeze": {{"UPDATE `snowkey_tickets` SET layout = '>1/2' WHERE stub = 'default' AND layout = '1/1'"}},
+			"thaw": {
+				{mysqlSettings},
+				{"SET GLOBAL auto_increment_increment = 2, GLOBAL auto_increment_offset = 1"},
+				{"REPLACE INTO `snowkey_tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `snowkey_tickets`" +
+					" WHERE stub = 'default' AND layout = '>1/2' AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other" +
+					" WHERE other.id >= 9000) FOR UPDATE"},
+				{"UPDATE `snowkey_tickets` SET layout = '1/2' WHERE stub = 'default' AND layout = '>1/2'"},
+			},
+			"row":    {{"INSERT INTO `snowkey_tickets` (stub, layout) VALUES ('default', '1/1')"}},
+			"after":  {{"INSERT INTO `snowkey_tickets` (id, stub, layout) VALUES (9000, 'default', '1/1')"}},
+			"frozen": {{"INSERT INTO `snowkey_tickets` (stub, layout) VALUES ('default', '>1/1')"}},
+		},
+	},
+	{
+		name: "replace, MySQL, 2 of 3, unsafe", kind: replaceMySQL, number: 2, of: 3, unsafe: true,
+		sends: map[string][]sent{
+			"draw": {
+				{"REPLACE INTO `snowkey_tickets` (stub, layout) SELECT stub, layout FROM `snowkey_tickets`" +
+					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 AND @@auto_increment_increment = 3" +
+					" AND @@auto_increment_offset = 2 FOR UPDATE"},
+			},
+			"fence": {
+				{"REPLACE INTO `snowkey_tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `snowkey_tickets`" +
+					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 AND @@auto_increment_increment = 3" +
+					" AND @@auto_increment_offset = 2 AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other" +
+					" WHERE other.id >= 9000) FOR UPDATE"},
+			},
+		},
+	},
+	{
+		name: "replace, MySQL, 2 of 3, with a schema", kind: replaceMySQL, number: 2, of: 3, table: "keys.tickets",
+		sends: map[string][]sent{
+			"inspect": {
+				{mysqlSettings},
+				{"SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE LIKE '%unsigned%', COALESCE(CHARACTER_MAXIMUM_LENGTH, 0)" +
+					" FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'keys' AND TABLE_NAME = 'tickets'"},
+				{"SELECT GROUP_CONCAT(LOWER(COLUMN_NAME) ORDER BY SEQ_IN_INDEX) FROM information_schema.STATISTICS" +
+					" WHERE NON_UNIQUE = 0 AND TABLE_SCHEMA = 'keys' AND TABLE_NAME = 'tickets' GROUP BY INDEX_NAME" +
+					" ORDER BY INDEX_NAME <> 'PRIMARY'"},
+				{"SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'keys' AND TABLE_NAME = 'tickets'"},
+				{"SELECT id, layout FROM `keys`.`tickets` WHERE stub = 'default'"},
+				{"SELECT COUNT(*) FROM `keys`.`tickets_register` WHERE name = 'default'"},
+			},
+			"draw": {
+				{"REPLACE INTO `keys`.`tickets` (stub, layout) SELECT stub, layout FROM `keys`.`tickets`" +
+					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 AND @@auto_increment_increment = 3" +
+					" AND @@auto_increment_offset = 2 AND @@innodb_flush_log_at_trx_commit IN (1, 3) FOR UPDATE"},
+			},
+			"fence": {
+				{"REPLACE INTO `keys`.`tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `keys`.`tickets`" +
+					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 AND @@auto_increment_increment = 3" +
+					" AND @@auto_increment_offset = 2 AND @@innodb_flush_log_at_trx_commit IN (1, 3) AND NOT EXISTS (SELECT 1" +
+					" FROM `keys`.`tickets` AS other WHERE other.id >= 9000) FOR UPDATE"},
+			},
+			"freeze": {{"UPDATE `keys`.`tickets` SET layout = '>2/4' WHERE stub = 'default' AND layout = '2/3'"}},
+			"thaw": {
+				{mysqlSettings},
+				{"SET GLOBAL auto_increment_increment = 4, GLOBAL auto_increment_offset = 2"},
+				{"REPLACE INTO `keys`.`tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `keys`.`tickets`" +
+					" WHERE stub = 'default' AND layout = '>2/4' AND NOT EXISTS (SELECT 1 FROM `keys`.`tickets` AS other" +
+					" WHERE other.id >= 9000) FOR UPDATE"},
+				{"UPDATE `keys`.`tickets` SET layout = '2/4' WHERE stub = 'default' AND layout = '>2/4'"},
+			},
+			"tables": {
+				{"CREATE TABLE IF NOT EXISTS `keys`.`tickets` (id bigint unsigned NOT NULL AUTO_INCREMENT, stub varchar(64) NOT NULL," +
+					" layout varchar(32) NOT NULL, PRIMARY KEY (stub), UNIQUE KEY (id))" +
+					" ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"},
+				{"CREATE TABLE IF NOT EXISTS `keys`.`tickets_register` (name varchar(64) NOT NULL PRIMARY KEY)" +
+					" ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"},
+			},
+			"row":      {{"INSERT INTO `keys`.`tickets` (stub, layout) VALUES ('default', '2/3')"}},
+			"after":    {{"INSERT INTO `keys`.`tickets` (id, stub, layout) VALUES (9000, 'default', '2/3')"}},
+			"frozen":   {{"INSERT INTO `keys`.`tickets` (stub, layout) VALUES ('default', '>2/3')"}},
+			"register": {{"INSERT IGNORE INTO `keys`.`tickets_register` (name) VALUES ('default')"}},
+		},
+	},
+	{
+		name: "replace, MySQL, 2 of 3, published", kind: replaceMySQL, number: 2, of: 3, bare: true,
+		sends: map[string][]sent{
+			"draw": {
+				{"REPLACE INTO `snowkey_tickets` (stub) SELECT stub FROM `snowkey_tickets` WHERE stub = 'default' AND id >= 500" +
+					" AND @@autocommit = 1 AND @@auto_increment_increment = 3 AND @@auto_increment_offset = 2" +
+					" AND @@innodb_flush_log_at_trx_commit IN (1, 3) FOR UPDATE"},
+			},
+			"fence": {
+				{"REPLACE INTO `snowkey_tickets` (id, stub) SELECT 9000, stub FROM `snowkey_tickets`" +
+					" WHERE stub = 'default' AND id >= 500 AND @@autocommit = 1 AND @@auto_increment_increment = 3" +
+					" AND @@auto_increment_offset = 2 AND @@innodb_flush_log_at_trx_commit IN (1, 3) AND NOT EXISTS (SELECT 1" +
+					" FROM `snowkey_tickets` AS other WHERE other.id >= 9000) FOR UPDATE"},
+			},
+			"row":   {{"INSERT INTO `snowkey_tickets` (stub) VALUES ('default')"}},
+			"after": {{"INSERT INTO `snowkey_tickets` (id, stub) VALUES (9000, 'default')"}},
+		},
+	},
+}
+
+// replaceSQLiteStatements are complete for server 2 of 3; of the others there is what differs.
+var replaceSQLiteStatements = []statements{
+	{
+		name: "replace, SQLite, 2 of 3", kind: replaceSQLite, number: 2, of: 3,
+		sends: map[string][]sent{
+			"inspect": {
+				{`PRAGMA "main".synchronous`},
+				{`PRAGMA "main".journal_mode`},
+				{`PRAGMA "main".query_only`},
+				{"SELECT file FROM pragma_database_list WHERE name = ?", values("main")},
+				{"SELECT name, type, 0, 0 FROM pragma_table_info('snowkey_tickets', 'main')"},
+				{"SELECT (SELECT group_concat(lower(c.name)) FROM pragma_index_info(i.name, 'main') AS c)" +
+					` FROM pragma_index_list('snowkey_tickets', 'main') AS i WHERE i."unique" = 1 AND i.partial = 0`},
+				{`SELECT id, layout FROM "snowkey_tickets" WHERE stub = 'default'`},
+				{`SELECT COUNT(*) FROM "main".sqlite_sequence WHERE name = 'snowkey_tickets'`},
+				{`SELECT COUNT(*) FROM "snowkey_tickets_register" WHERE name = 'default'`},
+			},
+			"draw": {
+				{`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT (SELECT seq + 1 + (2 - (seq + 1) % 3 + 3) % 3` +
+					` FROM "main".sqlite_sequence WHERE name = 'snowkey_tickets'), stub, layout FROM "snowkey_tickets"` +
+					` WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND (SELECT seq FROM "main".sqlite_sequence` +
+					" WHERE name = 'snowkey_tickets') <= 9223372036854775804"},
+			},
+			"fence": {
+				{`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "snowkey_tickets"` +
+					` WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other` +
+					" WHERE other.id >= 9000)"},
+			},
+			"freeze": {{`UPDATE "snowkey_tickets" SET layout = '>2/4' WHERE stub = 'default' AND layout = '2/3'`}},
+			"thaw": {
+				{`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "snowkey_tickets"` +
+					` WHERE stub = 'default' AND layout = '>2/4' AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other` +
+					" WHERE other.id >= 9000)"},
+				{`UPDATE "snowkey_tickets" SET layout = '2/4' WHERE stub = 'default' AND layout = '>2/4'`},
+			},
+			"tables": {
+				{`CREATE TABLE IF NOT EXISTS "snowkey_tickets" (id integer` +
+					" PRIMARY KEY AUTOINCREMENT, stub varchar(64) NOT NULL UNIQUE, layout varchar(32) NOT NULL)"},
+				{`CREATE TABLE IF NOT EXISTS "snowkey_tickets_register" (name varchar(64) NOT NULL PRIMARY KEY)`},
+			},
+			"row": {
+				{`INSERT INTO "snowkey_tickets" (id, stub, layout) SELECT COALESCE(MAX(id), 0) + (COUNT(*) > 0), 'default', '2/3'` +
+					` FROM "snowkey_tickets"`},
+			},
+			"after": {{`INSERT INTO "snowkey_tickets" (id, stub, layout) VALUES (9000, 'default', '2/3')`}},
+			"frozen": {
+				{`INSERT INTO "snowkey_tickets" (id, stub, layout) SELECT COALESCE(MAX(id), 0) + (COUNT(*) > 0), 'default', '>2/3'` +
+					` FROM "snowkey_tickets"`},
+			},
+			"register": {{`INSERT INTO "snowkey_tickets_register" (name) VALUES ('default') ON CONFLICT DO NOTHING`}},
+		},
+	},
+	{
+		name: "replace, SQLite, 1 of 1", kind: replaceSQLite, number: 1, of: 1,
+		sends: map[string][]sent{
+			"draw": {
+				{`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT (SELECT seq + 1 + (0 - (seq + 1) % 1 + 1) % 1` +
+					` FROM "main".sqlite_sequence WHERE name = 'snowkey_tickets'), stub, layout FROM "snowkey_tickets"` +
+					` WHERE stub = 'default' AND id >= 500 AND layout = '1/1' AND (SELECT seq FROM "main".sqlite_sequence` +
+					" WHERE name = 'snowkey_tickets') <= 9223372036854775806"},
+			},
+			"fence": {
+				{`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "snowkey_tickets"` +
+					` WHERE stub = 'default' AND id >= 500 AND layout = '1/1' AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other` +
+					" WHERE other.id >= 9000)"},
+			},
+			"freeze": {{`UPDATE "snowkey_tickets" SET layout = '>1/2' WHERE stub = 'default' AND layout = '1/1'`}},
+			"thaw": {
+				{`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "snowkey_tickets"` +
+					` WHERE stub = 'default' AND layout = '>1/2' AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other` +
+					" WHERE other.id >= 9000)"},
+				{`UPDATE "snowkey_tickets" SET layout = '1/2' WHERE stub = 'default' AND layout = '>1/2'`},
+			},
+			"row": {
+				{`INSERT INTO "snowkey_tickets" (id, stub, layout) SELECT COALESCE(MAX(id), 0) + (COUNT(*) > 0), 'default', '1/1'` +
+					` FROM "snowkey_tickets"`},
+			},
+			"after": {{`INSERT INTO "snowkey_tickets" (id, stub, layout) VALUES (9000, 'default', '1/1')`}},
+			"frozen": {
+				{`INSERT INTO "snowkey_tickets" (id, stub, layout) SELECT COALESCE(MAX(id), 0) + (COUNT(*) > 0), 'default', '>1/1'` +
+					` FROM "snowkey_tickets"`},
+			},
+		},
+	},
+	{
+		name: "replace, SQLite, 2 of 3, unsafe", kind: replaceSQLite, number: 2, of: 3, unsafe: true,
+		sends: map[string][]sent{},
+	},
+	{
+		name: "replace, SQLite, 2 of 3, with a schema", kind: replaceSQLite, number: 2, of: 3, table: "keys.tickets",
+		sends: map[string][]sent{
+			"inspect": {
+				{`PRAGMA "keys".synchronous`},
+				{`PRAGMA "keys".journal_mode`},
+				{`PRAGMA "keys".query_only`},
+				{"SELECT file FROM pragma_database_list WHERE name = ?", values("keys")},
+				{"SELECT name, type, 0, 0 FROM pragma_table_info('tickets', 'keys')"},
+				{"SELECT (SELECT group_concat(lower(c.name)) FROM pragma_index_info(i.name, 'keys') AS c)" +
+					` FROM pragma_index_list('tickets', 'keys') AS i WHERE i."unique" = 1 AND i.partial = 0`},
+				{`SELECT id, layout FROM "keys"."tickets" WHERE stub = 'default'`},
+				{`SELECT COUNT(*) FROM "keys".sqlite_sequence WHERE name = 'tickets'`},
+				{`SELECT COUNT(*) FROM "keys"."tickets_register" WHERE name = 'default'`},
+			},
+			"draw": {
+				{`REPLACE INTO "keys"."tickets" (id, stub, layout) SELECT (SELECT seq + 1 + (2 - (seq + 1) % 3 + 3) % 3` +
+					` FROM "keys".sqlite_sequence WHERE name = 'tickets'), stub, layout FROM "keys"."tickets"` +
+					` WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND (SELECT seq FROM "keys".sqlite_sequence` +
+					" WHERE name = 'tickets') <= 9223372036854775804"},
+			},
+			"fence": {
+				{`REPLACE INTO "keys"."tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "keys"."tickets"` +
+					` WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND NOT EXISTS (SELECT 1 FROM "keys"."tickets" AS other` +
+					" WHERE other.id >= 9000)"},
+			},
+			"freeze": {{`UPDATE "keys"."tickets" SET layout = '>2/4' WHERE stub = 'default' AND layout = '2/3'`}},
+			"thaw": {
+				{`REPLACE INTO "keys"."tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "keys"."tickets"` +
+					` WHERE stub = 'default' AND layout = '>2/4' AND NOT EXISTS (SELECT 1 FROM "keys"."tickets" AS other` +
+					" WHERE other.id >= 9000)"},
+				{`UPDATE "keys"."tickets" SET layout = '2/4' WHERE stub = 'default' AND layout = '>2/4'`},
+			},
+			"tables": {
+				{`CREATE TABLE IF NOT EXISTS "keys"."tickets" (id integer` +
+					" PRIMARY KEY AUTOINCREMENT, stub varchar(64) NOT NULL UNIQUE, layout varchar(32) NOT NULL)"},
+				{`CREATE TABLE IF NOT EXISTS "keys"."tickets_register" (name varchar(64) NOT NULL PRIMARY KEY)`},
+			},
+			"row": {
+				{`INSERT INTO "keys"."tickets" (id, stub, layout) SELECT COALESCE(MAX(id), 0) + (COUNT(*) > 0), 'default', '2/3'` +
+					` FROM "keys"."tickets"`},
+			},
+			"after": {{`INSERT INTO "keys"."tickets" (id, stub, layout) VALUES (9000, 'default', '2/3')`}},
+			"frozen": {
+				{`INSERT INTO "keys"."tickets" (id, stub, layout) SELECT COALESCE(MAX(id), 0) + (COUNT(*) > 0), 'default', '>2/3'` +
+					` FROM "keys"."tickets"`},
+			},
+			"register": {{`INSERT INTO "keys"."tickets_register" (name) VALUES ('default') ON CONFLICT DO NOTHING`}},
+		},
+	},
+	{
+		name: "replace, SQLite, 2 of 3, published", kind: replaceSQLite, number: 2, of: 3, bare: true,
+		sends: map[string][]sent{
+			"draw": {
+				{`REPLACE INTO "snowkey_tickets" (id, stub) SELECT (SELECT seq + 1 + (2 - (seq + 1) % 3 + 3) % 3` +
+					` FROM "main".sqlite_sequence WHERE name = 'snowkey_tickets'), stub FROM "snowkey_tickets"` +
+					` WHERE stub = 'default' AND id >= 500 AND (SELECT seq FROM "main".sqlite_sequence` +
+					" WHERE name = 'snowkey_tickets') <= 9223372036854775804"},
+			},
+			"fence": {
+				{`REPLACE INTO "snowkey_tickets" (id, stub) SELECT 9000, stub FROM "snowkey_tickets"` +
+					` WHERE stub = 'default' AND id >= 500 AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other` +
+					" WHERE other.id >= 9000)"},
+			},
+			"row": {
+				{`INSERT INTO "snowkey_tickets" (id, stub) SELECT COALESCE(MAX(id), 0) + (COUNT(*) > 0), 'default' FROM "snowkey_tickets"`},
+			},
+			"after": {{`INSERT INTO "snowkey_tickets" (id, stub) VALUES (9000, 'default')`}},
+		},
+	},
+}
