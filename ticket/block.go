@@ -51,7 +51,7 @@ func (b blockCounter) inspect(ctx context.Context, conn *sql.Conn) (condition, e
 	if err != nil {
 		return c, err
 	}
-	if err := b.inspectTable(ctx, conn, &c); err != nil || !c.table {
+	if err := b.inspectTable(ctx, conn, &c); err != nil || !c.table || c.foreign {
 		return c, err
 	}
 	var next int64
@@ -79,11 +79,15 @@ func (b blockCounter) inspectTable(ctx context.Context, conn *sql.Conn, c *condi
 	c.table = true
 	for _, name := range []string{"name", "next", "layout"} {
 		if _, found := columns[name]; !found {
+			c.foreign = true
 			c.findf(ErrTable, "the table %s has no column %s; give the sequences a table of their own", b.table, name)
 		}
 	}
 	if kind := columns["next"].kind; kind != "" && kind != "bigint" && (b.dialect != SQLite || kind != "integer") {
 		c.findf(ErrTable, "the column next of %s is of the type %s; make it bigint", b.table, kind)
+	}
+	if c.foreign {
+		return nil
 	}
 	return b.storage(ctx, conn, c, b.unsafe)
 }

@@ -48,6 +48,7 @@ type condition struct {
 	down     bool    // it could not be asked, and the rest is not known
 	table    bool    // it is there
 	row      bool    // and the row
+	foreign  bool    // the table has not the columns that its row is read from
 	made     []int64 // the servers whose rows were made once, by their numbers, as far as this one's register knows
 	bare     bool    // the row has no layout: it is the published table, or a SEQUENCE made by hand
 	text     string  // the layout's

@@ -55,7 +55,7 @@ func (r replaceCounter) inspect(ctx context.Context, conn *sql.Conn) (condition,
 	if err != nil {
 		return c, err
 	}
-	if err := r.inspectTable(ctx, conn, &c); err != nil || !c.table {
+	if err := r.inspectTable(ctx, conn, &c); err != nil || !c.table || c.foreign {
 		return c, err
 	}
 	if err := r.inspectRow(ctx, conn, &c); err != nil {
@@ -77,6 +77,7 @@ func (r replaceCounter) inspectTable(ctx context.Context, conn *sql.Conn, c *con
 	c.table = true
 	id, stub := columns["id"], columns["stub"]
 	if id.kind == "" || stub.kind == "" {
+		c.foreign = true
 		c.findf(ErrTable, "the table %s has not the columns id and stub; give the sequences a table of their own", r.table)
 		return nil
 	}
