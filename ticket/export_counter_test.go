@@ -116,6 +116,12 @@ func (s *Servers) Try(ctx context.Context, number int, o Order) (Span, error) {
 	return spanOf(sold), err
 }
 
+// Verify checks what a server gave for an order, from its first number on.
+func (s *Servers) Verify(number int, o Order, first int64) error {
+	l := o.order().layout
+	return s.servers[number-1].verify(o.order(), span{first: first, unit: l.unit, jump: l.jump(), units: o.Units})
+}
+
 // Buy draws ids from any server.
 func (s *Servers) Buy(ctx context.Context, count int64) (Span, error) {
 	sold, err := s.buy(ctx, count)

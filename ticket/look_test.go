@@ -2,8 +2,9 @@ package ticket_test
 
 import (
 	"database/sql/driver"
-	"fmt"
+	"math"
 	"slices"
+	"testing"
 
 	"github.com/snowkey-go/snowkey/ticket"
 )
@@ -91,12 +92,51 @@ func (k kind) look(queries []sent, layout string) script {
 
 // inspected is an inspection of the table with its default name.
 func (k kind) inspected(layout string) script {
-	for _, all := range [][]statements{
-		replaceMySQLStatements, replaceSQLiteStatements, sequenceStatements, blockMySQLStatements, blockPostgresStatements, blockSQLiteStatements,
-	} {
-		if all[0].kind == k {
-			return k.look(all[0].sends["inspect"], layout)
-		}
+	return k.look(k.statements()[0].sends["inspect"], layout)
+}
+
+func (k kind) statements() []statements {
+	return map[kind][]statements{
+		replaceMySQL: replaceMySQLStatements, replaceSQLite: replaceSQLiteStatements, sequence: sequenceStatements,
+		blockMySQL: blockMySQLStatements, blockPostgres: blockPostgresStatements, blockSQLite: blockSQLiteStatements,
+	}[k]
+}
+
+// order is what the statements are for: server 2 of 3.
+func (k kind) order() ticket.Order {
+	o := ticket.Order{Layout: "2/3", Units: 1, High: 9000, Last: 500, Limit: math.MaxInt64}
+	if k.blocks {
+		o.Layout, o.Units = "2/3x100", 5
 	}
-	panic(fmt.Sprint("no statements of ", k))
+	return o
+}
+
+// draw is the statement that draws by that order, and gives a number.
+func (k kind) draw(number int64) step {
+	s := k.statements()[0].sends["draw"][0].answered()
+	switch k {
+	case replaceMySQL:
+		s.result = answer{changed: 2, id: number}
+	case replaceSQLite:
+		s.result = answer{changed: 1, id: number}
+	case blockMySQL:
+		s.result = answer{changed: 1, id: number + 1500}
+	case sequence:
+		s.rows = [][]driver.Value{values(number, "on")}
+	case blockPostgres:
+		s.rows = [][]driver.Value{values(number+1500, "on")}
+	case blockSQLite:
+		s.rows = [][]driver.Value{values(number + 1500)}
+	}
+	return s.named("draw")
+}
+
+// try draws by that order from a server that is sent the steps, and may fail to connect first.
+func (k kind) try(t *testing.T, m *mock, change ...func(*ticket.Order)) (ticket.Span, error) {
+	t.Helper()
+	o := k.order()
+	for _, c := range change {
+		c(&o)
+	}
+	return k.servers(t, ticket.Config{}, newMock(t), m, newMock(t)).Try(t.Context(), 2, o)
 }

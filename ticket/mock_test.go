@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/DATA-DOG/go-sqlmock"
@@ -24,6 +25,15 @@ type step struct {
 	commit error // comes after the rows
 	err    error // comes instead
 }
+
+// answer is a driver.Result with errors.
+type answer struct {
+	changed, id       int64
+	changedErr, idErr error
+}
+
+func (a answer) RowsAffected() (int64, error) { return a.changed, a.changedErr }
+func (a answer) LastInsertId() (int64, error) { return a.id, a.idErr }
 
 // executed is a statement that changes rows.
 func executed(sql string, changed, id int64) step {
@@ -87,9 +97,9 @@ type mock struct {
 	t      *testing.T
 	driver driver.Driver
 	dsn    string
-	refuse []error // of the next connections
-	opened int     // connections
-	closed int
+	refuse []error      // of the next connections
+	opened atomic.Int64 // connections
+	closed atomic.Int64
 	db     *sql.DB
 }
 
@@ -139,12 +149,14 @@ func (m *mock) expect(steps ...step) {
 		if s.commit != nil {
 			rows.AddRow(s.rows[0]...).RowError(len(s.rows), s.commit)
 		}
-		e := m.ExpectQuery(s.sql).WillReturnRows(rows).RowsWillBeClosed()
+		e := m.ExpectQuery(s.sql).WillReturnRows(rows)
 		if s.args != nil {
 			e.WithArgs(s.args...)
 		}
 		if s.err != nil {
 			e.WillReturnError(s.err)
+		} else {
+			e.RowsWillBeClosed()
 		}
 	}
 }
@@ -157,7 +169,7 @@ func (m *mock) Connect(context.Context) (driver.Conn, error) {
 			return nil, err
 		}
 	}
-	m.opened++
+	m.opened.Add(1)
 	conn, err := m.driver.Open(m.dsn)
 	return &mockConn{conn, m}, err
 }
@@ -177,7 +189,7 @@ var (
 
 // Close does not close sqlmock's, which would take that for the end of the database.
 func (c *mockConn) Close() error {
-	c.mock.closed++
+	c.mock.closed.Add(1)
 	return nil
 }
 
@@ -197,7 +209,7 @@ func (c *mockConn) check(query string, err error) {
 	if err == nil {
 		return
 	}
-	for _, text := range []string{"was not expected", "could not match", "does not match", "expected "} {
+	for _, text := range []string{"was not expected", "could not match", "does not equal", "do not match", "must return"} {
 		if strings.Contains(err.Error(), text) {
 			c.mock.t.Errorf("sent %s: %v", query, err)
 			return
@@ -235,7 +247,7 @@ func (k kind) String() string {
 	switch {
 	case k.blocks:
 		return "block " + k.dialect.String()
-	case k.dialect == ticket.Postgres:
+	case k == sequence:
 		return "sequence"
 	default:
 		return "replace " + k.dialect.String()

@@ -1,0 +1,291 @@
+package ticket_test
+
+import (
+	"database/sql/driver"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/ticket"
+)
+
+// found is a finding: its error, nil for a warning, and a part of its text.
+type found struct {
+	err  error
+	text string
+}
+
+// inspections are what an inspection of server 2 of 3 finds.
+var inspections = []struct {
+	name   string
+	kind   kind
+	look   func(script) script // changes the one of a server that is in order
+	unsafe bool
+	change func(*ticket.Condition) // what is different from a server that is in order
+	finds  []found
+}{
+	{name: "autocommit", kind: replaceMySQL, look: settings(0, 0, 1, 1, 1, 3, 2, 0, 3, 2), finds: []found{{ticket.ErrUnsafe, "autocommit is 0"}}},
+	{name: "autocommit, unsafe", kind: replaceMySQL, look: settings(0, 0, 1, 1, 1, 3, 2, 0, 3, 2), unsafe: true, finds: []found{{ticket.ErrUnsafe, "autocommit is 0"}}},
+	{
+		name: "autocommit of before", kind: replaceMySQL, look: settings(0, 0, 1, 1, 1, 3, 2, 1, 3, 2),
+		change: func(c *ticket.Condition) { c.Stale = true }, finds: []found{{ticket.ErrUnsafe, "autocommit is 0"}},
+	},
+	{name: "flush 0", kind: replaceMySQL, look: settings(1, 0, 0, 1, 1, 3, 2, 1, 3, 2), finds: []found{{ticket.ErrUnsafe, "is 0: what is committed is lost when the server or its machine crashes"}}},
+	{name: "flush 2", kind: blockMySQL, look: settings(1, 0, 2, 1, 1, 3, 2, 1, 3, 2), finds: []found{{ticket.ErrUnsafe, "is 2: what is committed is lost when the machine crashes"}}},
+	{name: "flush 2, unsafe", kind: blockMySQL, look: settings(1, 0, 2, 1, 1, 3, 2, 1, 3, 2), unsafe: true, finds: []found{{nil, "is 2"}}},
+	{name: "flush 3", kind: replaceMySQL, look: settings(1, 0, 3, 1, 1, 3, 2, 1, 3, 2)},
+	{name: "binary log", kind: replaceMySQL, look: settings(1, 0, 1, 1, 0, 3, 2, 1, 3, 2), finds: []found{{nil, "sync_binlog is 0"}}},
+	{name: "no binary log", kind: replaceMySQL, look: settings(1, 0, 1, 0, 0, 3, 2, 1, 3, 2)},
+	{name: "read only", kind: blockMySQL, look: settings(1, 1, 1, 1, 1, 3, 2, 1, 3, 2), finds: []found{{nil, "read_only is on"}}},
+	{name: "increment", kind: replaceMySQL, look: settings(1, 0, 1, 1, 1, 1, 2, 1, 1, 2), finds: []found{{ticket.ErrLayout, "auto_increment_increment is 1 and auto_increment_offset 2, want 3 and 2"}}},
+	{name: "offset", kind: replaceMySQL, look: settings(1, 0, 1, 1, 1, 3, 1, 1, 3, 1), finds: []found{{ticket.ErrLayout, "is 3 and auto_increment_offset 1, want 3 and 2"}}},
+	{
+		name: "offset of before", kind: replaceMySQL, look: settings(1, 0, 1, 1, 1, 3, 1, 1, 3, 2),
+		change: func(c *ticket.Condition) { c.Stale = true }, finds: []found{{ticket.ErrLayout, "auto_increment_offset 1"}},
+	},
+	{name: "offset of blocks", kind: blockMySQL, look: settings(1, 0, 1, 1, 1, 1, 1, 1, 1, 1)},
+	{
+		name: "offset, one server", kind: replaceMySQL, look: both(settings(1, 0, 1, 1, 1, 7, 5, 1, 7, 5), rows("row", values(600, "1/1"))),
+		change: func(c *ticket.Condition) { c.Text = "1/1" },
+	},
+	{
+		name: "offset, frozen", kind: replaceMySQL, look: both(settings(1, 0, 1, 1, 1, 1, 1, 1, 1, 1), rows("row", values(600, ">2/4"))),
+		change: func(c *ticket.Condition) { c.Text = ">2/4" },
+	},
+	{
+		name: "columns of others", kind: replaceMySQL, look: both(columns(values("id", "bigint", 1, 0), values("layout", "varchar", 0, 32)), until("columns")),
+		change: func(c *ticket.Condition) { *c = ticket.Condition{Table: true, Limit: math.MaxInt64} },
+		finds:  []found{{ticket.ErrTable, "has not the columns id and stub"}},
+	},
+	{name: "short stub", kind: replaceMySQL, look: columns(values("ID", "bigint", 1, 0), values("Stub", "char", 0, 6), values("LAYOUT", "varchar", 0, 32)), finds: []found{{ticket.ErrTable, `holds 6 characters, the sequence "default" has 7`}}},
+	{name: "stub just long enough", kind: replaceMySQL, look: columns(values("id", "bigint", 1, 0), values("stub", "char", 0, 7), values("layout", "varchar", 0, 32))},
+	{name: "text id", kind: replaceMySQL, look: columns(values("id", "varchar", 0, 0), values("stub", "char", 0, 64), values("layout", "varchar", 0, 32)), finds: []found{{ticket.ErrTable, "of the type varchar"}}},
+	{
+		name: "int unsigned id", kind: replaceMySQL, look: columns(values("id", "INT", 1, 0), values("stub", "char", 0, 64), values("layout", "varchar", 0, 32)),
+		change: func(c *ticket.Condition) { c.Limit = math.MaxUint32 }, finds: []found{{nil, "of the type int, and ends at 4294967295"}},
+	},
+	{
+		name: "smallint id", kind: replaceMySQL, look: columns(values("id", "smallint", 0, 0), values("stub", "char", 0, 64), values("layout", "varchar", 0, 32)),
+		change: func(c *ticket.Condition) { c.Limit = math.MaxInt16 }, finds: []found{{nil, "ends at 32767"}},
+	},
+	{name: "no key", kind: replaceMySQL, look: rows("keys", values("id"), values("stub,layout"), values(nil)), finds: []found{{ticket.ErrTable, "no unique key on stub"}}},
+	{name: "no keys", kind: replaceSQLite, look: rows("keys"), finds: []found{{ticket.ErrTable, "no unique key on stub"}}},
+	{name: "published keys", kind: replaceMySQL, look: rows("keys", values("id"), values("stub")), finds: []found{{nil, "as published"}}},
+	{name: "published keys", kind: replaceSQLite, look: rows("keys", values("id"), values("stub"))},
+	{name: "MyISAM", kind: replaceMySQL, look: rows("engine", values("MyISAM")), finds: []found{{ticket.ErrUnsafe, "engine MyISAM"}}},
+	{name: "MEMORY, unsafe", kind: blockMySQL, look: rows("engine", values("MEMORY")), unsafe: true, finds: []found{{nil, "engine MEMORY"}}},
+	{name: "a view", kind: blockMySQL, look: rows("engine", values(nil)), finds: []found{{ticket.ErrUnsafe, "engine ,"}}},
+	{name: "no row", kind: replaceMySQL, look: rows("row"), change: func(c *ticket.Condition) { c.Row, c.Last, c.Text = false, 0, "" }},
+	{name: "no row", kind: replaceSQLite, look: both(rows("row"), without("counted")), change: func(c *ticket.Condition) { c.Row, c.Last, c.Text = false, 0, "" }},
+	{name: "no row", kind: blockPostgres, look: rows("row"), change: func(c *ticket.Condition) { c.Row, c.Last, c.Text = false, 0, "" }},
+	{name: "no SEQUENCE", kind: sequence, look: both(rows("object"), without("value")), change: func(c *ticket.Condition) { c.Row, c.Last, c.Limit, c.Text = false, 0, 0, "" }},
+	{name: "not registered", kind: sequence, look: rows("register", values(0)), change: func(c *ticket.Condition) { c.Registered = false }},
+	{name: "no register", kind: blockMySQL, look: failing("register", my(1146)), change: func(c *ticket.Condition) { c.Registered = false }},
+	{name: "no register", kind: sequence, look: failing("register", pg("42P01")), change: func(c *ticket.Condition) { c.Registered = false }},
+	{name: "unsigned beyond", kind: replaceMySQL, look: rows("row", values("18446744073709551615", "2/3")), change: func(c *ticket.Condition) { c.Last = math.MaxInt64 }},
+	{name: "garbage layout", kind: replaceMySQL, look: rows("row", values(600, "both")), change: func(c *ticket.Condition) { c.Text = "both" }},
+	{name: "no AUTOINCREMENT", kind: replaceSQLite, look: rows("counted", values(0)), finds: []found{{ticket.ErrTable, "is not AUTOINCREMENT"}}},
+	{name: "no sqlite_sequence", kind: replaceSQLite, look: failing("counted", errors.New("no such table: main.sqlite_sequence")), finds: []found{{ticket.ErrTable, "is not AUTOINCREMENT"}}},
+
+	{name: "fsync", kind: sequence, look: rows("settings", values("off", "on", false, "off")), finds: []found{{ticket.ErrUnsafe, "fsync is off"}}},
+	{name: "fsync, unsafe", kind: sequence, look: rows("settings", values("off", "on", false, "off")), unsafe: true, finds: []found{{nil, "fsync is off"}}},
+	{name: "full_page_writes", kind: blockPostgres, look: rows("settings", values("on", "off", false, "off")), finds: []found{{nil, "full_page_writes is off"}}},
+	{name: "standby", kind: sequence, look: rows("settings", values("on", "on", true, "off")), finds: []found{{ticket.ErrReadOnly, "standby"}}},
+	{name: "read only", kind: blockPostgres, look: rows("settings", values("on", "on", false, "on")), finds: []found{{ticket.ErrReadOnly, "default_transaction_read_only"}}},
+	{name: "not called", kind: sequence, look: rows("value", values(602, false)), change: func(c *ticket.Condition) { c.Last = 601 }},
+	{name: "not called", kind: sequence, look: rows("value", values(0, false)), change: func(c *ticket.Condition) { c.Last = 0 }},
+	{name: "descending", kind: sequence, look: object("p", 2, -1, math.MaxInt64, 1, false, "2/3"), finds: []found{{ticket.ErrLayout, "INCREMENT BY -1 START WITH 2"}}},
+	{name: "negative start", kind: sequence, look: object("p", -1, 3, math.MaxInt64, 1, false, "2/3"), finds: []found{{ticket.ErrLayout, "START WITH -1"}}},
+	{name: "other increment", kind: sequence, look: object("p", 2, 2, math.MaxInt64, 1, false, "2/3"), finds: []found{{ticket.ErrLayout, "INCREMENT BY 2 START WITH 2, its comment says 2/3"}}},
+	{name: "other start", kind: sequence, look: object("p", 4, 3, math.MaxInt64, 1, false, "2/3"), finds: []found{{ticket.ErrLayout, "its comment says 2/3"}}},
+	{name: "start beyond", kind: sequence, look: object("p", 602, 3, math.MaxInt64, 1, false, "2/3")},
+	{name: "start 0", kind: sequence, look: object("p", 0, 3, math.MaxInt64, 1, false, ""), change: func(c *ticket.Condition) { c.Bare, c.Text = true, "3/3" }},
+	{name: "by hand", kind: sequence, look: object("p", 5, 3, 99999, 1, false, "for Flickr"), change: func(c *ticket.Condition) { c.Bare, c.Text, c.Limit = true, "2/3", 99999 }},
+	{name: "frozen", kind: sequence, look: object("p", 2, 3, 601, 1, false, ">2/4"), change: func(c *ticket.Condition) { c.Text = ">2/4" }},
+	{name: "cycle", kind: sequence, look: object("p", 2, 3, math.MaxInt64, 1, true, "2/3"), finds: []found{{ticket.ErrLayout, "NO CYCLE"}}},
+	{name: "cache", kind: sequence, look: object("p", 2, 3, math.MaxInt64, 20, false, "2/3"), finds: []found{{nil, "CACHE 20"}}},
+	{name: "unlogged", kind: sequence, look: object("u", 2, 3, math.MaxInt64, 1, false, "2/3"), finds: []found{{ticket.ErrUnsafe, "is not logged"}}},
+	{name: "unlogged, unsafe", kind: sequence, look: object("u", 2, 3, math.MaxInt64, 1, false, "2/3"), unsafe: true, finds: []found{{nil, "is not logged"}}},
+	{name: "unlogged", kind: blockPostgres, look: rows("persistence", values("u")), finds: []found{{ticket.ErrUnsafe, "is not logged"}}},
+
+	{name: "synchronous off", kind: replaceSQLite, look: rows("synchronous", values(0)), finds: []found{{ticket.ErrUnsafe, "synchronous is off"}}},
+	{name: "synchronous off, unsafe", kind: blockSQLite, look: rows("synchronous", values(0)), unsafe: true, finds: []found{{nil, "synchronous is off"}}},
+	{name: "synchronous normal", kind: blockSQLite, look: rows("synchronous", values(1)), finds: []found{{nil, "synchronous is normal"}}},
+	{name: "synchronous normal, delete", kind: blockSQLite, look: both(rows("synchronous", values(1)), rows("journal", values("delete")))},
+	{name: "journal off", kind: replaceSQLite, look: rows("journal", values("OFF")), finds: []found{{ticket.ErrUnsafe, "journal_mode is off"}}},
+	{name: "journal memory", kind: replaceSQLite, look: rows("journal", values("memory")), finds: []found{{ticket.ErrUnsafe, "journal_mode is memory"}}},
+	{name: "in memory", kind: replaceSQLite, look: both(rows("file", values("")), rows("journal", values("memory"))), finds: []found{{nil, "in memory"}}},
+	{name: "query_only", kind: blockSQLite, look: rows("queryOnly", values(1)), finds: []found{{ticket.ErrReadOnly, "query_only"}}},
+
+	{
+		name: "columns of others", kind: blockSQLite, look: both(columns(values("name", "text", 0, 0), values("next", "bigint", 0, 0)), until("columns")),
+		change: func(c *ticket.Condition) { *c = ticket.Condition{Table: true, Limit: math.MaxInt64} },
+		finds:  []found{{ticket.ErrTable, "no column layout"}},
+	},
+	{name: "int next", kind: blockMySQL, look: columns(values("name", "varchar", 0, 64), values("next", "int", 0, 0), values("layout", "varchar", 0, 32)), finds: []found{{ticket.ErrTable, "of the type int"}}},
+	{name: "integer next", kind: blockPostgres, look: columns(values("name", "text", false, 0), values("next", "integer", false, 0), values("layout", "text", false, 0)), finds: []found{{ticket.ErrTable, "of the type integer"}}},
+	{name: "integer next", kind: blockSQLite, look: columns(values("name", "text", 0, 0), values("next", "INTEGER", 0, 0), values("layout", "text", 0, 0))},
+	{name: "next within a unit", kind: blockMySQL, look: rows("row", values(702, "2/3x100")), change: func(c *ticket.Condition) { c.Last = 701 }, finds: []found{{ticket.ErrLayout, "next is 702, where no unit of the layout 2/3x100 begins"}}},
+	{name: "next within a unit, frozen", kind: blockMySQL, look: rows("row", values(702, ">2/3x100")), change: func(c *ticket.Condition) { c.Last, c.Text = 701, ">2/3x100" }},
+	{name: "next is 0", kind: blockMySQL, look: rows("row", values(0, "no")), change: func(c *ticket.Condition) { c.Last, c.Text = 0, "no" }},
+}
+
+// rows changes what a query of an inspection returns.
+func rows(name string, answer ...[]driver.Value) func(script) script {
+	return func(s script) script { return s.answer(name, answer...) }
+}
+
+func columns(answer ...[]driver.Value) func(script) script { return rows("columns", answer...) }
+
+func settings(v ...driver.Value) func(script) script { return rows("settings", v) }
+
+func object(persistence string, start, increment, most, cache int64, cycle bool, comment string) func(script) script {
+	return rows("object", values("S", persistence, start, increment, most, cache, cycle, comment))
+}
+
+func failing(name string, err error) func(script) script {
+	return func(s script) script { return s.fail(name, err) }
+}
+
+func without(names ...string) func(script) script {
+	return func(s script) script { return s.without(names...) }
+}
+
+func until(name string) func(script) script {
+	return func(s script) script { return s.until(name) }
+}
+
+func both(first, second func(script) script) func(script) script {
+	return func(s script) script { return second(first(s)) }
+}
+
+// inspects has the server 2 of 3 inspected, and returns what it finds.
+func (k kind) inspects(t *testing.T, unsafe bool, steps script) (ticket.Condition, []ticket.Finding, error) {
+	m := newMock(t, steps...)
+	s := k.servers(t, ticket.Config{AllowUnsafe: unsafe}, newMock(t), m, newMock(t))
+	return s.Counter(2).Inspect(t.Context(), m.conn())
+}
+
+func TestInspect(t *testing.T) {
+	for _, test := range inspections {
+		t.Run(test.kind.String()+"/"+test.name, func(t *testing.T) {
+			got, findings, err := test.kind.inspects(t, test.unsafe, test.look(test.kind.inspected(test.kind.order().Layout)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := test.kind.inOrder()
+			if test.change != nil {
+				test.change(&want)
+			}
+			if got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+			wantFindings(t, findings, test.finds)
+		})
+	}
+}
+
+// inOrder is the condition of a server without findings.
+func (k kind) inOrder() ticket.Condition {
+	want := ticket.Condition{Table: true, Row: true, Registered: true, Text: k.order().Layout, Last: 600, Limit: math.MaxInt64}
+	switch {
+	case k.blocks:
+		want.Last = 700
+	case k == sequence:
+		want.Last = 601
+	}
+	return want
+}
+
+func wantFindings(t *testing.T, got []ticket.Finding, want []found) {
+	t.Helper()
+	for i, f := range got {
+		switch {
+		case i >= len(want):
+			t.Errorf("found also %v", f)
+		case f.Err != want[i].err || !strings.Contains(f.Text, want[i].text):
+			t.Errorf("found %v with %v, want %v: %s", f, f.Err, want[i].err, want[i].text)
+		}
+	}
+	if len(got) < len(want) {
+		t.Errorf("found only %v, want %v", got, want)
+	}
+}
+
+func TestInspectInOrder(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.String(), func(t *testing.T) {
+			got, findings, err := k.inspects(t, false, k.inspected(k.order().Layout))
+			if want := k.inOrder(); err != nil || got != want {
+				t.Errorf("got %+v, %v, want %+v", got, err, want)
+			}
+			wantFindings(t, findings, nil)
+		})
+	}
+}
+
+func TestInspectNoTable(t *testing.T) {
+	for _, k := range kinds {
+		if k == sequence { // has no table
+			continue
+		}
+		t.Run(k.String(), func(t *testing.T) {
+			got, findings, err := k.inspects(t, false, k.inspected(k.order().Layout).answer("columns").until("columns"))
+			if want := (ticket.Condition{Limit: math.MaxInt64}); err != nil || got != want {
+				t.Errorf("got %+v, %v, want %+v", got, err, want)
+			}
+			wantFindings(t, findings, nil)
+		})
+	}
+}
+
+// The published table has no layout: it is the configuration's.
+func TestInspectPublished(t *testing.T) {
+	for _, k := range []kind{replaceMySQL, replaceSQLite} {
+		t.Run(k.String(), func(t *testing.T) {
+			look := k.inspected("2/3").answer("columns", values("id", "bigint", 1, 0), values("stub", "char", 0, 7)).answer("row", values(600, ""))
+			i := look.find("row")
+			look[i].sql = strings.Replace(look[i].sql, "SELECT id, layout", "SELECT id, ''", 1)
+			got, findings, err := k.inspects(t, false, look)
+			want := k.inOrder()
+			want.Bare = true
+			if err != nil || got != want {
+				t.Errorf("got %+v, %v, want %+v", got, err, want)
+			}
+			wantFindings(t, findings, nil)
+		})
+	}
+}
+
+// Every query of an inspection may fail.
+func TestInspectFails(t *testing.T) {
+	for _, k := range kinds {
+		for _, name := range k.steps() {
+			if name == "counted" { // is a finding
+				continue
+			}
+			t.Run(k.String()+"/"+name, func(t *testing.T) {
+				look := k.inspected(k.order().Layout).until(name)
+				if _, _, err := k.inspects(t, false, look.fail(name, reset)); !errors.Is(err, reset) {
+					t.Errorf("got %v, want %v", err, reset)
+				}
+			})
+			t.Run(k.String()+"/"+name+"/after its rows", func(t *testing.T) {
+				look := k.inspected(k.order().Layout).until(name)
+				look[len(look)-1] = look[len(look)-1].uncommitted(reset)
+				if _, _, err := k.inspects(t, false, look); !errors.Is(err, reset) {
+					t.Errorf("got %v, want %v", err, reset)
+				}
+			})
+			t.Run(k.String()+"/"+name+"/more columns", func(t *testing.T) {
+				look := k.inspected(k.order().Layout).until(name)
+				last := &look[len(look)-1]
+				last.rows = [][]driver.Value{append(values("x"), last.rows[0]...)} // a column too many
+				if _, _, err := k.inspects(t, false, look); err == nil {
+					t.Error("got no error")
+				}
+			})
+		}
+	}
+}
