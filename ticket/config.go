@@ -82,8 +82,8 @@ type Config struct {
 	// of: for tests and demonstrations.
 	AllowUnsafe bool
 
-	// Notify is called when a server changes its state, and when the ids come to an end. It is called by the call that noticed, which waits
-	// for it; it must not call the source.
+	// Notify is called when a server changes its state, and when the ids come to an end. It is called by the call or the probe that noticed,
+	// which waits for it, and by several of them at once; it must not call the source.
 	Notify func(ServerStats)
 }
 
