@@ -148,3 +148,6 @@ func Complete(c Config, servers int) (Config, error) { return c.complete(Default
 
 // CloseServers stops and awaits the probes.
 func (s *Servers) CloseServers() { s.close() }
+
+// StartProbes has the servers probed that are due.
+func (s *Servers) StartProbes() { s.start() }
