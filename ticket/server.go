@@ -164,7 +164,16 @@ func (s *server) once(ctx context.Context, o *order) (span, error) {
 	if err != nil {
 		return span{}, err
 	}
-	return sold, s.verify(*o, sold)
+	if err := s.verify(*o, sold); err != nil {
+		// The statement of a SEQUENCE does not name the layout: a resize may have changed it since.
+		if _, ok := s.counter.(sequenceCounter); ok && errors.Is(err, ErrLayout) {
+			if found := s.unmatched(ctx, conn, o); !errors.Is(found, errUnmatched) {
+				return span{}, found
+			}
+		}
+		return span{}, err
+	}
+	return sold, nil
 }
 
 // connect returns a connection. The error is a *ServerError.
