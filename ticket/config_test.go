@@ -129,9 +129,9 @@ func TestServerErrors(t *testing.T) {
 // Everything that an error wraps is found in it, and its text has all of it.
 func TestErrors(t *testing.T) {
 	first := &ticket.ServerError{Server: "a", Class: ticket.Permanent, Err: &ticket.TableError{Statement: "CREATE TABLE t", Err: my(1146)}}
-	second := &ticket.ServerError{Server: "b", Class: ticket.Next, Err: &ticket.ExhaustedError{Limit: 9, Err: reset}}
+	second := &ticket.ServerError{Server: "b", Class: ticket.Next, Err: &ticket.ExhaustedError{Limit: 9, Err: errReset}}
 	all := &ticket.UnavailableError{Ended: context.Canceled, Servers: []*ticket.ServerError{first, second}}
-	for _, want := range []error{ticket.ErrUnavailable, context.Canceled, ticket.ErrTable, ticket.ErrExhausted, reset, first, second} {
+	for _, want := range []error{ticket.ErrUnavailable, context.Canceled, ticket.ErrTable, ticket.ErrExhausted, errReset, first, second} {
 		if !errors.Is(all, want) {
 			t.Errorf("is not %v", want)
 		}
@@ -151,7 +151,7 @@ func TestErrors(t *testing.T) {
 			"; b: ticket: the ids are used up: the greatest is 9: read tcp: connection reset by peer": all,
 		"ticket: no server gives tickets":                           &ticket.UnavailableError{},
 		"ticket: the ids are used up: the greatest is 5":            &ticket.ExhaustedError{Limit: 5},
-		"server 1: refused: text":                                   stringer{ticket.Finding{Server: "server 1", Err: reset, Text: "text"}},
+		"server 1: refused: text":                                   stringer{ticket.Finding{Server: "server 1", Err: errReset, Text: "text"}},
 		"server 1: warning: text":                                   stringer{ticket.Finding{Server: "server 1", Text: "text"}},
 		"retry, next, permanent, quarantine, Class(0)":              classes{ticket.Retry, ticket.Next, ticket.Permanent, ticket.Quarantine, 0},
 		"half-open, closed, open, quarantined, State(-1), State(4)": states{ticket.HalfOpen, ticket.Closed, ticket.Open, ticket.Quarantined, -1, 4},

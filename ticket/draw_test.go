@@ -25,8 +25,8 @@ import (
 var kinds = []kind{replaceMySQL, replaceSQLite, sequence, blockMySQL, blockPostgres, blockSQLite}
 
 var (
-	reset   = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
-	unknown = errors.New("nobody knows")
+	errReset   = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+	errUnknown = errors.New("nobody knows")
 )
 
 func my(number uint16) error { return &mysql.MySQLError{Number: number, Message: "said MySQL"} }
@@ -105,14 +105,14 @@ var failures = []struct {
 	{[]kind{replaceSQLite, blockSQLite}, lite(sqlite3.ErrPerm), 1, ticket.Permanent, ticket.ErrTable},
 	{[]kind{replaceSQLite, blockSQLite}, lite(sqlite3.ErrMismatch), 1, ticket.Permanent, ticket.ErrExhausted},
 	{[]kind{replaceSQLite, blockSQLite}, lite(sqlite3.ErrCorrupt), 1, ticket.Permanent, nil},
-	{[]kind{replaceSQLite, blockSQLite}, unknown, 1, ticket.Permanent, nil},
-	{[]kind{replaceMySQL, sequence, blockMySQL, blockPostgres}, unknown, 1, ticket.Next, nil},
+	{[]kind{replaceSQLite, blockSQLite}, errUnknown, 1, ticket.Permanent, nil},
+	{[]kind{replaceMySQL, sequence, blockMySQL, blockPostgres}, errUnknown, 1, ticket.Next, nil},
 	{kinds, driver.ErrBadConn, 5, ticket.Retry, nil}, // once for the connection that may be stale
 	{kinds, context.DeadlineExceeded, 1, ticket.Next, nil},
 	{kinds, context.Canceled, 1, ticket.Next, nil},
 	{kinds, io.ErrUnexpectedEOF, 1, ticket.Next, nil},
 	{kinds, sql.ErrConnDone, 1, ticket.Next, nil},
-	{kinds, reset, 1, ticket.Next, nil},
+	{kinds, errReset, 1, ticket.Next, nil},
 }
 
 func TestDrawFails(t *testing.T) {
@@ -197,12 +197,12 @@ func TestDrawResult(t *testing.T) {
 		{"three rows", replaceMySQL, answer{changed: 3, id: 9101}, ticket.Permanent, ticket.ErrTable, "3 rows"},
 		{"two rows", replaceSQLite, answer{changed: 2, id: 9101}, ticket.Permanent, ticket.ErrTable, "2 rows changed"},
 		{"two rows", blockMySQL, answer{changed: 2, id: 10601}, ticket.Permanent, ticket.ErrTable, "2 rows for"},
-		{"rows unknown", replaceMySQL, answer{id: 9101, changedErr: reset}, ticket.Next, reset, ""},
-		{"rows unknown", replaceSQLite, answer{id: 9101, changedErr: unknown}, ticket.Permanent, unknown, ""},
-		{"rows unknown", blockMySQL, answer{id: 10601, changedErr: reset}, ticket.Next, reset, ""},
-		{"id unknown", replaceMySQL, answer{changed: 2, id: 9101, idErr: reset}, ticket.Next, reset, ""},
-		{"id unknown", replaceSQLite, answer{changed: 1, id: 9101, idErr: unknown}, ticket.Permanent, unknown, ""},
-		{"id unknown", blockMySQL, answer{changed: 1, id: 10601, idErr: reset}, ticket.Next, reset, ""},
+		{"rows unknown", replaceMySQL, answer{id: 9101, changedErr: errReset}, ticket.Next, errReset, ""},
+		{"rows unknown", replaceSQLite, answer{id: 9101, changedErr: errUnknown}, ticket.Permanent, errUnknown, ""},
+		{"rows unknown", blockMySQL, answer{id: 10601, changedErr: errReset}, ticket.Next, errReset, ""},
+		{"id unknown", replaceMySQL, answer{changed: 2, id: 9101, idErr: errReset}, ticket.Next, errReset, ""},
+		{"id unknown", replaceSQLite, answer{changed: 1, id: 9101, idErr: errUnknown}, ticket.Permanent, errUnknown, ""},
+		{"id unknown", blockMySQL, answer{changed: 1, id: 10601, idErr: errReset}, ticket.Next, errReset, ""},
 		{"0", replaceMySQL, answer{changed: 2}, ticket.Permanent, ticket.ErrExhausted, "the ticket is 0"},
 		{"0", replaceSQLite, answer{changed: 1}, ticket.Permanent, ticket.ErrExhausted, "the ticket is 0"},
 		{"0", blockMySQL, answer{changed: 1}, ticket.Quarantine, ticket.ErrLayout, "it gave -1500, which is not a number of 2/3x100"},

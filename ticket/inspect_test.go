@@ -267,15 +267,15 @@ func TestInspectFails(t *testing.T) {
 			}
 			t.Run(k.String()+"/"+name, func(t *testing.T) {
 				look := k.inspected(k.order().Layout).until(name)
-				if _, _, err := k.inspects(t, false, look.fail(name, reset)); !errors.Is(err, reset) {
-					t.Errorf("got %v, want %v", err, reset)
+				if _, _, err := k.inspects(t, false, look.fail(name, errReset)); !errors.Is(err, errReset) {
+					t.Errorf("got %v, want %v", err, errReset)
 				}
 			})
 			t.Run(k.String()+"/"+name+"/after its rows", func(t *testing.T) {
 				look := k.inspected(k.order().Layout).until(name)
-				look[len(look)-1] = look[len(look)-1].uncommitted(reset)
-				if _, _, err := k.inspects(t, false, look); !errors.Is(err, reset) {
-					t.Errorf("got %v, want %v", err, reset)
+				look[len(look)-1] = look[len(look)-1].uncommitted(errReset)
+				if _, _, err := k.inspects(t, false, look); !errors.Is(err, errReset) {
+					t.Errorf("got %v, want %v", err, errReset)
 				}
 			})
 			t.Run(k.String()+"/"+name+"/more columns", func(t *testing.T) {

@@ -192,18 +192,18 @@ func TestThaw(t *testing.T) {
 		floor int64
 		is    error
 	}{
-		{"settings fail", replaceMySQL, script{queried(mysqlSettings).fails(reset)}, 700, reset},
+		{"settings fail", replaceMySQL, script{queried(mysqlSettings).fails(errReset)}, 700, errReset},
 		{"no privilege", replaceMySQL, script{
 			queried(mysqlSettings, values(1, 0, 1, 1, 1, 1, 1, 1, 1, 1)),
 			executed("SET GLOBAL auto_increment_increment = 3, GLOBAL auto_increment_offset = 2", 0, 0).fails(my(1227)),
 		}, 700, ticket.ErrLayout},
 		{"raise fails", replaceSQLite, script{executed(`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT 700, stub, layout FROM "snowkey_tickets"`+
-			` WHERE stub = 'default' AND layout = '>2/3' AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other WHERE other.id >= 700)`, 0, 0).fails(reset)}, 700, reset},
+			` WHERE stub = 'default' AND layout = '>2/3' AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other WHERE other.id >= 700)`, 0, 0).fails(errReset)}, 700, errReset},
 		{"no numbers left", sequence, nil, math.MaxInt64, ticket.ErrExhausted},
 		{"no numbers left", blockPostgres, nil, math.MaxInt64, ticket.ErrExhausted},
 		{"row is gone", blockPostgres, script{queried(`UPDATE "snowkey_blocks" SET next = 701, layout = '2/3' WHERE name = 'default' AND layout = '>2/3' RETURNING ` + durable)}, 700, nil},
 		{"commit fails", blockPostgres, script{queried(`UPDATE "snowkey_blocks" SET next = 701, layout = '2/3' WHERE name = 'default' AND layout = '>2/3' RETURNING `+durable,
-			values("on")).uncommitted(reset)}, 700, reset},
+			values("on")).uncommitted(errReset)}, 700, errReset},
 	} {
 		t.Run(test.kind.String()+"/"+test.name, func(t *testing.T) {
 			m := newMock(t, test.steps...)

@@ -178,7 +178,7 @@ func TestSetupEntersUnknown(t *testing.T) {
 		m := newMock(t)
 		s := k.servers(t, ticket.Config{}, m)
 		making := k.making(s.Counter(1), k.only(), k.empty()).until("enter").then(rollback)
-		making[making.find("enter")].result = answer{changedErr: reset}
+		making[making.find("enter")].result = answer{changedErr: errReset}
 		m.expect(slices.Concat(k.empty(), making, k.inspected(k.only()), k.inspected(k.only()))...)
 		if err := s.Setup(t.Context()); err != nil {
 			t.Error(err)
@@ -256,7 +256,7 @@ func TestCheck(t *testing.T) {
 		{"no table", k.empty(), nil, ticket.ErrTable},
 		{"forgotten", k.rowless(1), nil, ticket.ErrForgotten},
 		{"frozen", k.inspected(">2/3x100"), nil, ticket.ErrMoving},
-		{"down", k.inspected("2/3x100").fail("settings", reset).until("settings"), nil, reset},
+		{"down", k.inspected("2/3x100").fail("settings", errReset).until("settings"), nil, errReset},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := k.servers(t, ticket.Config{Limit: 1_000_000}, newMock(t, first...), newMock(t, test.second...))

@@ -178,7 +178,7 @@ func TestFence(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := newMock(t, append(one.look(600), one.draw(0, 601))...)
 				b := newMock(t)
-				b.refuse = []error{reset}
+				b.refuse = []error{errReset}
 				s, notes := tickets(t, ticket.Config{Limit: test.limit, Failures: 1, Backoff: time.Second}, a, b)
 				probe(s)
 				wantNext(t, s, 601)
@@ -278,11 +278,11 @@ func TestPermanent(t *testing.T) {
 func TestUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMock(t)
-		m.refuse = slices.Repeat([]error{reset}, 1000)
+		m.refuse = slices.Repeat([]error{errReset}, 1000)
 		s, _ := tickets(t, ticket.Config{Timeout: 3 * time.Second}, m)
 		start := time.Now()
 		_, err := s.Next(t.Context())
-		unavailable := wantUnavailable(t, err, context.DeadlineExceeded, reset)
+		unavailable := wantUnavailable(t, err, context.DeadlineExceeded, errReset)
 		if waited := time.Since(start); waited != 3*time.Second || len(unavailable.Servers) != 1 {
 			t.Errorf("waited %v, got %v", waited, err)
 		}
@@ -342,7 +342,7 @@ func TestDisagreement(t *testing.T) {
 		one, two := single{1, 2}, single{2, 3}
 		a := newMock(t, append(one.look(600), one.draw(0, 601))...)
 		b := newMock(t)
-		b.refuse = []error{reset}
+		b.refuse = []error{errReset}
 		s, _ := tickets(t, ticket.Config{Failures: 1, Backoff: time.Second}, a, b)
 		probe(s)
 		wantNext(t, s, 601)

@@ -64,13 +64,13 @@ func TestUnmatched(t *testing.T) {
 		{"other units", []kind{blockMySQL, blockPostgres, blockSQLite}, row(651, "2/4x50"), ticket.Next, ticket.ErrLayout, "it was changed"},
 		{"exhausted", []kind{replaceMySQL}, rows("row", values(uint64(math.MaxInt64), "2/3")), ticket.Permanent, ticket.ErrExhausted, "9223372036854775807"},
 		{"exhausted", []kind{sequence}, both(object("p", 2, 3, 603, 1, false, "2/3"), rows("value", values(602, true))), ticket.Permanent, ticket.ErrExhausted, "603"},
-		{"fails", kinds, nil, ticket.Next, reset, "reset"},
+		{"fails", kinds, nil, ticket.Next, errReset, "reset"},
 	} {
 		for _, k := range test.kinds {
 			t.Run(fmt.Sprintf("%v/%s", k, test.name), func(t *testing.T) {
 				look := k.ready()
 				if test.look == nil {
-					look = look[:1].fail(look[0].name, reset)
+					look = look[:1].fail(look[0].name, errReset)
 				} else {
 					look = test.look(look)
 				}
@@ -156,7 +156,7 @@ func TestStaleConnections(t *testing.T) {
 func TestNoConnection(t *testing.T) {
 	for _, k := range kinds {
 		m := newMock(t)
-		refused := errors.Join(reset)
+		refused := errors.Join(errReset)
 		m.refuse = []error{refused}
 		_, err := k.try(t, m)
 		wantServerError(t, err, ticket.Next, refused)
