@@ -1,12 +1,14 @@
 package ticket_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/snowkey-go/snowkey/ticket"
 )
@@ -84,7 +86,7 @@ func TestSetup(t *testing.T) {
 // A process that fails where another one made the row has what it needs; one that goes on failing tries twenty times.
 func TestSetupFails(t *testing.T) {
 	for _, k := range kinds {
-		for _, name := range []string{"table", "begin", "durable", "enter", "inside", "insert", "commit"} {
+		for _, name := range []string{k.steps()[0], "table", "begin", "durable", "enter", "inside", "insert", "commit"} {
 			if name == "durable" && k.dialect != ticket.Postgres {
 				continue
 			}
@@ -92,7 +94,7 @@ func TestSetupFails(t *testing.T) {
 			failing := func(c ticket.Counter) script {
 				s := k.making(c, k.only(), k.empty())
 				s = s.fail(name, broken).until(name)
-				if name != "table" && name != "begin" {
+				if !slices.Contains([]string{k.steps()[0], "table", "begin"}, name) {
 					s = s.then(rollback)
 				}
 				return s
@@ -211,6 +213,22 @@ func TestSetupPlaces(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What Setup waits for ends with its context.
+func TestSetupEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := blockMySQL
+		m := newMock(t)
+		s := k.servers(t, ticket.Config{}, m)
+		making := k.making(s.Counter(1), k.only(), k.empty()).fail("begin", my(1040)).until("begin")
+		m.expect(slices.Concat(k.empty(), making, k.empty(), making, k.empty())...)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond) // the second pause takes longer
+		defer cancel()
+		if err := s.Setup(ctx); err == nil || !strings.Contains(err.Error(), "1040") {
+			t.Errorf("got %v, want the error 1040", err)
+		}
+	})
 }
 
 // A standby takes no tables.
