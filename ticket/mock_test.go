@@ -98,6 +98,7 @@ type mock struct {
 	driver driver.Driver
 	dsn    string
 	refuse []error      // of the next connections
+	hangs  bool         // and all connections, until their context ends
 	opened atomic.Int64 // connections
 	closed atomic.Int64
 	db     *sql.DB
@@ -161,7 +162,11 @@ func (m *mock) expect(steps ...step) {
 	}
 }
 
-func (m *mock) Connect(context.Context) (driver.Conn, error) {
+func (m *mock) Connect(ctx context.Context) (driver.Conn, error) {
+	if m.hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if len(m.refuse) > 0 {
 		err := m.refuse[0]
 		m.refuse = m.refuse[1:]

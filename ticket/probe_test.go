@@ -1,0 +1,140 @@
+package ticket_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowkey-go/snowkey/ticket"
+)
+
+// A server that answers, and cannot commit, stays open.
+func TestProbeDraws(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one := single{1, 1}
+		m := newMock(t, append(one.look(0), one.draw(0, 1).fails(my(1836)))...)
+		s, notes := tickets(t, ticket.Config{}, m)
+		probe(s)
+		if stats := s.Stats().Servers[0]; stats.State != ticket.Open || !errors.Is(stats.Err, ticket.ErrReadOnly) {
+			t.Errorf("got %+v", stats)
+		}
+		wantNotes(t, notes, "server 1 open")
+	})
+}
+
+// A server that hangs has as long as the server's timeout.
+func TestProbeHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMock(t)
+		m.hangs = true
+		s, notes := tickets(t, ticket.Config{ServerTimeout: time.Second, Timeout: 1500 * time.Millisecond}, m)
+		start := time.Now()
+		_, err := s.Next(t.Context())
+		wantUnavailable(t, err, context.DeadlineExceeded)
+		if waited := time.Since(start); waited != 1500*time.Millisecond { // of the bubble's clock
+			t.Errorf("waited %v", waited)
+		}
+		wantNotes(t, notes, "server 1 open")
+	})
+}
+
+// Close ends a probe that is under way, which says nothing about its server.
+func TestProbeIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMock(t)
+		m.hangs = true
+		s, notes := tickets(t, ticket.Config{}, m)
+		probe(s)
+		start := time.Now()
+		s.Close()
+		if waited := time.Since(start); waited != 0 {
+			t.Errorf("waited %v", waited)
+		}
+		if stats := s.Stats().Servers[0]; stats.State != ticket.HalfOpen || stats.Err != nil {
+			t.Errorf("got %+v", stats)
+		}
+		wantNotes(t, notes)
+	})
+}
+
+// Setup has servers probed at once that were given up.
+func TestSetupReconsiders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, one := replaceMySQL, single{1, 1}
+		m := newMock(t, k.empty()...)
+		s, _ := tickets(t, ticket.Config{}, m)
+		_, err := s.Next(t.Context())
+		wantUnavailable(t, err, ticket.ErrTable)
+		m.expect(slices.Concat(k.empty(), k.making(s.Counter(1), "1/1", k.empty()), one.look(0), one.look(0), script{one.draw(0, 1)})...)
+		if err := s.Setup(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wantNext(t, s, 1)
+	})
+}
+
+// Connections that the server closed are found out, and another one is asked.
+func TestCheckStaleConnection(t *testing.T) {
+	k := blockMySQL
+	m := newMock(t, slices.Concat(k.inspected("1/1x100").fail("settings", driver.ErrBadConn).until("settings"), k.inspected("1/1x100"))...)
+	got, err := k.servers(t, ticket.Config{}, m).Check(t.Context())
+	wantFindings(t, got, nil)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// The published table gets a row without a layout.
+func TestSetupPublished(t *testing.T) {
+	k := replaceMySQL
+	published := func(s script) script {
+		return s.answer("columns", values("id", "bigint", 1, 0), values("stub", "char", 0, 7))
+	}
+	asked := func(s script) script {
+		s[s.find("row")].sql = "SELECT id, '' FROM `snowkey_tickets` WHERE stub = 'default'"
+		return s
+	}
+	m := newMock(t)
+	s := k.servers(t, ticket.Config{}, m)
+	inside := asked(published(k.rowless(1)))
+	made := asked(published(k.inspected("1/1"))).answer("row", values(1, ""))
+	m.expect(slices.Concat(
+		asked(published(k.rowless(0))), asked(published(k.rowless(0))),
+		k.making(s.Counter(1), "1/1", nil).until("enter"), inside,
+		script{executed("INSERT INTO `snowkey_tickets` (stub) VALUES ('default')", 1, 1), executed("COMMIT", 0, 0)}, made)...)
+	if err := s.Setup(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// The block that a probe bought is thrown away where it is not above all ids that the source has.
+func TestSpareIsThrownAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := blockSQLite
+		draw := func(layout string, floor, jump, last, end int64) step {
+			s := k.draw(0)
+			s.rows = [][]driver.Value{values(end)}
+			return s.with(floor, jump, "default", layout, last+1, math.MaxInt64-jump)
+		}
+		a := newMock(t, append(k.inspected("1/2x100"), draw("1/2x100", 1, 200, 0, 1001))...)
+		b := newMock(t, append(k.inspected("2/2x100"), draw("2/2x100", 101, 200, 0, 901))...)
+		s := k.servers(t, ticket.Config{}, a, b)
+		s.StartProbes()
+		synctest.Wait()
+		if got, err := s.Buy(t.Context(), 100); err != nil || got.First != 801 {
+			t.Errorf("got %+v, %v, want 801", got, err)
+		}
+		b.expect(draw("2/2x100", 901, 200, 800, 1101)) // 701 to 800 was bought
+		if got, err := s.Buy(t.Context(), 100); err != nil || got.First != 901 {
+			t.Errorf("got %+v, %v, want 901", got, err)
+		}
+		if stats := s.ServerStats()[1]; stats.Burnt != 100 {
+			t.Errorf("got %+v, want 100 burnt", stats)
+		}
+	})
+}
