@@ -92,8 +92,9 @@ func (s *server) draw(parent, ctx context.Context, count, high int64) (span, err
 	start := time.Now()
 	sold, err := s.try(ctx, o)
 	if err != nil {
-		// A deadline that comes soon says little about the server.
-		short := ctx.Err() != nil && time.Since(start) < s.config.ServerTimeout/20
+		// A deadline that comes soon says little about the server, however late this machine notices it.
+		deadline, bound := ctx.Deadline()
+		short := ctx.Err() != nil && bound && deadline.Sub(start) < s.config.ServerTimeout/20
 		return span{}, s.failed(err, o, short || errors.Is(parent.Err(), context.Canceled))
 	}
 	s.drawn(sold)
