@@ -49,7 +49,11 @@
 // SQLite has the same statement, with the number made from sqlite_sequence, which keeps it when rows are deleted. PostgreSQL has SEQUENCEs, with
 // INCREMENT BY N, drawn with synchronous_commit on whatever the session's default; a comment on them has the layout:
 //
-//	SELECT nextval('"snowkey_tickets.default"'), set_config('synchronous_commit', 'on', true)
+//	SELECT id, set_config('synchronous_commit', 'on', true) || CASE WHEN pg_current_wal_flush_lsn() < pg_current_wal_insert_lsn()
+//	THEN pg_logical_emit_message(true, 'snowkey', '') … FROM (SELECT nextval('"snowkey_tickets.default"') AS id)
+//
+// The log is written for 32 numbers at a time, by the session that gets the first of them. The message gives the others something to wait for while that is not
+// on disk: without it a crash gives their numbers out again.
 //
 // Blocks, everywhere (RETURNING on PostgreSQL and SQLite):
 //

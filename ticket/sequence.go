@@ -106,12 +106,18 @@ func (s sequenceCounter) inspectSequence(ctx context.Context, conn *sql.Conn, c 
 // statement is what draws a ticket. Its parameter is the SEQUENCE's name, which is looked up anew each time: as a constant of a prepared statement it would stay the
 // same SEQUENCE when that is made again.
 func (s sequenceCounter) statement() string {
-	query := "SELECT nextval(CAST(CAST($1 AS text) AS regclass))"
+	query := "SELECT id"
 	if !s.unsafe {
-		query += ", " + durable
+		query += ", " + durable + logged
 	}
-	return query
+	return query + " FROM (SELECT nextval(CAST(CAST($1 AS text) AS regclass)) AS id) AS drawn"
 }
+
+// logged makes the commit wait also where the statement wrote nothing: nextval writes the log for 32 numbers at a time, and who gets one of the other 31 has
+// nothing to commit, and would have it before that record is on disk, or on the standby that commits wait for. A crash then gives it out again. So what comes
+// after the number writes a record of its own, unless all is on disk already.
+const logged = " || CASE WHEN id IS NOT NULL AND (current_setting('synchronous_standby_names') <> '' OR pg_current_wal_flush_lsn() < pg_current_wal_insert_lsn())" +
+	" THEN CAST(pg_logical_emit_message(true, 'snowkey', '') AS text) ELSE '' END"
 
 func (s sequenceCounter) draw(ctx context.Context, conn *sql.Conn, o order) (span, error) {
 	into := []any{new(int64)}
