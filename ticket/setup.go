@@ -32,6 +32,19 @@ func (s *Servers) Setup(ctx context.Context) error {
 		l := wanted
 		l.number = p.number
 		errs = append(errs, p.make(ctx, conditions[i], l.String(), madeOnce(conditions)))
+		if i > 0 || conditions[i].row || conditions[i].down {
+			continue
+		}
+		// Another process, with another list, may have been faster: the first server's row says which layout all others get.
+		if err := errs[0]; err != nil {
+			return err
+		}
+		if conditions[i], err = p.look(ctx); err != nil {
+			return err
+		}
+		if wanted, err = s.placeFor(conditions); err != nil {
+			return err
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
