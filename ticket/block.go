@@ -51,14 +51,25 @@ func (b blockCounter) inspect(ctx context.Context, conn *sql.Conn) (condition, e
 	if err != nil {
 		return c, err
 	}
-	if err := b.inspectTable(ctx, conn, &c); err != nil || !c.table || c.foreign {
+	if err := b.inspectTable(ctx, conn, &c); err != nil {
 		return c, err
 	}
+	if c.table && !c.foreign {
+		if err := b.inspectRow(ctx, conn, &c); err != nil {
+			return c, err
+		}
+	}
+	c.made, err = b.made(ctx, conn)
+	return c, err
+}
+
+// inspectRow adds what the row says.
+func (b blockCounter) inspectRow(ctx context.Context, conn *sql.Conn, c *condition) error {
 	var next int64
 	switch err := one(ctx, conn, fmt.Sprintf("SELECT next, layout FROM %s WHERE name = '%s'", b.quoted(), b.sequence), nil, &next, &c.text); {
 	case errors.Is(err, sql.ErrNoRows):
 	case err != nil:
-		return c, fmt.Errorf("reading the row: %w", err)
+		return fmt.Errorf("reading the row: %w", err)
 	default:
 		c.row = true
 		c.last = max(0, next-1)
@@ -66,8 +77,7 @@ func (b blockCounter) inspect(ctx context.Context, conn *sql.Conn) (condition, e
 			c.findf(ErrLayout, "next is %d, where no unit of the layout %s begins; set it to one that is greater than all ids in use", next, l)
 		}
 	}
-	c.made, err = b.made(ctx, conn)
-	return c, err
+	return nil
 }
 
 // inspectTable adds what the table is like.

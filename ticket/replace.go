@@ -55,14 +55,16 @@ func (r replaceCounter) inspect(ctx context.Context, conn *sql.Conn) (condition,
 	if err != nil {
 		return c, err
 	}
-	if err := r.inspectTable(ctx, conn, &c); err != nil || !c.table || c.foreign {
+	if err := r.inspectTable(ctx, conn, &c); err != nil {
 		return c, err
 	}
-	if err := r.inspectRow(ctx, conn, &c); err != nil {
-		return c, err
-	}
-	if r.dialect == MySQL {
-		r.inspectOffset(&c, session)
+	if c.table && !c.foreign {
+		if err := r.inspectRow(ctx, conn, &c); err != nil {
+			return c, err
+		}
+		if r.dialect == MySQL {
+			r.inspectOffset(&c, session)
+		}
 	}
 	c.made, err = r.made(ctx, conn)
 	return c, err

@@ -163,6 +163,12 @@ func (s *server) once(ctx context.Context, o *order) (span, error) {
 		return span{}, s.unmatched(ctx, conn, o)
 	}
 	if err != nil {
+		if diagnose(s.dialect, err).kind == ErrTable {
+			// Also which statement makes it, and after which number.
+			if why := s.unmatched(ctx, conn, o); errors.Is(why, ErrTable) {
+				err = why
+			}
+		}
 		return span{}, err
 	}
 	if err := s.verify(*o, sold); err != nil {
@@ -275,8 +281,9 @@ func (s *server) missing(c condition, o order) error {
 		text = ""
 	}
 	if slices.Contains(c.made, s.number) {
+		after = max(after, 1) // a place for the number
 		err = fmt.Errorf("%w: %q in %s; the greatest id known here is %d, the one in the statement has to be greater than all that are in use",
-			ErrForgotten, s.config.Sequence, s.config.Table, after)
+			ErrForgotten, s.config.Sequence, s.config.Table, max(o.last, o.high))
 	}
 	var statements []string
 	if !c.table || len(c.made) == 0 {
