@@ -24,13 +24,13 @@ func (s *server) failed(err error, o order, excused bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults[failure.Class]++
-	s.err = failure
 	if failure.lost {
 		s.burnt += o.units * o.layout.unit // at most: it may not have been committed
 	}
-	if s.state != Closed { // by another call meanwhile
+	if s.state != Closed { // by another call meanwhile, whose error is the reason
 		return failure
 	}
+	s.err = failure
 	switch {
 	case errors.Is(err, errChanged):
 		s.become(HalfOpen)
