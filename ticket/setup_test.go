@@ -2,308 +2,313 @@ package ticket_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"os"
+	"os/exec"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/ticket"
 )
 
-// only is the layout of the kind's only server.
-func (k kind) only() string {
-	if k.blocks {
-		return "1/1x100"
-	}
-	return "1/1"
-}
-
-// empty is the inspection of a server where nothing was made yet.
-func (k kind) empty() script {
-	look := k.inspected(k.only())
-	if k == sequence {
-		return look.without("value").answer("object").fail("register", pg("42P01"))
-	}
-	return look.answer("columns").until("columns")
-}
-
-// rowless is the inspection of a server without the row.
-func (k kind) rowless(registered int) script {
-	look := k.inspected(k.only()).answer("register", values(registered))
-	if k == sequence {
-		return look.without("value").answer("object")
-	}
-	if k == replaceSQLite {
-		look = look.without("counted")
-	}
-	return look.answer("row")
-}
-
-// making is what makes the row of a layout, on a server where nothing is, or where the row is missing.
-func (k kind) making(c ticket.Counter, layout string, first script) script {
-	s := slices.Clone(first)
-	for _, statement := range c.Tables() {
-		s = s.then(executed(statement, 0, 0).named("table"))
-	}
-	begin := map[ticket.Dialect]string{ticket.MySQL: "START TRANSACTION", ticket.Postgres: "BEGIN", ticket.SQLite: "BEGIN IMMEDIATE"}[k.dialect]
-	s = s.then(executed(begin, 0, 0).named("begin"))
-	if k.dialect == ticket.Postgres {
-		s = s.then(executed("SELECT "+durable, 0, 0).named("durable"))
-	}
-	s = s.then(executed(c.Enter(), 1, 0).named("enter"))
-	inside := k.rowless(1)
-	inside[0] = inside[0].named("inside")
-	s = s.then(inside...)
-	for _, statement := range c.Row(layout, 0) {
-		s = s.then(executed(statement, 1, 0).named("insert"))
-	}
-	return s.then(executed("COMMIT", 0, 0).named("commit"))
-}
-
-var rollback = executed("ROLLBACK", 0, 0).named("rollback")
-
-func TestSetup(t *testing.T) {
-	for _, k := range kinds {
-		t.Run(k.String(), func(t *testing.T) {
-			m := newMock(t)
-			s := k.servers(t, ticket.Config{}, m)
-			m.expect(slices.Concat(k.empty(), k.making(s.Counter(1), k.only(), k.empty()), k.inspected(k.only()))...)
-			if err := s.Setup(t.Context()); err != nil {
-				t.Error(err)
-			}
-			// What is there stays as it is.
-			m.expect(slices.Concat(k.inspected(k.only()), k.inspected(k.only()))...)
-			if err := s.Setup(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-// A process that fails where another one made the row has what it needs; one that goes on failing tries twenty times.
-func TestSetupFails(t *testing.T) {
-	for _, k := range kinds {
-		for _, name := range []string{k.steps()[0], "table", "begin", "durable", "enter", "inside", "insert", "commit"} {
-			if name == "durable" && k.dialect != ticket.Postgres {
-				continue
-			}
-			broken := map[ticket.Dialect]error{ticket.MySQL: my(1062), ticket.Postgres: pg("23505"), ticket.SQLite: lite(19)}[k.dialect]
-			failing := func(c ticket.Counter) script {
-				s := k.making(c, k.only(), k.empty())
-				s = s.fail(name, broken).until(name)
-				if !slices.Contains([]string{k.steps()[0], "table", "begin"}, name) {
-					s = s.then(rollback)
-				}
-				return s
-			}
-			t.Run(fmt.Sprintf("%v/%s/once", k, name), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					m := newMock(t)
-					s := k.servers(t, ticket.Config{}, m)
-					m.expect(slices.Concat(k.empty(), failing(s.Counter(1)), k.inspected(k.only()), k.inspected(k.only()))...)
-					if err := s.Setup(t.Context()); err != nil {
-						t.Error(err)
-					}
-				})
-			})
-			t.Run(fmt.Sprintf("%v/%s/always", k, name), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					m := newMock(t)
-					s := k.servers(t, ticket.Config{}, m)
-					m.expect(k.empty()...)
-					for range 20 {
-						m.expect(append(failing(s.Counter(1)), k.empty()...)...)
-					}
-					err := s.Setup(t.Context())
-					var failure *ticket.ServerError
-					if !errors.As(err, &failure) || failure.Class != ticket.Permanent || !errors.Is(err, broken) {
-						t.Errorf("got %v, want %v", err, broken)
-					}
-				})
-			})
-		}
-	}
-}
-
-// A connection whose transaction cannot be ended is closed.
-func TestSetupAbandons(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := blockMySQL
-		m := newMock(t)
-		s := k.servers(t, ticket.Config{}, m)
-		making := k.making(s.Counter(1), k.only(), k.empty())
-		making = making.fail("insert", my(1062)).until("insert").then(rollback.fails(my(1053)))
-		m.expect(slices.Concat(k.empty(), making, k.inspected(k.only()), k.inspected(k.only()))...)
-		if err := s.Setup(t.Context()); err != nil || m.closed.Load() != 1 {
-			t.Errorf("got %v, %d closed connections, want 1", err, m.closed.Load())
-		}
-	})
-}
-
-// The register has the sequence, and the row is gone: it is not made again.
-func TestSetupForgotten(t *testing.T) {
-	for _, k := range kinds {
-		t.Run(k.String(), func(t *testing.T) {
-			m := newMock(t)
-			s := k.servers(t, ticket.Config{}, m)
-			making := k.making(s.Counter(1), k.only(), k.rowless(1)).until("insert")
-			making = making[:len(making)-1].then(rollback)
-			making[making.find("enter")].result = answer{}
-			m.expect(append(k.rowless(1), making...)...)
-			if err := s.Setup(t.Context()); !errors.Is(err, ticket.ErrForgotten) || !strings.Contains(err.Error(), "this makes it") {
-				t.Errorf("got %v, want %v", err, ticket.ErrForgotten)
-			}
-		})
-	}
-}
-
-// Another process made the row while this one waited for the register.
-func TestSetupTogether(t *testing.T) {
-	k := blockPostgres
-	m := newMock(t)
-	s := k.servers(t, ticket.Config{}, m)
-	making := k.making(s.Counter(1), k.only(), k.empty()).until("enter")
-	making[making.find("enter")].result = answer{}
-	m.expect(slices.Concat(k.empty(), making, k.inspected(k.only()), script{executed("COMMIT", 0, 0)}, k.inspected(k.only()))...)
-	if err := s.Setup(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-// How many rows an INSERT changed may not be known.
-func TestSetupEntersUnknown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := blockMySQL
-		m := newMock(t)
-		s := k.servers(t, ticket.Config{}, m)
-		making := k.making(s.Counter(1), k.only(), k.empty()).until("enter").then(rollback)
-		making[making.find("enter")].result = answer{changedErr: errReset}
-		m.expect(slices.Concat(k.empty(), making, k.inspected(k.only()), k.inspected(k.only()))...)
-		if err := s.Setup(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// The rows that are there have no place for the servers of the list, or cannot be told.
-func TestSetupPlaces(t *testing.T) {
-	k := blockMySQL
-	for _, test := range []struct {
-		name          string
-		first, second script
-		is            error
-		text          string
-	}{
-		{"garbage", k.inspected("1/2x100"), k.inspected("2/2x100").answer("row", values(701, "two")), ticket.ErrLayout, `server 2: ticket: the server has another layout: it is "two"`},
-		{"frozen", k.inspected(">1/2x100"), k.inspected("2/2x100"), ticket.ErrMoving, "server 1: ticket: the servers are being resized, to 2"},
-		{"another number", k.inspected("1/3x100"), k.inspected("3/3x100"), ticket.ErrLayout, "server 2: ticket: the server has another layout: it is number 3 of 3, and in the list it is number 2"},
-		{"two layouts", k.inspected("1/2x100"), k.inspected("2/3x100"), ticket.ErrLayout, "it has 2/3x100, and server 1 has 1/2x100; Resize gives them one"},
-		{"two units", k.inspected("1/2x100"), k.inspected("2/2x50"), ticket.ErrLayout, "it has 2/2x50, and server 1 has 1/2x100"},
-		{"no place", k.inspected("1/1x100"), k.empty(), ticket.ErrLayout, "it has 1/1x100, and there are 2 servers; Resize makes place for them"},
-		{"cannot be asked", k.inspected("1/2x100").fail("settings", my(1045)).until("settings"), k.inspected("2/2x100"), ticket.ErrTable, "server 1"},
-		{"not a table of ours", k.inspected("1/2x100").answer("columns", values("a", "int", 0, 0)).until("columns"), k.inspected("2/2x100"), ticket.ErrTable, "has no column name"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			s := k.servers(t, ticket.Config{}, newMock(t, test.first...), newMock(t, test.second...))
-			if err := s.Setup(t.Context()); !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.text) {
-				t.Errorf("got %v, want %v: %s", err, test.is, test.text)
-			}
-		})
-	}
-}
-
-// What Setup waits for ends with its context.
-func TestSetupEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := blockMySQL
-		m := newMock(t)
-		s := k.servers(t, ticket.Config{}, m)
-		making := k.making(s.Counter(1), k.only(), k.empty()).fail("begin", my(1040)).until("begin")
-		m.expect(slices.Concat(k.empty(), making, k.empty(), making, k.empty())...)
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond) // the second pause takes longer
-		defer cancel()
-		if err := s.Setup(ctx); err == nil || !strings.Contains(err.Error(), "1040") {
-			t.Errorf("got %v, want the error 1040", err)
-		}
-	})
-}
-
-// A standby takes no tables.
-func TestSetupReadOnly(t *testing.T) {
-	k := sequence
-	m := newMock(t, k.inspected("1/1").answer("settings", values("on", "on", true, "off"))...)
-	if err := k.servers(t, ticket.Config{}, m).Setup(t.Context()); !errors.Is(err, ticket.ErrReadOnly) {
-		t.Errorf("got %v, want %v", err, ticket.ErrReadOnly)
-	}
-}
-
-// Another process made rows with another configuration.
+// TestSetupAgain runs Setup again, with other configurations as well: what is there stays.
 func TestSetupAgain(t *testing.T) {
-	k := blockMySQL
-	m := newMock(t)
-	s := k.servers(t, ticket.Config{}, m)
-	m.expect(slices.Concat(k.empty(), k.making(s.Counter(1), k.only(), k.empty()), k.inspected("2/2x100"))...)
-	if err := s.Setup(t.Context()); !errors.Is(err, ticket.ErrLayout) {
-		t.Errorf("got %v, want %v", err, ticket.ErrLayout)
-	}
-	m.expect(slices.Concat(k.empty(), k.making(s.Counter(1), k.only(), k.empty()), k.inspected(k.only()).fail("settings", my(1040)).until("settings"))...)
-	if err := s.Setup(t.Context()); err == nil || !strings.Contains(err.Error(), "1040") {
-		t.Errorf("got %v", err)
+	for _, k := range kinds {
+		t.Run(k.String(), func(t *testing.T) {
+			t.Parallel()
+			d, r := k.database(t), newRecorder(t)
+			source := setUp(t, ticket.Config{}, d)
+			r.draw("before", source, 10)
+			mustSetUp(t, source)
+			r.draw("after", source, 10)
+			other := setUp(t, ticket.Config{Increment: 7}, d)
+			r.draw("another increment", other, 10)
+			if layout := other.Stats().Servers[0].Layout; layout != "1/1" {
+				t.Errorf("got the layout %s, want that of the row, 1/1", layout)
+			}
+			sequence := newRecorder(t)
+			sequence.draw("another sequence", setUp(t, ticket.Config{Sequence: "Other-2.x_"}, d), 10)
+			r.draw("after", source, 10)
+		})
 	}
 }
 
-func TestCheck(t *testing.T) {
-	k := blockMySQL
-	first := k.inspected("1/3x100")
-	for _, test := range []struct {
-		name   string
-		second script
-		finds  []found
-		is     error
-	}{
-		{"in order", k.inspected("2/3x100"), nil, nil},
-		{"another layout", k.inspected("2/4x100"), []found{{ticket.ErrLayout, "the layout is 2/4x100, and another server has 1/3x100"}}, nil},
-		{"other units", k.inspected("2/3x50"), []found{{ticket.ErrLayout, "the layout is 2/3x50"}}, nil},
-		{"another number", k.inspected("3/3x100"), nil, ticket.ErrLayout},
-		{"nearly used", k.inspected("2/3x100").answer("row", values(900101, "2/3x100")), []found{{nil, "90.0 % of the ids up to 1000000 are used"}}, nil},
-		{"unsafe", settings(1, 0, 0, 1, 1, 1, 1, 1, 1, 1)(k.inspected("2/3x100")), []found{{ticket.ErrUnsafe, "innodb_flush"}}, nil},
-		{"garbage", k.inspected("2/3x100").answer("row", values(101, "")), nil, ticket.ErrLayout},
-		{"no table", k.empty(), nil, ticket.ErrTable},
-		{"forgotten", k.rowless(1), nil, ticket.ErrForgotten},
-		{"frozen", k.inspected(">2/3x100"), nil, ticket.ErrMoving},
-		{"down", k.inspected("2/3x100").fail("settings", errReset).until("settings"), nil, errReset},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			s := k.servers(t, ticket.Config{Limit: 1_000_000}, newMock(t, first...), newMock(t, test.second...))
-			got, err := s.Check(t.Context())
-			wantFindings(t, got, test.finds)
-			if test.is == nil {
-				if err != nil {
-					t.Error(err)
-				}
-			} else if !errors.Is(err, test.is) {
-				t.Errorf("got %v, want %v", err, test.is)
+// setupVariable holds the orders of a process of TestSetupByManyProcesses.
+const setupVariable = "SNOWKEY_TICKET_SETUP"
+
+type setupOrders struct {
+	Driver, DSN string
+	Dialect     ticket.Dialect
+}
+
+// setupIDs is how many ids each process draws.
+const setupIDs = 50
+
+// TestProcessOfSetup is not a test, but what TestSetupByManyProcesses runs in processes of its own.
+func TestProcessOfSetup(t *testing.T) {
+	text := os.Getenv(setupVariable)
+	if text == "" {
+		t.Skip("not a test: TestSetupByManyProcesses runs it in processes of its own")
+	}
+	var orders setupOrders
+	must(t, json.Unmarshal([]byte(text), &orders))
+	kindOf := map[ticket.Dialect]string{ticket.SQLite: "sqlite", ticket.MySQL: "mysql", ticket.Postgres: "postgres"}
+	source := setUp(t, ticket.Config{Timeout: patience}, dbtest.Database{Kind: kindOf[orders.Dialect], DriverName: orders.Driver, DriverDSN: orders.DSN})
+	ids := make([]int64, setupIDs)
+	must(t, source.Fill(context.Background(), ids))
+	line, err := json.Marshal(ids)
+	must(t, err)
+	fmt.Printf("\nids %s\n", line)
+}
+
+// TestSetupByManyProcesses has ten processes set up the same sequence at once, and draw from it.
+func TestSetupByManyProcesses(t *testing.T) {
+	const processes = 10
+	executable, err := os.Executable()
+	must(t, err)
+	for _, k := range kinds {
+		t.Run(k.String(), func(t *testing.T) {
+			t.Parallel()
+			d, r := k.database(t), newRecorder(t)
+			orders, err := json.Marshal(setupOrders{d.DriverName, d.DriverDSN, k.dialect})
+			must(t, err)
+			var wg sync.WaitGroup
+			for i := range processes {
+				wg.Go(func() {
+					cmd := exec.Command(executable, "-test.run=^TestProcessOfSetup$", "-test.timeout=2m")
+					cmd.Env = append(os.Environ(), setupVariable+"="+string(orders))
+					out, err := cmd.CombinedOutput()
+					if err != nil {
+						t.Errorf("process %d: %v\n%s", i+1, err, out)
+						return
+					}
+					_, line, _ := strings.Cut(string(out), "\nids ")
+					line, _, _ = strings.Cut(line, "\n")
+					var ids []int64
+					if err := json.Unmarshal([]byte(line), &ids); err != nil {
+						t.Errorf("process %d: %v\n%s", i+1, err, out)
+						return
+					}
+					for _, id := range ids {
+						r.add(fmt.Sprintf("process %d", i+1), id)
+					}
+				})
 			}
-			for _, f := range got {
-				if f.Server != "server 2" || f.Refused() != (f.Err != nil) {
-					t.Errorf("got %v of %s, want of server 2", f, f.Server)
+			wg.Wait()
+			if r.count() != processes*setupIDs {
+				t.Errorf("got %d different ids, want %d", r.count(), processes*setupIDs)
+			}
+			r.draw("another process", sourceOf(t, ticket.Config{}, d), 1)
+		})
+	}
+}
+
+// TestSetupRace has two lists set up at once, one with a server more. Whichever is first, no number comes twice.
+func TestSetupRace(t *testing.T) {
+	for _, k := range []kind{sqliteKind, postgresKind} {
+		t.Run(k.String(), func(t *testing.T) {
+			t.Parallel()
+			d := []dbtest.Database{k.database(t), k.database(t), k.database(t)}
+			for i := range 10 {
+				r, config := newRecorder(t), quick(ticket.Config{Sequence: fmt.Sprintf("race%d", i), Timeout: patience})
+				sources := []*ticket.Tickets{sourceOf(t, config, d[0], d[1]), sourceOf(t, config, d...)}
+				errs := make([]error, len(sources))
+				var wg sync.WaitGroup
+				for i, source := range sources {
+					wg.Go(func() { errs[i] = source.Setup(context.Background()) })
+				}
+				wg.Wait()
+				if errs[0] != nil && errs[1] != nil {
+					t.Errorf("both were refused: %v; %v", errs[0], errs[1])
+				}
+				for i, source := range sources {
+					if errs[i] != nil && !errors.Is(errs[i], ticket.ErrLayout) {
+						t.Errorf("source %d: got %v, want none or ErrLayout", i+1, errs[i])
+					}
+					wg.Go(func() { // also if it was refused
+						for range 60 {
+							id, err := source.Next(context.Background())
+							if err != nil {
+								if errs[i] == nil {
+									t.Errorf("source %d: %v", i+1, err)
+								}
+								return
+							}
+							r.add(fmt.Sprintf("source %d", i+1), id)
+						}
+					})
+				}
+				wg.Wait()
+			}
+		})
+	}
+}
+
+// TestSetupWithoutAutocommit has sessions that do not commit by themselves.
+func TestSetupWithoutAutocommit(t *testing.T) {
+	t.Parallel()
+	d, r := dbtest.MySQL(t), newRecorder(t)
+	config := quick(ticket.Config{})
+	source := flickr(t, config, serverOf(t, d, "autocommit=0"))
+	mustSetUp(t, source)
+	id, err := source.Next(context.Background())
+	if !errors.Is(err, ticket.ErrUnsafe) {
+		t.Errorf("got %d, %v, want ErrUnsafe", id, err)
+	}
+	if s := source.Stats().Servers[0]; s.State != ticket.Quarantined {
+		t.Errorf("got %+v, want it in quarantine", s)
+	}
+	wantFinding(t, source, ticket.ErrUnsafe, "autocommit is 0")
+	r.draw("with autocommit", setUp(t, config, d), 20)
+	// And sessions of a pool that are changed under way.
+	server := serverOf(t, d)
+	server.DB.SetMaxOpenConns(1)
+	source = flickr(t, config, server)
+	r.draw("with autocommit", source, 5)
+	execute(t, server.DB, "SET autocommit = 0")
+	r.draw("in another session", source, 5)
+	execute(t, server.DB, "ROLLBACK")
+	r.draw("after it", source, 5)
+	r.draw("a new process", sourceOf(t, config, d), 5)
+}
+
+// rowNumber is where a statement of a TableError has the number of the row.
+var rowNumber = regexp.MustCompile(`(VALUES \(|START WITH )\d+`)
+
+// TestForgotten takes the row of a sequence away under load, in all ways that there are. It is not made again by itself; the statement of the error does,
+// with a number that is above all.
+func TestForgotten(t *testing.T) {
+	tests := []struct {
+		kind      kind
+		name      string
+		statement []string
+		forgotten bool // the register is still there
+	}{
+		{mysqlKind, "TRUNCATE", []string{"TRUNCATE TABLE snowkey_tickets"}, true},
+		{mysqlKind, "DELETE", []string{"DELETE FROM snowkey_tickets"}, true},
+		{mysqlKind, "DROP", []string{"DROP TABLE snowkey_tickets"}, true},
+		{mysqlKind, "DROP of both", []string{"DROP TABLE snowkey_tickets_register", "DROP TABLE snowkey_tickets"}, false},
+		{sqliteKind, "DELETE", []string{"DELETE FROM snowkey_tickets"}, true},
+		{sqliteKind, "DROP", []string{"DROP TABLE snowkey_tickets"}, true},
+		{postgresKind, "DROP", []string{`DROP SEQUENCE "snowkey_tickets.default"`}, true},
+	}
+	for _, test := range tests {
+		t.Run(test.kind.String()+"/"+test.name, func(t *testing.T) {
+			t.Parallel()
+			d, r, config := test.kind.database(t), newRecorder(t), quick(ticket.Config{})
+			source := setUp(t, config, d)
+			load := r.load("throughout", source, 8)
+			load.more(100)
+			db := open(t, d)
+			execute(t, db, test.statement...)
+			eventually(t, "calls fail", func() bool { return load.failed.Load() >= 8 })
+			load.stop()
+			high := r.greatest()
+
+			id, err := source.Next(context.Background())
+			var table *ticket.TableError
+			if !errors.As(err, &table) || !errors.Is(err, ticket.ErrTable) || !errors.Is(err, ticket.ErrUnavailable) {
+				t.Fatalf("got %d, %v, want a TableError", id, err)
+			}
+			if errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("it waited for what does not come: %v", err)
+			}
+			fresh := sourceOf(t, config, d)
+			if id, err := fresh.Next(context.Background()); !errors.Is(err, ticket.ErrTable) || errors.Is(err, ticket.ErrForgotten) != test.forgotten {
+				t.Errorf("a new process got %d, %v, want ErrTable, and ErrForgotten: %v", id, err, test.forgotten)
+			}
+			if !test.forgotten {
+				return // as new as a database can be
+			}
+			if _, err := fresh.Check(t.Context()); !errors.Is(err, ticket.ErrForgotten) {
+				t.Errorf("Check: got %v, want ErrForgotten", err)
+			}
+			for _, s := range []*ticket.Tickets{source, fresh} {
+				if err := s.Setup(t.Context()); !errors.Is(err, ticket.ErrForgotten) {
+					t.Errorf("Setup: got %v, want ErrForgotten", err)
+				}
+				if err := s.Resize(t.Context()); !errors.Is(err, ticket.ErrForgotten) {
+					t.Errorf("Resize: got %v, want ErrForgotten", err)
+				}
+			}
+			// What a new process says, which knows no number, has to have a place for one as well.
+			_, err = fresh.Next(context.Background())
+			if !errors.As(err, &table) {
+				t.Fatalf("got %v, want a TableError", err)
+			}
+			if !rowNumber.MatchString(table.Statement) {
+				t.Errorf("the statement has no place for the number: %s", table.Statement)
+			}
+			// As it is, it must not begin anew.
+			_, err = source.Next(context.Background())
+			if !errors.As(err, &table) {
+				t.Fatalf("got %v, want a TableError", err)
+			}
+			statements := rowNumber.ReplaceAllString(table.Statement, fmt.Sprintf("${1}%d", high+1000))
+			if statements == table.Statement {
+				t.Fatalf("the statement has no number: %s", statements)
+			}
+			execute(t, db, strings.Split(statements, ";\n")...)
+			eventually(t, "the source goes on", func() bool {
+				id, err := source.Next(context.Background())
+				if err == nil {
+					r.add("healed", id)
+				}
+				return err == nil
+			})
+			r.draw("healed", source, 50)
+			mustSetUp(t, fresh)
+			for _, id := range r.draw("a new process", fresh, 50) {
+				if id <= high {
+					t.Errorf("got %d after %d", id, high)
 				}
 			}
 		})
 	}
 }
 
-// Check looks with a session that has the settings of now.
-func TestCheckStale(t *testing.T) {
-	k := replaceMySQL
-	stale := settings(0, 0, 1, 1, 1, 1, 1, 1, 1, 1)(k.inspected("1/1"))
-	m := newMock(t, append(stale, k.inspected("1/1")...)...)
-	got, err := k.servers(t, ticket.Config{}, m).Check(t.Context())
-	wantFindings(t, got, nil)
-	if err != nil || m.closed.Load() != 1 {
-		t.Errorf("got %v, %d closed connections, want 1", err, m.closed.Load())
+// TestSetBack has a row that is there again and further back, as after a restored backup: sources that run notice, and draw nothing.
+func TestSetBack(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.String(), func(t *testing.T) {
+			t.Parallel()
+			d, r, config := k.database(t), newRecorder(t), quick(ticket.Config{})
+			server := serverOf(t, d)
+			source := flickr(t, config, server)
+			mustSetUp(t, source)
+			r.draw("before", source, 100)
+			switch k.dialect {
+			case ticket.MySQL:
+				execute(t, server.DB, "TRUNCATE TABLE snowkey_tickets", "INSERT INTO snowkey_tickets (id, stub, layout) VALUES (50, 'default', '1/1')")
+			case ticket.SQLite:
+				execute(t, server.DB, "UPDATE snowkey_tickets SET id = 50", "UPDATE sqlite_sequence SET seq = 50 WHERE name = 'snowkey_tickets'")
+			case ticket.Postgres:
+				moveTo(t, server, "50")
+			}
+			for range 2 {
+				id, err := source.Next(context.Background())
+				if !errors.Is(err, ticket.ErrRegression) {
+					t.Fatalf("got %d, %v, want ErrRegression", id, err)
+				}
+				if s := source.Stats().Servers[0]; s.State != ticket.Quarantined {
+					t.Errorf("got %+v, want it in quarantine", s)
+				}
+				must(t, source.Readmit("server 1")) // which does not help
+			}
+			if at := position(t, server.DB, k.dialect); k.dialect != ticket.Postgres && at != 50 {
+				t.Errorf("the row is at %d, want 50: nothing is drawn from it", at)
+			}
+			moveTo(t, server, "1000")
+			must(t, source.Readmit("server 1"))
+			r.draw("moved forward", source, 10)
+			if r.greatest() < 1000 {
+				t.Errorf("got up to %d, want more than 1000", r.greatest())
+			}
+		})
 	}
 }
