@@ -95,7 +95,8 @@ func (s sequenceCounter) inspectSequence(ctx context.Context, conn *sql.Conn, c 
 		c.findf(ErrLayout, "the SEQUENCE %[1]s begins anew at its end; ALTER SEQUENCE %[1]s NO CYCLE", s.object())
 	}
 	if cache > 1 {
-		c.findf(nil, "the SEQUENCE %[1]s is CACHE %[2]d: each session has numbers of its own, so they do not increase; ALTER SEQUENCE %[1]s CACHE 1", s.object(), cache)
+		c.findf(ErrLayout, "the SEQUENCE %[1]s is CACHE %[2]d: each session has numbers of its own, so that they do not increase, and what was set back is not noticed; "+
+			"ALTER SEQUENCE %[1]s CACHE 1", s.object(), cache)
 	}
 	if persistence != "p" {
 		c.findf(unless(s.unsafe, ErrUnsafe), "the SEQUENCE %[1]s is not logged, so it begins anew after a crash; ALTER SEQUENCE %[1]s SET LOGGED", s.object())
