@@ -27,7 +27,9 @@ func (s *Servers) Resize(ctx context.Context) error {
 		if !conditions[i].row && slices.Contains(madeOnce(conditions), p.number) {
 			conditions[i].made = append(conditions[i].made, p.number) // which another one remembers
 		}
-		if err := p.resizable(ctx, conditions[i], len(s.servers)); err != nil {
+		if err := p.resizable(ctx, conditions[i], len(s.servers)); errors.As(err, new(*ServerError)) {
+			return err
+		} else if err != nil {
 			return &ServerError{Server: p.name, Class: Permanent, Err: err}
 		}
 	}
