@@ -23,6 +23,9 @@ import (
 // What the driver logs of broken connections is in the errors, and makes output hard to read.
 func init() { _ = mysql.SetLogger(log.New(io.Discard, "", 0)) }
 
+// quickDeadline is for calls that end with their context.
+const quickDeadline = 300 * time.Millisecond
+
 // patience is for what may take its time on a busy machine, but must happen.
 const patience = 30 * time.Second
 

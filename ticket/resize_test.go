@@ -1,252 +1,208 @@
 package ticket_test
 
 import (
+	"context"
 	"errors"
-	"math"
-	"slices"
+	"fmt"
+	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
-	"testing/synctest"
+	"time"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/ticket"
 )
 
-// resized are two servers of blocks that had the layout of one, with what a resize of them sends.
-type resized struct{ first, second script }
-
-func blocksChanged(set, layout string) step {
-	return executed("UPDATE `snowkey_blocks` SET "+set+" WHERE name = 'default' AND layout = '"+layout+"'", 1, 0)
-}
-
-// newResized is a resize from "1/1x100", at 700, to two servers, of which the second is new.
-func newResized(c ticket.Counter) resized {
-	k := blockMySQL
-	mark := func(s script, name string) script {
-		s[0] = s[0].named(name)
-		return s
-	}
-	return resized{
-		first: slices.Concat(
-			mark(k.inspected("1/1x100").answer("row", values(701, "1/1x100")), "before"),
-			script{blocksChanged("layout = '>1/2x100'", "1/1x100").named("freeze")},
-			mark(k.inspected(">1/2x100").answer("row", values(701, ">1/2x100")), "frozen"),
-			script{blocksChanged("next = 801, layout = '1/2x100'", ">1/2x100").named("thaw")},
-			mark(k.inspected("1/2x100").answer("row", values(801, "1/2x100")), "after"),
-		),
-		second: slices.Concat(
-			mark(k.empty(), "before"),
-			mark(k.making(c, ">2/2x100", k.empty()), "making"),
-			mark(k.inspected(">2/2x100").answer("row", values(101, ">2/2x100")), "frozen"),
-			script{blocksChanged("next = 701, layout = '2/2x100'", ">2/2x100").named("thaw")},
-			mark(k.inspected("2/2x100").answer("row", values(701, "2/2x100")), "after"),
-		),
-	}
-}
-
+// TestResize goes from two servers to three, while sources of the old list and of the new one draw.
 func TestResize(t *testing.T) {
-	a, b := newMock(t), newMock(t)
-	s := blockMySQL.servers(t, ticket.Config{}, a, b)
-	r := newResized(s.Counter(2))
-	a.expect(r.first...)
-	b.expect(r.second...)
-	if err := s.Resize(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-// A resize that was interrupted, or is done, is run again.
-func TestResizeAgain(t *testing.T) {
-	k := blockMySQL
-	a, b := newMock(t), newMock(t)
-	s := k.servers(t, ticket.Config{}, a, b)
-	r := newResized(s.Counter(2))
-	frozen := func(s script) script { return s[s.find("frozen"):] }
-	a.expect(slices.Concat(k.inspected(">1/2x100").answer("row", values(701, ">1/2x100")), frozen(r.first))...)
-	b.expect(slices.Concat(k.inspected(">2/2x100").answer("row", values(101, ">2/2x100")), frozen(r.second))...)
-	if err := s.Resize(t.Context()); err != nil {
-		t.Error(err)
-	}
-	done := func(number string) script {
-		l := k.inspected(number + "/2x100")
-		return slices.Concat(l, l, script{blocksChanged(map[string]string{"1": "next = 801", "2": "next = 701"}[number]+", layout = '"+number+"/2x100'", ">"+number+"/2x100")}, l)
-	}
-	a.expect(done("1")...)
-	b.expect(done("2")...)
-	if err := s.Resize(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-// An error ends a resize; all that comes after is not sent.
-func TestResizeFails(t *testing.T) {
-	for _, test := range []struct {
-		name          string
-		first, second string // the step that fails, or the last that is sent
-		fails         int    // the server
-	}{
-		{"looking", "before", "before", 1},
-		{"freezing", "freeze", "before", 1},
-		{"looking at frozen rows", "frozen", "frozen", 1},
-		{"thawing the first", "thaw", "frozen", 1},
-		{"thawing the second", "thaw", "thaw", 2},
-		{"looking at the new rows", "after", "after", 1},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			a, b := newMock(t), newMock(t)
-			s := blockMySQL.servers(t, ticket.Config{}, a, b)
-			r := newResized(s.Counter(2))
-			// whole has all queries of the inspection that begins with the step.
-			whole := func(s script, name string, fails bool) script {
-				i := s.find(name)
-				if fails {
-					return s.fail(name, my(1040)).until(name)
+	for _, k := range kinds {
+		t.Run(k.String(), func(t *testing.T) {
+			t.Parallel()
+			d := make([]dbtest.Database, 3)
+			if k.dialect == ticket.MySQL {
+				_, databases := pair(t, k)
+				d = append(databases, dbtest.StartMySQL(t).Database(t))
+			} else {
+				for i := range d {
+					d[i] = k.database(t)
 				}
-				for i+1 < len(s) && !slices.Contains([]string{"freeze", "making", "frozen", "thaw", "after"}, s[i+1].name) {
-					i++
+			}
+			// begin makes a sequence on two servers.
+			begin := func(t *testing.T, name string) (*recorder, ticket.Config) {
+				t.Helper()
+				if k.dialect == ticket.MySQL {
+					for i := range d {
+						execute(t, open(t, d[i]), fmt.Sprintf("SET GLOBAL auto_increment_increment = %d, GLOBAL auto_increment_offset = %d", []int{2, 2, 1}[i], []int{1, 2, 1}[i]))
+					}
 				}
-				return s[:i+1]
+				r, config := newRecorder(t), quick(ticket.Config{Sequence: name, Timeout: patience})
+				if k.dialect == ticket.SQLite { // whose writers wait for each other
+					config.ServerTimeout = 5 * time.Second
+				}
+				r.draw("before", setUp(t, config, d[0], d[1]), 50)
+				return r, config
 			}
-			a.expect(whole(r.first, test.first, test.fails == 1)...)
-			b.expect(whole(r.second, test.second, test.fails == 2)...)
-			err := s.Resize(t.Context())
-			var failure *ticket.ServerError
-			if !errors.As(err, &failure) || failure.Class != ticket.Next || !strings.Contains(err.Error(), "1040") {
-				t.Errorf("got %v, want the error 1040", err)
+			// end draws from sources of the new list, and of processes that start only now.
+			end := func(t *testing.T, r *recorder, config ticket.Config, loads ...*load) {
+				t.Helper()
+				for _, l := range loads {
+					l.more(200)
+				}
+				resized := sourceOf(t, config, d...)
+				mustSetUp(t, resized)
+				l := r.load("the new list", resized, 8)
+				l.more(200)
+				eventually(t, "all three servers give tickets", func() bool {
+					for i, s := range resized.Stats().Servers {
+						if s.Draws < 10 || s.Layout != fmt.Sprintf("%d/3", i+1) {
+							return false
+						}
+					}
+					return true
+				})
+				for _, l := range append(loads, l) {
+					l.more(100)
+					l.stop()
+					if errs := l.errors(); len(errs) > 0 {
+						t.Errorf("calls failed: %v", errs)
+					}
+				}
+				r.draw("a new process with the old list", sourceOf(t, config, d[0], d[1]), 20)
+				r.draw("a new process with the new list", sourceOf(t, config, d...), 20)
 			}
+
+			t.Run("under load", func(t *testing.T) {
+				r, config := begin(t, "load")
+				loads := []*load{r.load("old 1", sourceOf(t, config, d[0], d[1]), 8), r.load("old 2", sourceOf(t, config, d[0], d[1]), 4)}
+				for _, l := range loads {
+					l.more(200)
+				}
+				must(t, sourceOf(t, config, d...).Resize(t.Context()))
+				high := r.greatest()
+				end(t, r, config, loads...)
+				if r.greatest() <= high {
+					t.Errorf("no ids after %d", high)
+				}
+				must(t, sourceOf(t, config, d...).Resize(t.Context())) // to what it is
+				r.draw("after", sourceOf(t, config, d...), 20)
+			})
+			t.Run("interrupted", func(t *testing.T) {
+				r, config := begin(t, "interrupted")
+				l := r.load("old", sourceOf(t, config, d[0], d[1]), 8)
+				l.more(200)
+				early := r.load("new, before it is done", sourceOf(t, config, d...), 2)
+				cut := 0
+				for try := range 40 {
+					ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.Int64N(int64(1+try)*int64(4*time.Millisecond))))
+					err := sourceOf(t, config, d...).Resize(ctx)
+					cancel()
+					if err == nil {
+						break
+					}
+					cut++
+				}
+				t.Logf("%d interrupted", cut)
+				must(t, sourceOf(t, config, d...).Resize(t.Context()))
+				early.more(10)
+				early.stop()
+				end(t, r, config, l)
+			})
+			t.Run("two at once", func(t *testing.T) {
+				r, config := begin(t, "two")
+				l := r.load("old", sourceOf(t, config, d[0], d[1]), 8)
+				l.more(200)
+				var wg sync.WaitGroup
+				errs := make([]error, 2)
+				for i := range errs {
+					source := sourceOf(t, config, d...)
+					wg.Go(func() { errs[i] = source.Resize(context.Background()) })
+				}
+				wg.Wait()
+				for _, err := range errs {
+					if err != nil {
+						t.Logf("one of two at once: %v", err)
+					}
+				}
+				if errs[0] != nil && errs[1] != nil {
+					must(t, sourceOf(t, config, d...).Resize(t.Context()))
+				}
+				end(t, r, config, l)
+			})
+			t.Run("hopeless", func(t *testing.T) {
+				r, config := begin(t, "hopeless")
+				source := sourceOf(t, config, d[0], d[1])
+				r.draw("before", source, 20)
+				closed := serverOf(t, d[2])
+				_ = closed.DB.Close()
+				wide := config
+				wide.Increment = 3
+				tests := map[string]*ticket.Tickets{
+					"one of before is not in the list": sourceOf(t, wide, d[0]),
+					"in another order":                 sourceOf(t, config, d[0], d[2], d[1]),
+					"the new one is down":              flickr(t, config, serverOf(t, d[0]), serverOf(t, d[1]), closed),
+				}
+				if k.dialect == ticket.MySQL {
+					name := d[0].DriverDSN[strings.LastIndex(d[0].DriverDSN, "/")+1:]
+					name, _, _ = strings.Cut(name, "?")
+					execute(t, open(t, d[0]), "CREATE USER plain@localhost", "GRANT ALL ON "+name+".* TO plain@localhost")
+					plain := d[0]
+					plain.DriverDSN = strings.Replace(plain.DriverDSN, "root@", "plain@", 1)
+					tests["no right to set variables"] = flickr(t, config, serverOf(t, plain), serverOf(t, d[1]), serverOf(t, d[2]))
+				}
+				for name, test := range tests {
+					err := test.Resize(t.Context())
+					var failure *ticket.ServerError
+					if !errors.As(err, &failure) {
+						t.Errorf("%s: got %v, want a ServerError", name, err)
+					}
+					if strings.Contains(name, "right") && (!errors.Is(err, ticket.ErrLayout) || !strings.Contains(err.Error(), "SET GLOBAL") || strings.Contains(err.Error(), "CREATE TABLE")) {
+						t.Errorf("%s: got %v, want ErrLayout, and the statement that somebody else has to run", name, err)
+					}
+					for range 4 { // nothing is frozen
+						r.draw("after", source, 1)
+					}
+					for i, s := range source.Stats().Servers {
+						if s.Layout != fmt.Sprintf("%d/2", i+1) || s.State == ticket.Quarantined {
+							t.Errorf("%s: got %+v, want the layout %d/2", name, s, i+1)
+						}
+					}
+					r.draw("a new process", sourceOf(t, config, d[0], d[1]), 6)
+				}
+			})
+			t.Run("frozen", func(t *testing.T) { // by a Resize that never ended
+				r, config := begin(t, "frozen")
+				source := sourceOf(t, config, d[0], d[1])
+				r.draw("before", source, 20)
+				for i := range 2 {
+					freeze := fmt.Sprintf("UPDATE snowkey_tickets SET layout = '>%d/3' WHERE stub = 'frozen'", i+1)
+					if k.dialect == ticket.Postgres {
+						freeze = `DO $$ BEGIN EXECUTE 'ALTER SEQUENCE "snowkey_tickets.frozen" MAXVALUE ' || nextval('"snowkey_tickets.frozen"'); END $$`
+						execute(t, open(t, d[i]), fmt.Sprintf(`COMMENT ON SEQUENCE "snowkey_tickets.frozen" IS '>%d/3'`, i+1))
+					}
+					execute(t, open(t, d[i]), freeze)
+				}
+				for _, s := range []*ticket.Tickets{source, sourceOf(t, config, d[0], d[1]), sourceOf(t, config, d...)} {
+					ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+					defer cancel()
+					id, err := s.Next(ctx)
+					for range 2 {
+						if err == nil { // drawn by the probes of before
+							r.add("a probe", id)
+							id, err = s.Next(ctx)
+						}
+					}
+					if !errors.Is(err, ticket.ErrMoving) || !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("got %d, %v, want ErrMoving until the deadline", id, err)
+					}
+					if err := s.Setup(t.Context()); !errors.Is(err, ticket.ErrMoving) {
+						t.Errorf("Setup: got %v, want ErrMoving", err)
+					}
+				}
+				l := r.load("throughout", source, 4)
+				must(t, sourceOf(t, config, d...).Resize(t.Context()))
+				end(t, r, config, l)
+			})
 		})
 	}
-}
-
-// Somebody else changes a row during a resize.
-func TestResizeMeets(t *testing.T) {
-	for _, name := range []string{"frozen", "after"} {
-		t.Run(name, func(t *testing.T) {
-			a, b := newMock(t), newMock(t)
-			s := blockMySQL.servers(t, ticket.Config{}, a, b)
-			r := newResized(s.Counter(2))
-			other := blockMySQL.inspected(">1/3x100")
-			a.expect(slices.Concat(r.first[:r.first.find(name)], other)...)
-			end := r.second.find("thaw")
-			if name == "after" {
-				end = len(r.second)
-			}
-			b.expect(r.second[:end]...)
-			err := s.Resize(t.Context())
-			if !errors.Is(err, ticket.ErrMoving) || !strings.Contains(err.Error(), `server 1: ticket: the servers are being resized: the row has ">1/3x100", want "1/2x100"`) {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
-}
-
-// What is in the way is found before anything is changed.
-func TestResizeRefuses(t *testing.T) {
-	published := replaceMySQL.inspected("2/2").answer("columns", values("id", "bigint", 1, 0), values("stub", "char", 0, 7)).answer("row", values(600, ""))
-	published[published.find("row")].sql = "SELECT id, '' FROM `snowkey_tickets` WHERE stub = 'default'"
-	global := settings(1, 0, 1, 1, 1, 1, 1, 1, 1, 1)
-	preflight := func(errs ...error) script {
-		s := global(replaceMySQL.inspected("1/1")).until("settings").then(executed("SET GLOBAL auto_increment_increment = @@global.auto_increment_increment", 0, 0).named("set"))
-		if errs[0] != nil {
-			return s.fail("settings", errs[0]).until("settings")
-		}
-		return s.fail("set", errs[1])
-	}
-	for _, test := range []struct {
-		name          string
-		kind          kind
-		first, second script
-		is            error
-		text          string
-	}{
-		{"garbage", blockMySQL, blockMySQL.inspected("1/1x100").answer("row", values(1, "one")), blockMySQL.empty(), ticket.ErrLayout, `server 1: ticket: the server has another layout: it is "one"`},
-		{"another resize", blockMySQL, blockMySQL.inspected(">1/3x100"), blockMySQL.empty(), ticket.ErrMoving, "to 1/3x100, and this is to 1/2x100; end that one first"},
-		{"another number", blockMySQL, blockMySQL.inspected("2/2x100"), blockMySQL.empty(), ticket.ErrLayout, "it is number 2 of 2, and in the list it is number 1"},
-		{"fewer servers", blockMySQL, blockMySQL.inspected("1/3x100"), blockMySQL.empty(), ticket.ErrLayout, "all 3 servers have to be in the list, which has 2"},
-		{"forgotten", blockMySQL, blockMySQL.inspected("1/1x100"), blockMySQL.rowless(1), ticket.ErrForgotten, "server 2"},
-		{"published", replaceMySQL, replaceMySQL.inspected("1/2").answer("row", values(1, "1/2")), published, ticket.ErrLayout, "the row has no layout, as published"},
-		{"no privilege", replaceMySQL, slices.Concat(global(replaceMySQL.inspected("1/1")), preflight(nil, my(1227))), replaceMySQL.empty(), ticket.ErrLayout, "SET GLOBAL auto_increment_increment = 2, GLOBAL auto_increment_offset = 1 first"},
-		{"settings", replaceMySQL, slices.Concat(global(replaceMySQL.inspected("1/1")), preflight(my(1040))), replaceMySQL.empty(), nil, "1040"},
-		{"no right", sequence, sequence.inspected("1/1").then(executed(locked(`"snowkey_tickets.default"`, ""), 0, 0).fails(pg("42501"))), sequence.empty(), ticket.ErrTable, "42501"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			if test.name == "published" { // the first is in order
-				test.first = test.first.then(test.first[0])
-			}
-			s := test.kind.servers(t, ticket.Config{}, newMock(t, test.first...), newMock(t, test.second...))
-			err := s.Resize(t.Context())
-			var failure *ticket.ServerError
-			if test.is != nil && !errors.Is(err, test.is) || !errors.As(err, &failure) || failure.Class != ticket.Permanent || !strings.Contains(err.Error(), test.text) {
-				t.Errorf("got %v, want %v: %s", err, test.is, test.text)
-			}
-		})
-	}
-}
-
-// The server's variables are set where they are not, by thaw.
-func TestThaw(t *testing.T) {
-	ctx := t.Context()
-	for _, test := range []struct {
-		name  string
-		kind  kind
-		steps script
-		floor int64
-		is    error
-	}{
-		{"settings fail", replaceMySQL, script{queried(mysqlSettings).fails(errReset)}, 700, errReset},
-		{"no privilege", replaceMySQL, script{
-			queried(mysqlSettings, values(1, 0, 1, 1, 1, 1, 1, 1, 1, 1)),
-			executed("SET GLOBAL auto_increment_increment = 3, GLOBAL auto_increment_offset = 2", 0, 0).fails(my(1227)),
-		}, 700, ticket.ErrLayout},
-		{"raise fails", replaceSQLite, script{executed(`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT 700, stub, layout FROM "snowkey_tickets"`+
-			` WHERE stub = 'default' AND layout = '>2/3' AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other WHERE other.id >= 700)`, 0, 0).fails(errReset)}, 700, errReset},
-		{"no numbers left", sequence, nil, math.MaxInt64, ticket.ErrExhausted},
-		{"no numbers left", blockPostgres, nil, math.MaxInt64, ticket.ErrExhausted},
-		{"row is gone", blockPostgres, script{queried(`UPDATE "snowkey_blocks" SET next = 701, layout = '2/3' WHERE name = 'default' AND layout = '>2/3' RETURNING ` + durable)}, 700, nil},
-		{"commit fails", blockPostgres, script{queried(`UPDATE "snowkey_blocks" SET next = 701, layout = '2/3' WHERE name = 'default' AND layout = '>2/3' RETURNING `+durable,
-			values("on")).uncommitted(errReset)}, 700, errReset},
-	} {
-		t.Run(test.kind.String()+"/"+test.name, func(t *testing.T) {
-			m := newMock(t, test.steps...)
-			c := test.kind.servers(t, ticket.Config{}, newMock(t), m, newMock(t)).Counter(2)
-			to := "2/3"
-			if err := c.Thaw(ctx, m.conn(), to, test.floor); !errors.Is(err, test.is) {
-				t.Errorf("got %v, want %v", err, test.is)
-			}
-		})
-	}
-	c := sequence.servers(t, ticket.Config{}, newMock(t)).Counter(1)
-	if err := c.Fence(ctx, nil, ticket.Order{Layout: "1/1", High: math.MaxInt64}); !errors.Is(err, ticket.ErrUnmatched) {
-		t.Errorf("got %v, want %v", err, ticket.ErrUnmatched)
-	}
-}
-
-// A SEQUENCE says its layout in no statement. A source that was idle during a resize gets a number of the new layout, and goes on with that.
-func TestResizedSequenceIsNotQuarantined(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := sequence
-		m := newMock(t)
-		source, err := ticket.Replace(ticket.Server{DB: m.db, Dialect: ticket.Postgres}, ticket.Config{Increment: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer source.Close()
-		m.expect(append(k.inspected("1/2"), k.draw(603))...)
-		wantNext(t, source, 603)
-		now := k.inspected("1/3").answer("value", values(604, true))
-		m.expect(slices.Concat(script{k.draw(604)}, now, now, script{k.draw(607)})...)
-		wantNext(t, source, 607)
-		if stats := source.Stats().Servers[0]; stats.Layout != "1/3" || stats.Burnt != 1 {
-			t.Errorf("got %+v", stats)
-		}
-	})
-}
-
-// A SEQUENCE whose layout is the same as before, and that gives a number of another, is put in quarantine.
-func TestSequenceOfAnotherIsQuarantined(t *testing.T) {
-	k := sequence
-	got, err := k.try(t, newMock(t, append(script{k.draw(9100)}, k.ready().answer("value", values(9100, true))...)...))
-	if got != (ticket.Span{}) {
-		t.Errorf("got %+v", got)
-	}
-	wantServerError(t, err, ticket.Quarantine, ticket.ErrLayout)
 }
