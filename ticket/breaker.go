@@ -11,7 +11,7 @@ func (s *server) drawn(sold span) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = max(s.last, sold.last())
-	s.failures, s.backoff = 0, s.config.Backoff
+	s.failures, s.backoff, s.good = 0, s.config.Backoff, time.Now()
 	s.draws++
 }
 
@@ -90,7 +90,7 @@ func (s *server) settle(err error, sold span) {
 	switch {
 	case err == nil:
 		s.last = max(s.last, sold.last())
-		s.failures, s.backoff = 0, s.config.Backoff
+		s.failures, s.backoff, s.good = 0, s.config.Backoff, time.Now()
 		s.draws++
 		s.burnt += s.spare.count()
 		s.spare = sold

@@ -66,6 +66,7 @@ type server struct {
 	warned   bool          // that it comes to its end
 	err      *ServerError  // the latest
 	since    time.Time     // it is in the state
+	good     time.Time     // it gave a ticket last
 	draws    int64
 	fences   int64
 	burnt    int64
@@ -79,6 +80,7 @@ const retries = 3
 // the one of this attempt.
 func (s *server) draw(parent, ctx context.Context, count, high int64) (span, error) {
 	s.mu.Lock()
+	good := s.good
 	o := order{layout: s.layout, bare: s.bare, units: (count + s.layout.unit - 1) / s.layout.unit, high: high, last: s.last, limit: s.limit}
 	if sold := s.spare; sold.units > 0 {
 		s.spare = span{}
@@ -92,9 +94,10 @@ func (s *server) draw(parent, ctx context.Context, count, high int64) (span, err
 	start := time.Now()
 	sold, err := s.try(ctx, o)
 	if err != nil {
-		// A deadline that comes soon says little about the server, however late this machine notices it.
+		// A deadline that comes soon says little about the server, however late this machine notices it; that it has given nothing for
+		// so long says more.
 		deadline, bound := ctx.Deadline()
-		short := ctx.Err() != nil && bound && deadline.Sub(start) < s.config.ServerTimeout/20
+		short := ctx.Err() != nil && bound && deadline.Sub(start) < s.config.ServerTimeout/20 && start.Sub(good) < s.config.ServerTimeout
 		return span{}, s.failed(err, o, short || errors.Is(parent.Err(), context.Canceled))
 	}
 	s.drawn(sold)
