@@ -22,6 +22,7 @@ func wantRefused(t *testing.T, source *ticket.Tickets, want error) {
 
 // TestCheckTables has tables that were made or changed by hand.
 func TestCheckTables(t *testing.T) {
+	t.Parallel()
 	const mysql = "CREATE TABLE snowkey_tickets (id %s, stub %s NOT NULL, layout varchar(32) NOT NULL%s) ENGINE = %s"
 	const row = "INSERT INTO snowkey_tickets (stub, layout) VALUES ('default', '1/1')"
 	sequence := func(options string) []string {

@@ -35,6 +35,7 @@ func offset(increment, number int) []string {
 // TestKilledServers kills servers with SIGKILL while they are drawn from, 22 times altogether. What the other one of two gives is not interrupted; what
 // was given is not given again.
 func TestKilledServers(t *testing.T) {
+	t.Parallel()
 	for _, k := range []kind{mysqlKind, postgresKind} {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()

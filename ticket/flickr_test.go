@@ -98,7 +98,6 @@ func TestFlickr(t *testing.T) {
 		if s.Fences < 1 || s.Last <= high {
 			t.Errorf("got %+v, want a server that was moved beyond %d", s, high)
 		}
-		high = source.Stats().Servers[0].Last
 		for _, id := range r.draw("after", source, 50) {
 			if id%2 == 0 && id <= behind {
 				t.Errorf("server 2 gave %d after %d", id, behind)
@@ -122,7 +121,6 @@ func TestFlickr(t *testing.T) {
 		if s := source.Stats().Servers[1]; s.State != ticket.Closed {
 			t.Errorf("got %+v, want a server in use by sessions from before", s)
 		}
-		at := position(t, servers[1].DB, ticket.MySQL)
 		r.draw("a new process", flickr(t, config, list(t)...), 20)
 		servers[1].DB.SetMaxIdleConns(0) // which closes them
 		waitFor(t, source, 2, ticket.Quarantined)
@@ -130,7 +128,7 @@ func TestFlickr(t *testing.T) {
 			t.Errorf("got %v, want ErrLayout", s.Err)
 		}
 		load.more(300)
-		at = position(t, servers[1].DB, ticket.MySQL)
+		at := position(t, servers[1].DB, ticket.MySQL)
 		must(t, source.Readmit("server 2")) // too early
 		waitForDrawingNot(t, load, source, 2)
 		if now := position(t, servers[1].DB, ticket.MySQL); now != at {

@@ -23,6 +23,7 @@ func many() int64 {
 
 // TestReplaceAtOnce has more goroutines draw than the pool has connections.
 func TestReplaceAtOnce(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
@@ -62,11 +63,12 @@ func TestReplaceAtOnce(t *testing.T) {
 
 // TestReplaceShortDeadlines gives calls so little time that many end in the middle. Their tickets are lost, and the server is none the worse.
 func TestReplaceShortDeadlines(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
 			r := newRecorder(t)
-			source := setUp(t, ticket.Config{}, k.database(t))
+			source := setUp(t, ticket.Config{ServerTimeout: 4 * time.Second, Timeout: patience}, k.database(t))
 			r.draw("before", source, 1)
 			var late atomic.Int64
 			var wg sync.WaitGroup
@@ -112,6 +114,7 @@ func TestReplaceShortDeadlines(t *testing.T) {
 
 // TestReplaceBesideTransactions draws while the caller has a transaction, which is rolled back: what it drew is not given out again.
 func TestReplaceBesideTransactions(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		for _, pool := range []string{"same pool", "other pool"} {
 			t.Run(k.String()+"/"+pool, func(t *testing.T) {
@@ -165,6 +168,7 @@ func moveTo(t *testing.T, s ticket.Server, id string) {
 
 // TestReplaceExhausted comes to the end of a sequence: the column's, or the configuration's.
 func TestReplaceExhausted(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		for name, test := range map[string]struct {
 			from  string
@@ -218,6 +222,7 @@ func wantExhausted(t *testing.T, source *ticket.Tickets, limit int64) {
 
 // TestReplaceNotifiesOfTheEnd has Notify called once when nine tenths of the ids are used.
 func TestReplaceNotifiesOfTheEnd(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
@@ -238,6 +243,7 @@ func TestReplaceNotifiesOfTheEnd(t *testing.T) {
 
 // TestReplaceClosed closes a source while it is drawn from.
 func TestReplaceClosed(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()

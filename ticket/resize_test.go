@@ -16,6 +16,7 @@ import (
 
 // TestResize goes from two servers to three, while sources of the old list and of the new one draw.
 func TestResize(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +133,9 @@ func TestResize(t *testing.T) {
 			t.Run("hopeless", func(t *testing.T) {
 				r, config := begin(t, "hopeless")
 				source := sourceOf(t, config, d[0], d[1])
-				r.draw("before", source, 20)
+				for i := range 2 {
+					waitForDrawing(t, r, source, i+1)
+				}
 				closed := serverOf(t, d[2])
 				_ = closed.DB.Close()
 				wide := config

@@ -18,6 +18,7 @@ import (
 
 // TestSetupAgain runs Setup again, with other configurations as well: what is there stays.
 func TestSetupAgain(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
@@ -68,6 +69,7 @@ func TestProcessOfSetup(t *testing.T) {
 
 // TestSetupByManyProcesses has ten processes set up the same sequence at once, and draw from it.
 func TestSetupByManyProcesses(t *testing.T) {
+	t.Parallel()
 	const processes = 10
 	executable, err := os.Executable()
 	must(t, err)
@@ -110,6 +112,7 @@ func TestSetupByManyProcesses(t *testing.T) {
 
 // TestSetupRace has two lists set up at once, one with a server more. Whichever is first, no number comes twice.
 func TestSetupRace(t *testing.T) {
+	t.Parallel()
 	for _, k := range []kind{sqliteKind, postgresKind} {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
@@ -183,6 +186,7 @@ var rowNumber = regexp.MustCompile(`(VALUES \(|START WITH )\d+`)
 // TestForgotten takes the row of a sequence away under load, in all ways that there are. It is not made again by itself; the statement of the error does,
 // with a number that is above all.
 func TestForgotten(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		kind      kind
 		name      string
@@ -274,6 +278,7 @@ func TestForgotten(t *testing.T) {
 
 // TestSetBack has a row that is there again and further back, as after a restored backup: sources that run notice, and draw nothing.
 func TestSetBack(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
