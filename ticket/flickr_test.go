@@ -114,6 +114,7 @@ func TestFlickr(t *testing.T) {
 		servers := list(t)
 		source := flickr(t, config, servers...)
 		mustSetUp(t, source)
+		fillPool(t, servers[1])
 		load := r.load("throughout", source, 8)
 		load.more(300)
 		globals(t, 2, 1, 1)
@@ -136,16 +137,7 @@ func TestFlickr(t *testing.T) {
 		}
 		wantFinding(t, source, ticket.ErrLayout, "auto_increment_increment is 1")
 		servers[1].DB.SetMaxIdleConns(8)
-		open := make([]*sql.Conn, 8) // sessions that have the wrong values, and keep them
-		for i := range open {
-			var err error
-			open[i], err = servers[1].DB.Conn(t.Context())
-			must(t, err)
-			must(t, open[i].PingContext(t.Context()))
-		}
-		for _, conn := range open {
-			must(t, conn.Close())
-		}
+		fillPool(t, servers[1]) // with sessions that have the wrong values, and keep them
 		globals(t, 2, 2, 2)
 		must(t, source.Readmit("server 2"))
 		waitFor(t, source, 2, ticket.Closed)
@@ -242,6 +234,21 @@ func TestFlickr(t *testing.T) {
 		}
 		r.draw("after", flickr(t, config, servers...), 20)
 	})
+}
+
+// fillPool opens all connections that a server's pool may have.
+func fillPool(t *testing.T, s ticket.Server) {
+	t.Helper()
+	conns := make([]*sql.Conn, 8)
+	for i := range conns {
+		var err error
+		conns[i], err = s.DB.Conn(t.Context())
+		must(t, err)
+		must(t, conns[i].PingContext(t.Context()))
+	}
+	for _, conn := range conns {
+		must(t, conn.Close())
+	}
 }
 
 // waitForDrawing waits until a server is in use while it is asked for.
