@@ -30,7 +30,8 @@ func (s *Servers) probe(ctx context.Context, p *server) (sold span, err error) {
 	if sold, err = p.try(ctx, o); err != nil {
 		return span{}, err
 	}
-	if high := s.high.Load(); sold.first <= high {
+	// A block that others got ahead of meanwhile is thrown away by the purchase that finds it, which has a floor of its own.
+	if high := s.high.Load(); !s.blocks && sold.first <= high {
 		if sold, err = s.fence(ctx, p, o, sold, high); err != nil {
 			return span{}, err
 		}
