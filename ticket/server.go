@@ -318,7 +318,7 @@ func refusal(findings []Finding) error {
 	return nil
 }
 
-// classify makes what a driver said an error of the server's.
+// classify makes what a driver said an error of the server's. The caller does not hold the lock.
 func (s *server) classify(err error) *ServerError {
 	fault := diagnose(s.dialect, err)
 	switch {
@@ -327,7 +327,10 @@ func (s *server) classify(err error) *ServerError {
 	case fault.kind == ErrExhausted:
 		err = &ExhaustedError{Limit: s.config.Limit, Err: err}
 	case fault.kind == ErrTable:
-		err = &TableError{Statement: strings.Join(append(s.counter.tables(), s.counter.row(s.layoutToBe().String(), 0)...), ";\n"), Err: err}
+		s.mu.Lock()
+		l, last := orDefault(s.layout, s.layoutToBe()), s.last
+		s.mu.Unlock()
+		err = &TableError{Statement: strings.Join(append(s.counter.tables(), s.counter.row(l.String(), last)...), ";\n"), Err: err}
 	case fault.kind != nil:
 		err = fmt.Errorf("%w: %w", fault.kind, err)
 	}
