@@ -158,7 +158,8 @@ func TestBlocksAreUniform(t *testing.T) {
 	for _, n := range count {
 		chi += (n - 1000) * (n - 1000) / 1000
 	}
-	// With 63 degrees of freedom, random ids exceed 103.4 once in a thousand times. All odd ids have 64,000.
+	// With 63 degrees of freedom, random ids exceed 103.4 once in a thousand times. These are not random: units of 100 begin at every eighth number modulo
+	// 64, so that each shard gets 96 or 104 of a hundred, and that is 102.4. Ids that are all odd have 64,000.
 	if t.Logf("chi squared is %.2f", chi); chi > 103.4 {
 		t.Errorf("chi squared of id %% 64 is %.1f, want at most 103.4: %v", chi, count)
 	}
@@ -173,7 +174,7 @@ func TestBlocksAgainstHands(t *testing.T) {
 	set := func(text string) func(int64) []string {
 		return func(int64) []string { return []string{"UPDATE snowkey_blocks SET " + text} }
 	}
-	const table = "CREATE TABLE snowkey_blocks (name varchar(64) NOT NULL PRIMARY KEY, next bigint NOT NULL, layout varchar(32) NOT NULL)"
+	const table = "CREATE TABLE snowkey_blocks (name varchar(64) collate_c NOT NULL PRIMARY KEY, next bigint NOT NULL, layout varchar(32) collate_c NOT NULL)"
 	for _, c := range []struct {
 		name string
 		hand func(last int64) []string
@@ -184,7 +185,7 @@ func TestBlocksAgainstHands(t *testing.T) {
 		forgotten bool
 	}{
 		{"the beginning", set("next = 1"), ticket.ErrRegression, nil, false},
-		{"before zero", set("next = -99"), ticket.ErrRegression, ticket.ErrLayout, false},
+		{"before zero", set("next = -99"), ticket.ErrLayout, ticket.ErrLayout, false},
 		{"one unit back", func(last int64) []string {
 			return []string{fmt.Sprintf("UPDATE snowkey_blocks SET next = %d", last-99)}
 		}, ticket.ErrRegression, nil, false},
@@ -194,7 +195,7 @@ func TestBlocksAgainstHands(t *testing.T) {
 		{"an empty layout", set("layout = ''"), ticket.ErrLayout, ticket.ErrLayout, false},
 		{"DELETE", func(int64) []string { return []string{"DELETE FROM snowkey_blocks"} }, ticket.ErrForgotten, ticket.ErrForgotten, true},
 		{"TRUNCATE", func(int64) []string { return []string{"TRUNCATE snowkey_blocks"} }, ticket.ErrForgotten, ticket.ErrForgotten, true},
-		{"DROP TABLE", func(int64) []string { return []string{"DROP TABLE snowkey_blocks"} }, ticket.ErrTable, ticket.ErrForgotten, true},
+		{"DROP TABLE", func(int64) []string { return []string{"DROP TABLE snowkey_blocks"} }, ticket.ErrForgotten, ticket.ErrForgotten, true},
 		{"another table", func(int64) []string {
 			return []string{"DROP TABLE snowkey_blocks", table, "INSERT INTO snowkey_blocks VALUES ('default', 1, '1/1x100')"}
 		}, ticket.ErrRegression, nil, false},
@@ -213,7 +214,10 @@ func TestBlocksAgainstHands(t *testing.T) {
 				l.draw("before", source, 3000)
 				idle(t, source)
 				next, _ := blockRow(t, db)
-				blockExecute(t, db, c.hand(next-1)...)
+				for _, statement := range c.hand(next - 1) {
+					collate := map[string]string{"postgres": `COLLATE "C"`}[k.name]
+					blockExecute(t, db, strings.ReplaceAll(statement, "collate_c", collate))
+				}
 				err := l.drain("the stock", source, 100_000)
 				if !errors.Is(err, c.want) {
 					t.Errorf("got %v, want %v", err, c.want)
@@ -388,11 +392,11 @@ func TestBlocksToTheEnd(t *testing.T) {
 			t.Run(c.name+"/"+k.name, func(t *testing.T) {
 				l := newBlockLedger(t)
 				var warnings atomic.Int64
-				told := sync.Map{} // the last state, by name
+				var told sync.Map // the last state, by name
 				config := briskly(ticket.BlockConfig{Reserve: 10 * time.Millisecond, MinStep: step, MaxStep: step})
 				config.Limit, config.Timeout, config.ServerTimeout = c.limit, -1, blockPatience
 				config.Notify = func(s ticket.ServerStats) {
-					if before, _ := told.Swap(s.Name, s.State); before == s.State { // not because of that
+					if before, _ := told.Swap(s.Name, s.State); before == s.State && s.State == ticket.Closed { // not because it has changed
 						if warnings.Add(1); s.Used < 0.9 || s.Used > 1 {
 							t.Errorf("warned at %.3f", s.Used)
 						}
