@@ -20,9 +20,11 @@ import (
 // TestBlocksMany takes a million ids from two sources, by 32 goroutines over pools of 8 connections, and then counts: what was sold was given out, is in
 // stock, or is burnt, and the row has sold no more and no less.
 func TestBlocksMany(t *testing.T) {
+	t.Parallel()
 	const total = 1_000_000
 	for _, k := range blockKinds {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			l, d := newBlockLedger(t), k.database(t)
 			config := ticket.BlockConfig{Config: ticket.Config{Timeout: blockPatience, ServerTimeout: blockPatience}, Reserve: 200 * time.Millisecond, MaxStep: 20_000}
 			sources := []*ticket.Stock{blocksSetUp(t, config, d), blocksOf(t, config, d)}
@@ -81,6 +83,7 @@ func TestBlocksMany(t *testing.T) {
 
 // TestBlocksOfSeveral has servers of all kinds at once. Each sells its own units, and no source goes back.
 func TestBlocksOfSeveral(t *testing.T) {
+	t.Parallel()
 	for _, kinds := range [][]func(testing.TB) dbtest.Database{
 		{dbtest.MySQL, dbtest.MySQL},
 		{dbtest.MySQL, dbtest.MySQL, dbtest.Postgres},
@@ -145,6 +148,7 @@ func TestBlocksOfSeveral(t *testing.T) {
 // TestBlocksAreUniform takes ids from one server of two. Those who spread rows over 64 shards by id % 64 need all of them used: ids that are all odd, as
 // with units of one id, leave half of the shards empty.
 func TestBlocksAreUniform(t *testing.T) {
+	t.Parallel()
 	l, databases := newBlockLedger(t), []dbtest.Database{dbtest.SQLite(t), dbtest.MySQL(t)}
 	blocksSetUp(t, briskly(ticket.BlockConfig{}), databases...)
 	down := blockServer(t, databases[0])
@@ -168,6 +172,7 @@ func TestBlocksAreUniform(t *testing.T) {
 // TestBlocksAgainstHands has somebody change the row of a source that is running. No id comes twice from it, and it says what is wrong; what is mended is
 // used again.
 func TestBlocksAgainstHands(t *testing.T) {
+	t.Parallel()
 	forward := func(db *sql.DB, last int64) []string {
 		return []string{fmt.Sprintf("UPDATE snowkey_blocks SET next = %d, layout = '1/1x100'", (last/100+10)*100+1)}
 	}
@@ -205,6 +210,7 @@ func TestBlocksAgainstHands(t *testing.T) {
 	} {
 		for _, k := range blockKinds {
 			t.Run(c.name+"/"+k.name, func(t *testing.T) {
+				t.Parallel()
 				if c.name == "TRUNCATE" && k.name == "sqlite" {
 					t.Skip("SQLite has no TRUNCATE")
 				}
@@ -257,8 +263,10 @@ func TestBlocksAgainstHands(t *testing.T) {
 
 // TestBlocksDropped has the whole table go, and the register: what a source that runs then suggests begins above its ids, and a Setup that begins anew is noticed.
 func TestBlocksDropped(t *testing.T) {
+	t.Parallel()
 	for _, k := range blockKinds {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			l, d := newBlockLedger(t), k.database(t)
 			config := briskly(ticket.BlockConfig{})
 			source, db := blocksSetUp(t, config, d), d.Open(t)
@@ -283,8 +291,10 @@ func TestBlocksDropped(t *testing.T) {
 // TestBlocksRowIsAuthority runs Setup with another unit and another increment than the row was made with, and changes the row's layout to another one
 // that the server has the same place in: the row has its way.
 func TestBlocksRowIsAuthority(t *testing.T) {
+	t.Parallel()
 	for _, k := range blockKinds {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			l, d := newBlockLedger(t), k.database(t)
 			first := blocksSetUp(t, briskly(ticket.BlockConfig{}), d)
 			l.draw("the first", first, 1000)
@@ -313,6 +323,7 @@ func TestBlocksRowIsAuthority(t *testing.T) {
 
 // TestBlocksPlaces has servers come, twice in one list, and swapped.
 func TestBlocksPlaces(t *testing.T) {
+	t.Parallel()
 	a, b, c := dbtest.MySQL(t), dbtest.Postgres(t), dbtest.SQLite(t)
 	config := briskly(ticket.BlockConfig{})
 	config.Increment = 4
@@ -372,6 +383,7 @@ func TestBlocksPlaces(t *testing.T) {
 
 // TestBlocksToTheEnd sells all ids up to a limit. Then calls fail at once: they have no deadline here.
 func TestBlocksToTheEnd(t *testing.T) {
+	t.Parallel()
 	const step = 1000
 	for _, c := range []struct {
 		name    string
@@ -390,6 +402,7 @@ func TestBlocksToTheEnd(t *testing.T) {
 	} {
 		for _, k := range blockKinds {
 			t.Run(c.name+"/"+k.name, func(t *testing.T) {
+				t.Parallel()
 				l := newBlockLedger(t)
 				var warnings atomic.Int64
 				var told sync.Map // the last state, by name
@@ -463,15 +476,17 @@ func TestBlocksToTheEnd(t *testing.T) {
 // TestBlocksShortDeadlines asks with deadlines that are shorter than a purchase, and with contexts that have ended. Such calls buy nothing for themselves, and
 // lose nothing.
 func TestBlocksShortDeadlines(t *testing.T) {
+	t.Parallel()
 	for _, k := range blockKinds {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			l, d := newBlockLedger(t), k.database(t)
 			config := briskly(ticket.BlockConfig{})
 			blocksSetUp(t, config, d)
 			ended, cancel := context.WithCancel(context.Background())
 			cancel()
 			var failed atomic.Int64
-			for range 10 {
+			for range 5 {
 				source := blocksOf(t, config, d)
 				var group sync.WaitGroup
 				for range 8 {
@@ -512,8 +527,10 @@ func TestBlocksShortDeadlines(t *testing.T) {
 
 // TestBlocksClose closes sources that are at work: while they are probed, while they buy, while calls wait.
 func TestBlocksClose(t *testing.T) {
+	t.Parallel()
 	for _, k := range blockKinds {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			l, d := newBlockLedger(t), k.database(t)
 			config := briskly(ticket.BlockConfig{})
 			blocksSetUp(t, config, d)
