@@ -30,7 +30,7 @@ func TestCheckTables(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		kind   kind
+		system   system
 		make   []string
 		want   error // nil is a warning
 		text   string
@@ -67,9 +67,9 @@ func TestCheckTables(t *testing.T) {
 		{"another comment", postgresKind, append(sequence("INCREMENT BY 2"), `COMMENT ON SEQUENCE "snowkey_tickets.default" IS '1/1'`), ticket.ErrLayout, "its comment says", false},
 	}
 	for _, test := range tests {
-		t.Run(test.kind.String()+"/"+test.name, func(t *testing.T) {
+		t.Run(test.system.String()+"/"+test.name, func(t *testing.T) {
 			t.Parallel()
-			d := test.kind.database(t)
+			d := test.system.database(t)
 			execute(t, open(t, d), test.make...)
 			source := sourceOf(t, quick(ticket.Config{}), d)
 			if test.want == nil {

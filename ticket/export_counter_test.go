@@ -3,6 +3,7 @@ package ticket
 import (
 	"context"
 	"database/sql"
+	"slices"
 )
 
 // ErrUnmatched is what a draw fails with whose conditions are not met.
@@ -72,7 +73,7 @@ func (s *Servers) Counter(number int) Counter {
 	return Counter{p.counter, p.names}
 }
 
-func (c Counter) Enter() string                           { return c.names.enter() }
+func (c Counter) Enter() string                           { return c.names.enter(1) }
 func (c Counter) Tables() []string                        { return c.c.tables() }
 func (c Counter) Row(layout string, after int64) []string { return c.c.row(layout, after) }
 
@@ -100,7 +101,7 @@ func (c Counter) Thaw(ctx context.Context, conn *sql.Conn, to string, floor int6
 // Inspect returns what the condition has besides its findings, and those.
 func (c Counter) Inspect(ctx context.Context, conn *sql.Conn) (Condition, []Finding, error) {
 	f, err := c.c.inspect(ctx, conn)
-	return Condition{f.table, f.row, f.registered, f.bare, f.stale, f.text, f.last, f.limit}, f.findings, err
+	return Condition{f.table, f.row, slices.Contains(f.made, 1), f.bare, f.stale, f.text, f.last, f.limit}, f.findings, err
 }
 
 // Condition is a condition with its fields exported.
@@ -150,4 +151,4 @@ func Complete(c Config, servers int) (Config, error) { return c.complete(Default
 func (s *Servers) CloseServers() { s.close() }
 
 // StartProbes has the servers probed that are due.
-func (s *Servers) StartProbes() { s.start() }
+func (s *Servers) StartProbes() { s.probeDue() }

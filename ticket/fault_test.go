@@ -14,7 +14,7 @@ import (
 )
 
 // pair starts two servers for a test, with the increment and the offsets of Flickr's configuration, and a database on each.
-func pair(t *testing.T, k kind) (servers []*dbtest.Server, databases []dbtest.Database) {
+func pair(t *testing.T, k system) (servers []*dbtest.Server, databases []dbtest.Database) {
 	t.Helper()
 	servers, databases = make([]*dbtest.Server, 2), make([]dbtest.Database, 2)
 	for i := range servers {
@@ -36,7 +36,7 @@ func offset(increment, number int) []string {
 // was given is not given again.
 func TestKilledServers(t *testing.T) {
 	t.Parallel()
-	for _, k := range []kind{mysqlKind, postgresKind} {
+	for _, k := range []system{mysqlKind, postgresKind} {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
 			servers, databases := pair(t, k)

@@ -139,7 +139,7 @@ func through(t *testing.T, d dbtest.Database) (*proxy, dbtest.Database) {
 // TestAnswerLostAfterCommit cuts connections between the commit and its answer. The ticket is lost, counted, and not given again.
 func TestAnswerLostAfterCommit(t *testing.T) {
 	t.Parallel()
-	for _, k := range []kind{mysqlKind, postgresKind} {
+	for _, k := range []system{mysqlKind, postgresKind} {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
 			const cuts = 25

@@ -189,20 +189,20 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// kind is a database system, with databases of the server that all tests share.
-type kind struct {
+// system is a database system, with databases of the server that all tests share.
+type system struct {
 	dialect  ticket.Dialect
 	database func(testing.TB) dbtest.Database
 	start    func(testing.TB) *dbtest.Server // a server for one test; nil for SQLite
 }
 
-func (k kind) String() string { return k.dialect.String() }
+func (k system) String() string { return k.dialect.String() }
 
 var (
-	sqliteKind   = kind{ticket.SQLite, dbtest.SQLite, nil}
-	mysqlKind    = kind{ticket.MySQL, dbtest.MySQL, func(t testing.TB) *dbtest.Server { return dbtest.StartMySQL(t) }}
-	postgresKind = kind{ticket.Postgres, dbtest.Postgres, func(t testing.TB) *dbtest.Server { return dbtest.StartPostgres(t) }}
-	kinds        = []kind{sqliteKind, mysqlKind, postgresKind}
+	sqliteKind   = system{ticket.SQLite, dbtest.SQLite, nil}
+	mysqlKind    = system{ticket.MySQL, dbtest.MySQL, func(t testing.TB) *dbtest.Server { return dbtest.StartMySQL(t) }}
+	postgresKind = system{ticket.Postgres, dbtest.Postgres, func(t testing.TB) *dbtest.Server { return dbtest.StartPostgres(t) }}
+	systems        = []system{sqliteKind, mysqlKind, postgresKind}
 )
 
 // address returns what sql.Open takes, with parameters such as "autocommit=0".

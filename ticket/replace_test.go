@@ -24,7 +24,7 @@ func many() int64 {
 // TestReplaceAtOnce has more goroutines draw than the pool has connections.
 func TestReplaceAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, k := range kinds {
+	for _, k := range systems {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
 			d, r := k.database(t), newRecorder(t)
@@ -64,7 +64,7 @@ func TestReplaceAtOnce(t *testing.T) {
 // TestReplaceShortDeadlines gives calls so little time that many end in the middle. Their tickets are lost, and the server is none the worse.
 func TestReplaceShortDeadlines(t *testing.T) {
 	t.Parallel()
-	for _, k := range kinds {
+	for _, k := range systems {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
 			r := newRecorder(t)
@@ -115,7 +115,7 @@ func TestReplaceShortDeadlines(t *testing.T) {
 // TestReplaceBesideTransactions draws while the caller has a transaction, which is rolled back: what it drew is not given out again.
 func TestReplaceBesideTransactions(t *testing.T) {
 	t.Parallel()
-	for _, k := range kinds {
+	for _, k := range systems {
 		for _, pool := range []string{"same pool", "other pool"} {
 			t.Run(k.String()+"/"+pool, func(t *testing.T) {
 				t.Parallel()
@@ -169,7 +169,7 @@ func moveTo(t *testing.T, s ticket.Server, id string) {
 // TestReplaceExhausted comes to the end of a sequence: the column's, or the configuration's.
 func TestReplaceExhausted(t *testing.T) {
 	t.Parallel()
-	for _, k := range kinds {
+	for _, k := range systems {
 		for name, test := range map[string]struct {
 			from  string
 			limit int64
@@ -223,7 +223,7 @@ func wantExhausted(t *testing.T, source *ticket.Tickets, limit int64) {
 // TestReplaceNotifiesOfTheEnd has Notify called once when nine tenths of the ids are used.
 func TestReplaceNotifiesOfTheEnd(t *testing.T) {
 	t.Parallel()
-	for _, k := range kinds {
+	for _, k := range systems {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
 			r := newRecorder(t)
@@ -244,7 +244,7 @@ func TestReplaceNotifiesOfTheEnd(t *testing.T) {
 // TestReplaceClosed closes a source while it is drawn from.
 func TestReplaceClosed(t *testing.T) {
 	t.Parallel()
-	for _, k := range kinds {
+	for _, k := range systems {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
 			r := newRecorder(t)

@@ -43,7 +43,7 @@ func newResized(c ticket.Counter) resized {
 	}
 }
 
-func TestResize(t *testing.T) {
+func TestResizeStatements(t *testing.T) {
 	a, b := newMock(t), newMock(t)
 	s := blockMySQL.servers(t, ticket.Config{}, a, b)
 	r := newResized(s.Counter(2))

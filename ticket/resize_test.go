@@ -17,7 +17,7 @@ import (
 // TestResize goes from two servers to three, while sources of the old list and of the new one draw.
 func TestResize(t *testing.T) {
 	t.Parallel()
-	for _, k := range kinds {
+	for _, k := range systems {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
 			d := make([]dbtest.Database, 3)

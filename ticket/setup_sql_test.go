@@ -241,7 +241,7 @@ func TestSetupReadOnly(t *testing.T) {
 }
 
 // Another process made rows with another configuration.
-func TestSetupAgain(t *testing.T) {
+func TestSetupAgainStatements(t *testing.T) {
 	k := blockMySQL
 	m := newMock(t)
 	s := k.servers(t, ticket.Config{}, m)

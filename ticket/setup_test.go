@@ -19,7 +19,7 @@ import (
 // TestSetupAgain runs Setup again, with other configurations as well: what is there stays.
 func TestSetupAgain(t *testing.T) {
 	t.Parallel()
-	for _, k := range kinds {
+	for _, k := range systems {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
 			d, r := k.database(t), newRecorder(t)
@@ -73,7 +73,7 @@ func TestSetupByManyProcesses(t *testing.T) {
 	const processes = 10
 	executable, err := os.Executable()
 	must(t, err)
-	for _, k := range kinds {
+	for _, k := range systems {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
 			d, r := k.database(t), newRecorder(t)
@@ -113,7 +113,7 @@ func TestSetupByManyProcesses(t *testing.T) {
 // TestSetupRace has two lists set up at once, one with a server more. Whichever is first, no number comes twice.
 func TestSetupRace(t *testing.T) {
 	t.Parallel()
-	for _, k := range []kind{sqliteKind, postgresKind} {
+	for _, k := range []system{sqliteKind, postgresKind} {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
 			d := []dbtest.Database{k.database(t), k.database(t), k.database(t)}
@@ -188,7 +188,7 @@ var rowNumber = regexp.MustCompile(`(VALUES \(|START WITH )\d+`)
 func TestForgotten(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		kind      kind
+		system      system
 		name      string
 		statement []string
 		forgotten bool // the register is still there
@@ -202,9 +202,9 @@ func TestForgotten(t *testing.T) {
 		{postgresKind, "DROP", []string{`DROP SEQUENCE "snowkey_tickets.default"`}, true},
 	}
 	for _, test := range tests {
-		t.Run(test.kind.String()+"/"+test.name, func(t *testing.T) {
+		t.Run(test.system.String()+"/"+test.name, func(t *testing.T) {
 			t.Parallel()
-			d, r, config := test.kind.database(t), newRecorder(t), quick(ticket.Config{})
+			d, r, config := test.system.database(t), newRecorder(t), quick(ticket.Config{})
 			source := setUp(t, config, d)
 			load := r.load("throughout", source, 8)
 			load.more(100)
@@ -279,7 +279,7 @@ func TestForgotten(t *testing.T) {
 // TestSetBack has a row that is there again and further back, as after a restored backup: sources that run notice, and draw nothing.
 func TestSetBack(t *testing.T) {
 	t.Parallel()
-	for _, k := range kinds {
+	for _, k := range systems {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
 			d, r, config := k.database(t), newRecorder(t), quick(ticket.Config{})
