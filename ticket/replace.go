@@ -63,7 +63,9 @@ func (r replaceCounter) inspect(ctx context.Context, conn *sql.Conn) (condition,
 			return c, err
 		}
 		if r.dialect == MySQL {
-			r.inspectOffset(&c, session)
+			if err := r.inspectOffset(ctx, conn, &c, session); err != nil {
+				return c, err
+			}
 		}
 	}
 	c.made, err = r.made(ctx, conn)
@@ -155,16 +157,21 @@ func (r replaceCounter) inspectRow(ctx context.Context, conn *sql.Conn, c *condi
 }
 
 // inspectOffset adds whether the server's variables are those of the layout.
-func (r replaceCounter) inspectOffset(c *condition, s mysqlSession) {
+func (r replaceCounter) inspectOffset(ctx context.Context, conn *sql.Conn, c *condition, s mysqlSession) error {
 	l, frozen, err := parseFrozen(c.text)
 	if err != nil || frozen || l.servers == 1 || s.increment == l.servers && s.offset == l.number {
-		return
+		return nil
+	}
+	// What was read of the server may be older than the row: Resize sets the variables, and then the layout.
+	if err := one(ctx, conn, "SELECT @@global.auto_increment_increment, @@global.auto_increment_offset", nil, &s.serverInc, &s.serverOffs); err != nil {
+		return fmt.Errorf("reading the settings: %w", err)
 	}
 	if s.serverInc == l.servers && s.serverOffs == l.number {
 		c.stale = true
 	}
 	c.findf(ErrLayout, "auto_increment_increment is %d and auto_increment_offset %d, want %d and %d; set them in the server's configuration, and with SET GLOBAL",
 		s.increment, s.offset, l.servers, l.number)
+	return nil
 }
 
 // counters picks the number of the table from those that SQLite keeps.
