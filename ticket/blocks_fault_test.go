@@ -123,12 +123,12 @@ func TestBlocksAllDown(t *testing.T) {
 			emptied(t, l, source)
 			inVain(t, source)
 			goroutines := runtime.NumGoroutine()
-			for range 20 {
+			for range 10 {
 				inVain(t, source)
 			}
 			// A probe of each server, and drivers' helpers of theirs.
 			if after := runtime.NumGoroutine(); after > goroutines+20 {
-				t.Errorf("from %d goroutines to %d after 640 calls", goroutines, after)
+				t.Errorf("from %d goroutines to %d after 320 calls", goroutines, after)
 			}
 			for _, s := range servers {
 				noError(t, outage.end(s))
@@ -149,8 +149,8 @@ func TestBlocksHung(t *testing.T) {
 	t.Parallel()
 	l := newBlockLedger(t)
 	servers, databases := unlikePair(t)
-	config := briskly(ticket.BlockConfig{Reserve: 4 * time.Second, Rate: 10_000, MinStep: 1000, MaxStep: 20_000})
-	config.ServerTimeout = 200 * time.Millisecond
+	config := briskly(ticket.BlockConfig{Reserve: 3 * time.Second, Rate: 10_000, MinStep: 1000, MaxStep: 10_000})
+	config.ServerTimeout, config.Failures = 200*time.Millisecond, 1
 	source := blocksSetUp(t, config, databases...)
 	noError(t, source.Warm(t.Context()))
 	idle(t, source)
