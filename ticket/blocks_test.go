@@ -485,7 +485,8 @@ func TestBlocksShortDeadlines(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			l, d := newBlockLedger(t), k.database(t)
-			config := briskly(ticket.BlockConfig{})
+			// No attempt is ended by anything but Close, so that none is in doubt.
+			config := briskly(ticket.BlockConfig{Config: ticket.Config{ServerTimeout: blockPatience}})
 			blocksSetUp(t, config, d)
 			ended, cancel := context.WithCancel(context.Background())
 			cancel()
