@@ -33,8 +33,11 @@ func (b blockCounter) tables() []string {
 
 func (b blockCounter) row(text string, after int64) []string {
 	l, _, _ := parseFrozen(text) // which made the text
-	next, _ := l.after(after)
-	return []string{fmt.Sprintf("INSERT INTO %s (name, next, layout) VALUES ('%s', %d, '%s')", b.quoted(), b.sequence, next, text)}
+	next := after
+	if after != openNumber {
+		next, _ = l.after(after)
+	}
+	return []string{fmt.Sprintf("INSERT INTO %s (name, next, layout) VALUES ('%s', %s, '%s')", b.quoted(), b.sequence, numberText(next), text)}
 }
 
 func (b blockCounter) inspect(ctx context.Context, conn *sql.Conn) (condition, error) {
@@ -66,7 +69,7 @@ func (b blockCounter) inspect(ctx context.Context, conn *sql.Conn) (condition, e
 // inspectRow adds what the row says.
 func (b blockCounter) inspectRow(ctx context.Context, conn *sql.Conn, c *condition) error {
 	var next int64
-	switch err := one(ctx, conn, fmt.Sprintf("SELECT next, layout FROM %s WHERE name = '%s'", b.quoted(), b.sequence), nil, &next, &c.text); {
+	switch err := one(ctx, conn, fmt.Sprintf("SELECT next, COALESCE(layout, '') FROM %s WHERE name = '%s'", b.quoted(), b.sequence), nil, &next, &c.text); {
 	case errors.Is(err, sql.ErrNoRows):
 	case err != nil:
 		return fmt.Errorf("reading the row: %w", err)
@@ -126,7 +129,7 @@ func (b blockCounter) draw(ctx context.Context, conn *sql.Conn, o order) (span, 
 
 func (b blockCounter) drawMySQL(ctx context.Context, conn *sql.Conn, o order, floor, step, most int64) (int64, error) {
 	// No parameters: they would cost a round trip more, to prepare the statement.
-	text := fmt.Sprintf("UPDATE %s SET next = LAST_INSERT_ID(GREATEST(next, %d) + %d) WHERE name = '%s' AND layout = '%s' AND next BETWEEN %d AND %d AND @@autocommit = 1",
+	text := fmt.Sprintf("UPDATE %s SET next = LAST_INSERT_ID(GREATEST(next, %d) + %d) WHERE name = '%s' AND layout = '%s' AND next BETWEEN %d AND %d"+ownTransaction,
 		b.quoted(), floor, step, b.sequence, o.layout, o.last+1, most)
 	if !b.unsafe {
 		text += mysqlFlushed
@@ -147,6 +150,9 @@ func (b blockCounter) drawMySQL(ctx context.Context, conn *sql.Conn, o order, fl
 	}
 	return 0, fmt.Errorf("%w: %d rows for the sequence %q, so the table has no PRIMARY KEY (name)", ErrTable, changed, b.sequence)
 }
+
+// ownTransaction is the condition that the statement is a transaction of its own. MySQL cannot tell whether one was begun on the connection, MariaDB can.
+const ownTransaction = " AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */"
 
 // mysqlFlushed is the condition that a commit waits for the disk.
 const mysqlFlushed = " AND @@innodb_flush_log_at_trx_commit IN (1, 3)"

@@ -27,7 +27,7 @@ func (s *server) failed(err error, o order, excused bool) error {
 	if failure.lost {
 		s.burnt += o.units * o.layout.unit // at most: it may not have been committed
 	}
-	if s.state != Closed { // by another call meanwhile, whose error is the reason
+	if s.state != Closed && (failure.Class != Quarantine || s.state == Quarantined) { // by another call meanwhile, whose error is the reason
 		return failure
 	}
 	s.err = failure
@@ -89,9 +89,17 @@ func (s *server) settle(err error, sold span) {
 	var failure *ServerError
 	switch {
 	case err == nil:
+		s.draws++
+		used := s.state == HalfOpen
+		if !used || s.last > sold.last() { // put aside by another one's probe, or behind a call that was under way
+			s.burnt += sold.count()
+			sold = span{}
+		}
+		if !used {
+			return
+		}
 		s.last = max(s.last, sold.last())
 		s.failures, s.backoff, s.good = 0, s.config.Backoff, time.Now()
-		s.draws++
 		s.burnt += s.spare.count()
 		s.spare = sold
 		s.become(Closed)

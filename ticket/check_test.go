@@ -30,7 +30,7 @@ func TestCheckTables(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		system   system
+		system system
 		make   []string
 		want   error // nil is a warning
 		text   string

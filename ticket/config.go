@@ -40,9 +40,9 @@ const (
 	DefaultFailures      = 3
 	DefaultBackoff       = 100 * time.Millisecond
 	DefaultMaxBackoff    = 5 * time.Second
-	DefaultUnit          = 100
+	DefaultUnit          = 1024
 	DefaultReserve       = 10 * time.Second
-	DefaultMinStep       = 1000
+	DefaultMinStep       = 1024
 	DefaultMaxStep       = 1_000_000
 )
 
@@ -92,17 +92,17 @@ type BlockConfig struct {
 	Config
 
 	// Unit is how many consecutive ids the servers are dealt out in. It is used when Setup and Resize make or change rows; otherwise the rows'
-	// say. At most 1,000,000. Default: 100.
+	// say. At most 1,000,000. Default: 1024, so that id % shards is uniform for 1,024 shards and fewer that are a power of two.
 	Unit int64
 
 	// Reserve is for how long the stock lasts without any server at the rate ids are taken at, where the steps' bounds allow it: less than
 	// that is refilled. Default: 10 seconds.
 	Reserve time.Duration
 
-	// Rate is the ids a second to expect, until it is measured. Default: 0, which is not known.
+	// Rate is the ids a second to expect at the least, also after a while in which fewer were taken. Default: 0.
 	Rate int64
 
-	// MinStep and MaxStep bound how many ids are bought at once, up to a unit. Defaults: 1000 and 1,000,000.
+	// MinStep and MaxStep bound how many ids are bought at once, up to a unit. Defaults: 1024 and 1,000,000.
 	MinStep, MaxStep int64
 }
 
@@ -143,9 +143,9 @@ func (c Config) complete(table string, servers int) (Config, error) {
 		return c, fmt.Errorf("%w: increment %d, want %d, the number of servers, to %d", ErrConfig, c.Increment, servers, maxServers)
 	case c.Limit < 1:
 		return c, fmt.Errorf("%w: limit %d, want at least 1", ErrConfig, c.Limit)
-	case c.ServerTimeout < 0, c.Failures < 0, c.Backoff < 0, c.MaxBackoff < c.Backoff:
-		return c, fmt.Errorf("%w: server timeout %s, failures %d, backoff %s up to %s, want none negative, and the first backoff no longer than the last",
-			ErrConfig, c.ServerTimeout, c.Failures, c.Backoff, c.MaxBackoff)
+	case c.ServerTimeout < 0, c.ServerTimeout > longest, c.Failures < 0, c.Backoff < 0, c.MaxBackoff < c.Backoff, c.MaxBackoff > longest:
+		return c, fmt.Errorf("%w: server timeout %s, failures %d, backoff %s up to %s, want none negative, none longer than %s, and the first backoff no longer than the last",
+			ErrConfig, c.ServerTimeout, c.Failures, c.Backoff, c.MaxBackoff, longest)
 	}
 	return c, nil
 }
@@ -163,8 +163,8 @@ func (c BlockConfig) complete(servers int) (BlockConfig, error) {
 	switch {
 	case c.Unit < 1 || c.Unit > maxUnit:
 		return c, fmt.Errorf("%w: unit %d, want 1 to %d", ErrConfig, c.Unit, maxUnit)
-	case c.Reserve < 0 || c.Reserve > time.Hour:
-		return c, fmt.Errorf("%w: reserve %s, want up to an hour", ErrConfig, c.Reserve)
+	case c.Reserve < 0 || c.Reserve > longest:
+		return c, fmt.Errorf("%w: reserve %s, want up to %s", ErrConfig, c.Reserve, longest)
 	case c.Rate < 0 || c.Rate > maxStep:
 		return c, fmt.Errorf("%w: rate %d, want 0 to %d ids a second", ErrConfig, c.Rate, maxStep)
 	case c.MinStep < 1 || c.MaxStep < c.MinStep || c.MaxStep > maxStep:
@@ -172,6 +172,9 @@ func (c BlockConfig) complete(servers int) (BlockConfig, error) {
 	}
 	return c, nil
 }
+
+// longest is the most that a time may be.
+const longest = time.Hour
 
 // maxStep bounds what one crash can lose, and keeps products of steps and servers well below 2^63.
 const maxStep = 1_000_000_000

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -20,7 +21,8 @@ type counter interface {
 	fence(ctx context.Context, conn *sql.Conn, o order) error
 	// tables returns the statements that make what a row needs, where it is missing.
 	tables() []string
-	// row returns the statements that make the row, with a layout's text, after the number that is given: 0 for a new sequence.
+	// row returns the statements that make the row, with a layout's text, after the number that is given: 0 for a new sequence, openNumber for a text with a question
+	// mark.
 	row(layout string, after int64) []string
 	// preflight reports what would keep thaw from doing its work.
 	preflight(ctx context.Context, conn *sql.Conn, to layout) error
@@ -40,6 +42,17 @@ type order struct {
 	limit  int64 // or greater
 }
 
+// openNumber is a number that somebody has to fill in.
+const openNumber = -1
+
+// numberText is the number as SQL.
+func numberText(number int64) string {
+	if number == openNumber {
+		return "?"
+	}
+	return strconv.FormatInt(number, 10)
+}
+
 // errUnmatched says that a statement drew nothing because its conditions are not met.
 var errUnmatched = errors.New("the statement drew nothing")
 
@@ -53,6 +66,7 @@ type condition struct {
 	bare     bool    // the row has no layout: it is the published table, or a SEQUENCE made by hand
 	text     string  // the layout's
 	last     int64   // the greatest number that was drawn, or less where it cannot be told
+	at       int64   // what the table's counter has come to, where several sequences share one; 0 where it is not known
 	limit    int64   // the greatest number that the type of its column holds
 	stale    bool    // the session has other settings than the server gives new ones
 	findings []Finding

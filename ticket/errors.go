@@ -115,13 +115,18 @@ func (e *UnavailableError) Unwrap() []error {
 
 // TableError says that a table, row or sequence is missing, and how to make it. It wraps [ErrTable] and Err.
 type TableError struct {
-	Statement string // makes it, to be run once by somebody who may
-	Err       error  // what the database said, or ErrForgotten
+	// Statement makes it, to be run once by somebody who may. Of a sequence that was forgotten it has a question mark, for a number of which all after it are
+	// greater than any id in use. It is empty where it is not known what is missing, or which place there is for it.
+	Statement string
+	Err       error // what the database said, or ErrForgotten
 }
 
 // Error has what the database said, and the statement.
 func (e *TableError) Error() string {
-	return fmt.Sprintf("%v: %v; where it is missing, this makes it:\n%s", ErrTable, e.Err, e.Statement)
+	if e.Statement == "" {
+		return fmt.Sprintf("%v: %v", ErrTable, e.Err)
+	}
+	return fmt.Sprintf("%v: %v; this makes it:\n%s", ErrTable, e.Err, e.Statement)
 }
 
 // Unwrap returns [ErrTable] and Err.

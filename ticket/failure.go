@@ -148,6 +148,10 @@ var postgresFaults = map[string]fault{
 	"40P01": again, // deadlock
 	"55P03": again, // NOWAIT, lock_timeout
 
+	// What the driver has prepared is not there any more, or of no use: after a pooler's DISCARD ALL, or when a table was made again.
+	"26000": again, // no such prepared statement
+	"0A000": again, // the cached plan must not change its type, and all that is not supported
+
 	// Whether it was committed is not known. It may be the server's end, as with class 08.
 	"40003": elsewhere,
 
@@ -245,6 +249,13 @@ func diagnose(d Dialect, err error) (f fault) {
 		return fault{class: Permanent, code: code}
 	}
 	return unknown(d)
+}
+
+// denied are the codes that say that the user may not, rather than that something is not there.
+var denied = map[string]bool{
+	"1044": true, "1045": true, "1142": true, "1143": true, "1227": true, "1370": true, "1698": true, // MySQL
+	"42501": true, "28000": true, "28P01": true, // PostgreSQL
+	"3": true, "23": true, // SQLite
 }
 
 // unknown is the fault of an error without a code. A server's errors have one, so on a database with servers it is the driver's: of

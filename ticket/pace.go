@@ -89,7 +89,7 @@ func (p *pace) measure(taken float64, elapsed, blocked time.Duration, troubled b
 	if rate := p.mean(taken, elapsed); rate > p.rate {
 		p.rate = min(rate, 2*max(p.rate, float64(p.config.MinStep)/p.horizon()))
 	} else if !troubled {
-		p.rate = min(p.rate, p.mean(taken, elapsed-blocked))
+		p.rate = max(min(p.rate, p.mean(taken, elapsed-blocked)), float64(p.config.Rate))
 	}
 }
 

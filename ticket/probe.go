@@ -16,6 +16,10 @@ func (s *Servers) probe(ctx context.Context, p *server) (sold span, err error) {
 	p.mu.Lock()
 	o := order{units: 1, high: s.high.Load(), last: p.last}
 	p.mu.Unlock()
+	if !c.row && len(s.servers) > 1 {
+		conditions, errs := s.lookAtAll(ctx)
+		s.learn(p, conditions, errs)
+	}
 	if err := p.judge(nil, c, o); err != nil {
 		return span{}, err
 	}
@@ -111,6 +115,7 @@ func (s *Servers) agree(ctx context.Context, p *server) error {
 		}
 		err = fmt.Errorf("%w: %s has %s, and %s has %s, so that they give the same numbers", ErrLayout, p.name, l, other.name, now.text)
 		other.quarantine(err)
+		s.notify(other)
 		return &ServerError{Server: p.name, Class: Quarantine, Err: err}
 	}
 	return nil
@@ -126,7 +131,7 @@ func (s *server) quarantine(err error) {
 }
 
 // probeDue has all servers probed that are due. Each probe has a goroutine of its own, so that no call waits for a server that hangs; it
-// ends with the server's timeout, and Close awaits it.
+// ends after some of the server's timeouts, and Close awaits it.
 func (s *Servers) probeDue() {
 	now := time.Now()
 	for _, p := range s.servers {
@@ -139,7 +144,7 @@ func (s *Servers) probeDue() {
 		}
 		go func() {
 			defer s.probes.Done()
-			ctx, cancel := context.WithTimeout(s.closing, p.config.ServerTimeout)
+			ctx, cancel := context.WithTimeout(s.closing, patience*p.config.ServerTimeout)
 			defer cancel()
 			if sold, err := s.probe(ctx, p); err == nil {
 				s.admit(ctx, p, sold)

@@ -202,7 +202,7 @@ var (
 	sqliteKind   = system{ticket.SQLite, dbtest.SQLite, nil}
 	mysqlKind    = system{ticket.MySQL, dbtest.MySQL, func(t testing.TB) *dbtest.Server { return dbtest.StartMySQL(t) }}
 	postgresKind = system{ticket.Postgres, dbtest.Postgres, func(t testing.TB) *dbtest.Server { return dbtest.StartPostgres(t) }}
-	systems        = []system{sqliteKind, mysqlKind, postgresKind}
+	systems      = []system{sqliteKind, mysqlKind, postgresKind}
 )
 
 // address returns what sql.Open takes, with parameters such as "autocommit=0".

@@ -65,7 +65,7 @@ func (s *Stock) settle(bought sale, err error) int64 {
 func (s *Stock) fail(err error, now time.Time) {
 	s.refilling = false
 	if !s.closed { // its end is why the purchase failed, very likely
-		backoff := min(s.config.Backoff<<min(s.failures, 20), s.config.MaxBackoff)
+		backoff := min(s.config.Backoff<<min(s.failures, 16), s.config.MaxBackoff) // an hour at most is far from overflowing
 		s.retry = now.Add(backoff + rand.N(backoff/5+1))
 		s.failures++
 		s.failed = err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 )
 
 // replaceCounter draws single tickets from a table whose column id counts by itself, as Flickr published it, on MySQL, MariaDB and SQLite.
@@ -33,8 +34,8 @@ func (r replaceCounter) row(text string, after int64) []string {
 		columns, values = "stub", fmt.Sprintf("'%s'", r.sequence)
 	}
 	switch {
-	case after > 0:
-		return []string{fmt.Sprintf("INSERT INTO %s (id, %s) VALUES (%d, %s)", r.quoted(), columns, after, values)}
+	case after != 0:
+		return []string{fmt.Sprintf("INSERT INTO %s (id, %s) VALUES (%s, %s)", r.quoted(), columns, numberText(after), values)}
 	case r.dialect == SQLite:
 		// The first ticket is 1, and sqlite_sequence has the table from the beginning.
 		return []string{fmt.Sprintf("INSERT INTO %[1]s (id, %[2]s) SELECT COALESCE(MAX(id), 0) + (COUNT(*) > 0), %[3]s FROM %[1]s", r.quoted(), columns, values)}
@@ -131,7 +132,7 @@ func (r replaceCounter) inspectKeys(ctx context.Context, conn *sql.Conn, c *cond
 
 // inspectRow adds what the row says.
 func (r replaceCounter) inspectRow(ctx context.Context, conn *sql.Conn, c *condition) error {
-	text := "layout"
+	text := "COALESCE(layout, '')"
 	if c.bare {
 		text = "''"
 	}
@@ -148,10 +149,7 @@ func (r replaceCounter) inspectRow(ctx context.Context, conn *sql.Conn, c *condi
 		c.text = layout{number: r.number, servers: r.of, unit: 1}.String()
 	}
 	if r.dialect == SQLite {
-		var counted int64
-		if err := one(ctx, conn, "SELECT COUNT(*) FROM "+r.counters(), nil, &counted); err != nil || counted != 1 {
-			c.findf(ErrTable, "the column id of %s is not AUTOINCREMENT, so that numbers would come again; make it integer PRIMARY KEY AUTOINCREMENT", r.table)
-		}
+		return r.inspectCounter(ctx, conn, c)
 	}
 	return nil
 }
@@ -174,13 +172,34 @@ func (r replaceCounter) inspectOffset(ctx context.Context, conn *sql.Conn, c *co
 	return nil
 }
 
-// counters picks the number of the table from those that SQLite keeps.
-func (r replaceCounter) counters() string {
-	schema := r.schema()
-	if schema == "" {
-		schema = "main"
+// inspectCounter adds what SQLite's counter of the table is at.
+func (r replaceCounter) inspectCounter(ctx context.Context, conn *sql.Conn, c *condition) error {
+	if c.bare && r.of > 1 {
+		c.findf(ErrLayout, "the table %s has no column layout, so that nothing says which server's numbers are in it; give the sequences a table of their own", r.table)
 	}
-	return fmt.Sprintf("%s.sqlite_sequence WHERE name = '%s'", r.dialect.Quote(schema), r.plain())
+	var made string
+	if err := one(ctx, conn, fmt.Sprintf("SELECT COALESCE(sql, '') FROM %s.sqlite_master WHERE type = 'table' AND name = '%s' COLLATE NOCASE", r.inSchema(), r.plain()), nil,
+		&made); err != nil {
+		return fmt.Errorf("asking how %s was made: %w", r.table, err)
+	}
+	if !strings.Contains(strings.ToUpper(made), "AUTOINCREMENT") {
+		c.findf(ErrTable, "the column id of %s is not AUTOINCREMENT, so that numbers would come again; make it integer PRIMARY KEY AUTOINCREMENT", r.table)
+		return nil
+	}
+	if err := one(ctx, conn, r.counter(), nil, &c.at); err != nil {
+		return fmt.Errorf("reading the counter of %s: %w", r.table, err)
+	}
+	return nil
+}
+
+// inSchema is the schema's name in SQLite, quoted.
+func (r replaceCounter) inSchema() string { return r.dialect.Quote(orDefault(r.schema(), "main")) }
+
+// counter is the query for the greatest number that SQLite's table has come to: by its own count, which knows numbers of rows that are gone, and by its
+// rows, of which one may have been moved forward by hand.
+func (r replaceCounter) counter() string {
+	return fmt.Sprintf("SELECT MAX(COALESCE(MAX(id), 0), COALESCE((SELECT seq FROM %s.sqlite_sequence WHERE name = '%s' COLLATE NOCASE), 0)) AS at FROM %s",
+		r.inSchema(), r.plain(), r.quoted())
 }
 
 // matching is the condition that the row is as the order says.
@@ -192,7 +211,7 @@ func (r replaceCounter) matching(o order) string {
 	if r.dialect != MySQL {
 		return text
 	}
-	text += " AND @@autocommit = 1"
+	text += ownTransaction
 	if o.layout.servers > 1 {
 		text += fmt.Sprintf(" AND @@auto_increment_increment = %d AND @@auto_increment_offset = %d", o.layout.servers, o.layout.number)
 	}
@@ -209,9 +228,9 @@ func (r replaceCounter) statement(o order) string {
 		return fmt.Sprintf("REPLACE INTO %[1]s (%[2]s) SELECT %[2]s FROM %[1]s WHERE %[3]s FOR UPDATE", r.quoted(), columns, r.matching(o))
 	}
 	n, k := o.layout.servers, o.layout.number
-	next := fmt.Sprintf("seq + 1 + (%[2]d - (seq + 1) %% %[1]d + %[1]d) %% %[1]d", n, k%n)
-	return fmt.Sprintf("REPLACE INTO %[1]s (id, %[2]s) SELECT (SELECT %[3]s FROM %[4]s), %[2]s FROM %[1]s WHERE %[5]s AND (SELECT seq FROM %[4]s) <= %[6]d",
-		r.quoted(), columns, next, r.counters(), r.matching(o), o.limit-min(n, o.limit))
+	next := fmt.Sprintf("c.at + 1 + (%[2]d - (c.at + 1) %% %[1]d + %[1]d) %% %[1]d", n, k%n)
+	return fmt.Sprintf("REPLACE INTO %[1]s (id, %[2]s) SELECT %[3]s, %[2]s FROM %[1]s, (%[4]s) AS c WHERE %[5]s AND c.at <= %[6]d",
+		r.quoted(), columns, next, r.counter(), r.matching(o), o.limit-min(n, o.limit))
 }
 
 func (r replaceCounter) draw(ctx context.Context, conn *sql.Conn, o order) (span, error) {
@@ -235,7 +254,10 @@ func (r replaceCounter) draw(ctx context.Context, conn *sql.Conn, o order) (span
 	if err != nil {
 		return span{}, err
 	}
-	if id <= 0 { // negative is beyond 2^63-1
+	if id == 0 {
+		return span{}, fmt.Errorf("%w: the statement gave no number; the column id has to be AUTO_INCREMENT, and no trigger may set it", ErrTable)
+	}
+	if id < 0 { // beyond 2^63-1
 		return span{}, &ExhaustedError{Limit: math.MaxInt64, Err: fmt.Errorf("the ticket is %d", uint64(id))}
 	}
 	return span{first: id, unit: 1, jump: o.layout.jump(), units: 1}, nil

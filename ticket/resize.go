@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"time"
 )
 
 // Resize divides the ids anew among the servers, by this source's list and configuration, while sources everywhere go on: those that have the
@@ -15,13 +17,32 @@ import (
 // All servers have to be there, also those of before, at their places in the list. On MySQL and MariaDB, tickets by REPLACE need the new increment
 // and offset in the servers' configuration; Resize also sets them for new sessions, which needs a privilege, if they are not yet. What can be found to be
 // in the way is found before anything is changed. An error after that leaves rows frozen, from which nothing is sold: run it again. Two at once
-// for the same list do no harm.
+// for the same list do no harm, and all sequences on the same MySQL or MariaDB servers have to be resized one after the other, as they share the increment.
 func (s *Servers) Resize(ctx context.Context) error {
 	ctx, cancel := s.config.bound(ctx)
 	defer cancel()
+	var err error
+	for range resizeAttempts {
+		if err = s.resize(ctx); !errors.Is(err, errMeanwhile) || pause(ctx, 10*time.Millisecond+rand.N(50*time.Millisecond)) != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// resizeAttempts is how often a Resize begins anew that met another one.
+const resizeAttempts = 20
+
+// errMeanwhile says that a row has not the layout that it was given.
+var errMeanwhile = fmt.Errorf("%w: somebody else changed a row meanwhile; run Resize again", ErrMoving)
+
+func (s *Servers) resize(ctx context.Context) error {
 	conditions, errs := s.lookAtAll(ctx)
 	if err := errors.Join(errs...); err != nil {
 		return err
+	}
+	if err := s.labelled(conditions, layout.String); err == nil {
+		return s.resized(ctx, conditions)
 	}
 	for i, p := range s.servers {
 		if !conditions[i].row && slices.Contains(madeOnce(conditions), p.number) {
@@ -37,18 +58,19 @@ func (s *Servers) Resize(ctx context.Context) error {
 		if err := p.freeze(ctx, conditions[i]); err != nil {
 			return fmt.Errorf("freezing the rows: %w", err)
 		}
+		// The first one is in all lists: whoever froze it is the only one to go on.
+		if c, err := p.look(ctx); i == 0 && (err != nil || c.text != p.layoutToBe().frozen()) {
+			return errors.Join(errMeanwhile, err)
+		}
 	}
-	// From here on nobody draws by another layout, and what was drawn is in the rows.
+	// From here on nobody draws, and what was drawn is in the rows.
 	conditions, errs = s.lookAtAll(ctx)
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(append(errs, s.labelled(conditions, layout.frozen))...); err != nil {
 		return err
 	}
 	greatest := int64(0)
-	for i, p := range s.servers {
-		if err := p.resized(conditions[i], true); err != nil {
-			return err
-		}
-		greatest = max(greatest, conditions[i].last)
+	for _, c := range conditions {
+		greatest = max(greatest, c.last)
 	}
 	for _, p := range s.servers {
 		if err := p.with(ctx, func(conn *sql.Conn) error { return p.counter.thaw(ctx, conn, p.layoutToBe(), greatest) }); err != nil {
@@ -56,13 +78,25 @@ func (s *Servers) Resize(ctx context.Context) error {
 		}
 	}
 	conditions, errs = s.lookAtAll(ctx)
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(append(errs, s.labelled(conditions, layout.String))...); err != nil {
 		return err
 	}
+	return s.resized(ctx, conditions)
+}
+
+// labelled reports whether each row has the text of its layout to be.
+func (s *Servers) labelled(conditions []condition, text func(layout) string) error {
 	for i, p := range s.servers {
-		if err := p.resized(conditions[i], false); err != nil {
-			return err
+		if c, want := conditions[i], text(p.layoutToBe()); !c.row || c.text != want {
+			return &ServerError{Server: p.name, Class: Permanent, Err: fmt.Errorf("%w: it has %q, want %q", errMeanwhile, c.text, want)}
 		}
+	}
+	return nil
+}
+
+// resized has all know of the new layout: the registers, and this source.
+func (s *Servers) resized(ctx context.Context, conditions []condition) error {
+	for _, p := range s.servers {
 		p.suspect()
 	}
 	if err := s.spread(ctx, conditions); err != nil {
@@ -101,24 +135,15 @@ func (s *server) resizable(ctx context.Context, c condition, servers int) error 
 	return nil
 }
 
-// freeze stops the draws by another layout than the one to be. A row that is missing is made, frozen.
+// freeze stops the draws, also those by the layout to be: it may be a row of that layout beside one of another. A row that is missing is made, frozen.
 func (s *server) freeze(ctx context.Context, c condition) error {
 	to := s.layoutToBe()
 	if !c.row {
 		return s.make(ctx, c, to.frozen(), nil)
 	}
 	l, frozen, err := parseFrozen(c.text)
-	if err != nil || frozen || l == to {
+	if err != nil || frozen {
 		return err
 	}
 	return s.with(ctx, func(conn *sql.Conn) error { return s.counter.freeze(ctx, conn, l, to) })
-}
-
-// resized reports whether the row has the layout to be, or is on its way.
-func (s *server) resized(c condition, onItsWay bool) error {
-	l, frozen, err := parseFrozen(c.text)
-	if err == nil && c.row && l == s.layoutToBe() && (onItsWay || !frozen) {
-		return nil
-	}
-	return &ServerError{Server: s.name, Class: Permanent, Err: fmt.Errorf("%w: the row has %q, want %q: somebody else changed it; run Resize again", ErrMoving, c.text, s.layoutToBe())}
 }

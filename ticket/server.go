@@ -61,6 +61,8 @@ type server struct {
 	bare     bool          // its row has no layout
 	limit    int64         // the greatest id: the configuration's, or its column's
 	last     int64         // the greatest id it has given
+	others   layout        // that another server's row has, for one that is missing here
+	unsure   bool          // of others: not all could be asked
 	spare    span          // drawn by a probe, not given out yet; units is 0 where there is none
 	told     State         // to Notify
 	warned   bool          // that it comes to its end
@@ -124,11 +126,7 @@ func (s *server) try(ctx context.Context, o order) (span, error) {
 			attempt--
 			continue
 		}
-		if failure.Class != Retry || attempt > retries || ctx.Err() != nil {
-			return span{}, failure
-		}
-		// Those who met in a deadlock do not meet again.
-		if err := pause(ctx, time.Duration(rand.Int64N(int64(time.Millisecond)))); err != nil {
+		if !s.again(ctx, failure, attempt) {
 			return span{}, failure
 		}
 	}
@@ -189,15 +187,50 @@ func (s *server) once(ctx context.Context, o *order) (span, error) {
 // connect returns a connection. The error is a *ServerError.
 func (s *server) connect(ctx context.Context) (*sql.Conn, error) {
 	conn, err := s.db.Conn(ctx)
+	if err == nil && s.dialect == SQLite {
+		if err = s.readySQLite(ctx, conn); err != nil {
+			_ = conn.Close() // which gives it back to the pool
+		}
+	}
 	if err == nil {
 		return conn, nil
 	}
 	if stats := s.db.Stats(); ctx.Err() != nil && stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections {
 		err = fmt.Errorf("all %d connections of the pool are in use: %w", stats.InUse, err)
 	}
-	failure := s.classify(fmt.Errorf("connecting: %w", err))
-	failure.lost = false
+	var failure *ServerError
+	if !errors.As(err, &failure) {
+		failure = s.classify(fmt.Errorf("connecting: %w", err))
+		failure.lost = false
+	}
 	return nil, failure
+}
+
+// busyTimeout is how long SQLite sleeps at once for the lock of another one. The driver's sleep, of five seconds, does not end with a context.
+const busyTimeout = 10 * time.Millisecond
+
+// readySQLite sees to it that a statement on the connection is a transaction of its own, and waits for no lock beyond its context.
+func (s *server) readySQLite(ctx context.Context, conn *sql.Conn) error {
+	err := conn.Raw(func(driverConn any) error {
+		if c, ok := driverConn.(interface{ AutoCommit() bool }); ok && !c.AutoCommit() {
+			return &ServerError{Server: s.name, Class: Permanent, Err: fmt.Errorf("%w: a transaction was begun on the connection and not ended, so that nothing is committed; end it", ErrUnsafe)}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", busyTimeout.Milliseconds()))
+	return err
+}
+
+// again reports whether to try again at once after that many attempts. On SQLite a lock of another one is waited for as long as the context lasts.
+func (s *server) again(ctx context.Context, failure *ServerError, attempts int) bool {
+	if failure.Class != Retry || ctx.Err() != nil || attempts > retries && s.dialect != SQLite {
+		return false
+	}
+	// Those who met in a deadlock do not meet again.
+	return pause(ctx, time.Duration(rand.Int64N(int64(time.Millisecond)))) == nil
 }
 
 // verify checks what was drawn. An error is a *ServerError.
@@ -229,7 +262,7 @@ func (s *server) unmatched(ctx context.Context, conn *sql.Conn, o *order) error 
 	if l, _ := parseLayout(c.text); l != o.layout || c.bare != o.bare {
 		return &ServerError{Server: s.name, Class: Next, Err: errChanged}
 	}
-	left := (min(o.limit, c.limit) - max(c.last, o.high)) / o.layout.jump()
+	left := (min(o.limit, c.limit) - max(c.last, c.at, o.high)) / o.layout.jump()
 	switch {
 	case left <= 1 && o.units == 1:
 		return &ServerError{Server: s.name, Class: Permanent, Err: &ExhaustedError{Limit: min(o.limit, c.limit)}}
@@ -274,26 +307,51 @@ func (s *server) judge(conn *sql.Conn, c condition, o order) error {
 
 // missing returns the error for a sequence that is not there.
 func (s *server) missing(c condition, o order) error {
-	err := fmt.Errorf("no sequence %q in %s", s.config.Sequence, s.config.Table)
-	l := o.layout
-	if l == (layout{}) {
-		l = s.layoutToBe()
+	place := s.place(o.layout)
+	if place != (layout{}) && place.servers < place.number {
+		return fmt.Errorf("%w: the others have no place for number %d of %d; Resize makes one", ErrLayout, place.number, place.servers)
 	}
-	text, after := l.String(), max(o.last, o.high)
-	if c.bare {
-		text = ""
-	}
+	known := max(o.last, o.high)
 	if slices.Contains(c.made, s.number) {
-		after = max(after, 1) // a place for the number
-		err = fmt.Errorf("%w: %q in %s; the greatest id known here is %d, the one in the statement has to be greater than all that are in use",
-			ErrForgotten, s.config.Sequence, s.config.Table, max(o.last, o.high))
+		return &TableError{Statement: s.statement(c, orDefault(place, s.layoutToBe()), openNumber), Err: fmt.Errorf("%w: %q in %s, of which the greatest id known here is %d; Restore makes it again, "+
+			"or the statement with a number for the question mark of which all after it are greater than any id in use", ErrForgotten, s.config.Sequence, s.config.Table, known)}
 	}
+	err := fmt.Errorf("no sequence %q in %s", s.config.Sequence, s.config.Table)
+	if place == (layout{}) {
+		return &TableError{Err: fmt.Errorf("%w; Setup makes it when all servers can be asked", err)}
+	}
+	return &TableError{Statement: s.statement(c, place, 0), Err: err}
+}
+
+// statement makes what is missing for a row, after the number where one is given.
+func (s *server) statement(c condition, l layout, after int64) string {
 	var statements []string
 	if !c.table || len(c.made) == 0 {
 		statements = s.counter.tables()
 	}
-	statements = append(statements, s.counter.row(text, after)...)
-	return &TableError{Statement: strings.Join(statements, ";\n"), Err: err}
+	text := l.String()
+	if c.bare {
+		text = ""
+	}
+	return strings.Join(append(statements, s.counter.row(text, after)...), ";\n")
+}
+
+// place is the layout of a row that is missing: that of before, or the one in which the others have a place for it, or the configuration's. It is zero where the
+// others could not be asked.
+func (s *server) place(before layout) layout {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case before != (layout{}):
+		return before
+	case s.layout != (layout{}):
+		return s.layout
+	case s.others != (layout{}):
+		return layout{number: s.number, servers: s.others.servers, unit: s.others.unit}
+	case s.unsure:
+		return layout{}
+	}
+	return s.layoutToBe()
 }
 
 // layoutToBe is the layout of a row that Setup makes first.
@@ -325,21 +383,25 @@ func (s *server) classify(err error) *ServerError {
 	case errors.Is(err, ErrExhausted), errors.Is(err, ErrTable), errors.Is(err, ErrLayout):
 		fault.class = Permanent
 	case fault.kind == ErrExhausted:
-		err = &ExhaustedError{Limit: s.config.Limit, Err: err}
-	case fault.kind == ErrTable:
 		s.mu.Lock()
-		l, last := orDefault(s.layout, s.layoutToBe()), s.last
+		err = &ExhaustedError{Limit: s.limit, Err: err}
 		s.mu.Unlock()
-		err = &TableError{Statement: strings.Join(append(s.counter.tables(), s.counter.row(l.String(), last)...), ";\n"), Err: err}
+	case fault.kind == ErrTable && denied[fault.code]:
+		err = fmt.Errorf("%w: the user has not the right to: %w", ErrTable, err)
+	case fault.kind == ErrTable:
+		err = &TableError{Err: err}
 	case fault.kind != nil:
 		err = fmt.Errorf("%w: %w", fault.kind, err)
 	}
 	return &ServerError{Server: s.name, Class: fault.class, Err: err, lost: fault.code == ""}
 }
 
+// patience is how many times the timeout of an attempt there is for what takes about as many round trips.
+const patience = 5
+
 // look inspects the server on a connection of its own, one that has the settings of now if there is one.
 func (s *server) look(ctx context.Context) (c condition, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.config.ServerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, patience*s.config.ServerTimeout)
 	defer cancel()
 	for stale := s.db.Stats().Idle + 1; ; stale-- {
 		err = s.with(ctx, func(conn *sql.Conn) error {
@@ -361,7 +423,8 @@ func (s *server) look(ctx context.Context) (c condition, err error) {
 
 // with calls the function with a connection, again with another one where the server has closed that. The error is a *ServerError.
 func (s *server) with(ctx context.Context, work func(*sql.Conn) error) error {
-	for stale := s.db.Stats().Idle + 1; ; stale-- {
+	stale := s.db.Stats().Idle + 1
+	for attempt := 1; ; attempt++ {
 		err := func() error {
 			conn, err := s.connect(ctx)
 			if err != nil {
@@ -374,14 +437,26 @@ func (s *server) with(ctx context.Context, work func(*sql.Conn) error) error {
 			return nil
 		}
 		if stale > 0 && errors.Is(err, driver.ErrBadConn) {
+			stale--
+			attempt--
 			continue
 		}
 		var failure *ServerError
-		if errors.As(err, &failure) {
+		if !errors.As(err, &failure) {
+			failure = s.classify(err)
+		}
+		if !s.again(ctx, failure, attempt) {
 			return failure
 		}
-		return s.classify(err)
 	}
+}
+
+// end is the statement that ends a transaction, and on MySQL begins none, whatever completion_type says.
+func (s *server) end(statement string) string {
+	if s.dialect == MySQL {
+		return statement + " AND NO CHAIN NO RELEASE"
+	}
+	return statement
 }
 
 // abandonLimit bounds the wait for the end of a transaction that failed.
@@ -391,7 +466,7 @@ const abandonLimit = 2 * time.Second
 func (s *server) abandon(ctx context.Context, conn *sql.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonLimit)
 	defer cancel()
-	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
+	if _, err := conn.ExecContext(ctx, s.end("ROLLBACK")); err != nil {
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it
 	}
 }

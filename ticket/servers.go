@@ -280,17 +280,26 @@ func (b *broadcast) broadcast() {
 
 // Readmit has a server that is open or quarantined probed by the next call, after somebody has looked at it and mended it. The name is the one that errors and
 // Stats have; the error for another one wraps [ErrConfig]. What the server gave to this source before stays known: one that was set back
-// has to be moved forward first.
+// has to be moved forward first: see [Servers.Restore].
 func (s *Servers) Readmit(name string) error {
+	p := s.find(name)
+	if p == nil {
+		return fmt.Errorf("%w: no server %q", ErrConfig, name)
+	}
+	p.readmit()
+	s.changed.broadcast()
+	s.notify(p)
+	return nil
+}
+
+// find returns the server with the name, nil if there is none.
+func (s *Servers) find(name string) *server {
 	for _, p := range s.servers {
 		if p.name == name {
-			p.readmit()
-			s.changed.broadcast()
-			s.notify(p)
-			return nil
+			return p
 		}
 	}
-	return fmt.Errorf("%w: no server %q", ErrConfig, name)
+	return nil
 }
 
 // Check looks at the settings, tables and rows of all servers, and returns what matters: what keeps a server from being used, and what is worth to be
@@ -301,9 +310,14 @@ func (s *Servers) Check(ctx context.Context) ([]Finding, error) {
 	var findings []Finding
 	var errs []error
 	var used *layout
-	for _, p := range s.servers {
-		c, err := p.look(ctx)
+	conditions, failures := s.lookAtAll(ctx)
+	for i, p := range s.servers {
+		c, err := conditions[i], failures[i]
+		s.learn(p, conditions, failures)
 		findings = append(findings, c.findings...)
+		if err != nil && refusal(c.findings) != nil {
+			err = nil // which the finding says
+		}
 		if err == nil && refusal(c.findings) == nil {
 			if err = p.judge(nil, c, order{}); err == nil {
 				findings = append(findings, p.compare(c, &used)...)

@@ -9,17 +9,18 @@ import (
 
 // mysqlSession is what a session of MySQL or MariaDB has set.
 type mysqlSession struct {
-	autocommit, readOnly, flush, binlog, syncBinlog            int64
+	readOnly                                                   string
+	autocommit, transaction, flush, binlog, syncBinlog         int64
 	increment, offset, serverAutocommit, serverInc, serverOffs int64
 }
 
-const mysqlSettings = "SELECT @@autocommit, @@read_only, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog," +
+const mysqlSettings = "SELECT @@autocommit, 0 /*M! + @@in_transaction */, @@read_only, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog," +
 	" @@auto_increment_increment, @@auto_increment_offset, @@global.autocommit, @@global.auto_increment_increment, @@global.auto_increment_offset"
 
 // inspectMySQL adds what the settings of a session and its server mean.
 func inspectMySQL(ctx context.Context, conn *sql.Conn, c *condition, unsafe bool) (mysqlSession, error) {
 	var s mysqlSession
-	if err := one(ctx, conn, mysqlSettings, nil, &s.autocommit, &s.readOnly, &s.flush, &s.binlog, &s.syncBinlog,
+	if err := one(ctx, conn, mysqlSettings, nil, &s.autocommit, &s.transaction, &s.readOnly, &s.flush, &s.binlog, &s.syncBinlog,
 		&s.increment, &s.offset, &s.serverAutocommit, &s.serverInc, &s.serverOffs); err != nil {
 		return s, fmt.Errorf("reading the settings: %w", err)
 	}
@@ -29,6 +30,10 @@ func inspectMySQL(ctx context.Context, conn *sql.Conn, c *condition, unsafe bool
 		}
 		c.findf(ErrUnsafe, "autocommit is %d, so that nothing is committed; set it to 1, also in the DSN", s.autocommit)
 	}
+	if s.transaction != 0 {
+		c.stale = true
+		c.findf(ErrUnsafe, "a transaction was begun on the connection and not ended, so that nothing is committed; end it")
+	}
 	if s.flush != 1 && s.flush != 3 { // 3 is MariaDB's, and waits twice
 		c.findf(unless(unsafe, ErrUnsafe), "innodb_flush_log_at_trx_commit is %d: what is committed is lost when the %s crashes, and its tickets are given out "+
 			"again; set it to 1", s.flush, map[bool]string{true: "machine", false: "server or its machine"}[s.flush == 2])
@@ -37,7 +42,7 @@ func inspectMySQL(ctx context.Context, conn *sql.Conn, c *condition, unsafe bool
 		c.findf(nil, "sync_binlog is %d while the binary log is on: when the machine crashes, transactions that are not in the binary log on disk are rolled back; "+
 			"set it to 1", s.syncBinlog)
 	}
-	if s.readOnly == 1 {
+	if s.readOnly != "0" && s.readOnly != "OFF" {
 		c.findf(nil, "read_only is on: only users with a privilege to ignore it can draw tickets")
 	}
 	return s, nil

@@ -89,6 +89,19 @@ func madeOnce(conditions []condition) (numbers []int64) {
 	return numbers
 }
 
+// learn notes for a server whose row is missing what the others' say.
+func (s *Servers) learn(p *server, conditions []condition, errs []error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.others, p.unsure = layout{}, false
+	for i, c := range conditions {
+		p.unsure = p.unsure || errs[i] != nil
+		if l, _, err := parseFrozen(c.text); err == nil && c.row && s.servers[i] != p {
+			p.others = l
+		}
+	}
+}
+
 // spread has each register know all servers that have a row, so that the others remember one whose database is lost altogether.
 func (s *Servers) spread(ctx context.Context, conditions []condition) error {
 	var errs []error
@@ -99,7 +112,7 @@ func (s *Servers) spread(ctx context.Context, conditions []condition) error {
 		if conditions[i].down {
 			continue
 		}
-		errs = append(errs, p.with(ctx, func(conn *sql.Conn) error {
+		err := p.with(ctx, func(conn *sql.Conn) error {
 			for _, number := range numbers {
 				if slices.Contains(conditions[i].made, number) {
 					continue
@@ -109,7 +122,8 @@ func (s *Servers) spread(ctx context.Context, conditions []condition) error {
 				}
 			}
 			return nil
-		}))
+		})
+		errs = append(errs, unless(denied[diagnose(p.dialect, err).code], err))
 	}
 	return errors.Join(errs...)
 }
@@ -193,9 +207,12 @@ func (s *server) make(ctx context.Context, c condition, layout string, made []in
 	// Of processes that are at it at once, some fail, and find what they need then.
 	var err error
 	for range 20 {
-		err = s.with(ctx, func(conn *sql.Conn) error { return s.makeOnce(ctx, conn, layout) })
+		err = s.with(ctx, func(conn *sql.Conn) error { return s.makeOnce(ctx, conn, layout, 0) })
 		if err == nil || errors.Is(err, ErrForgotten) || ctx.Err() != nil {
 			return err
+		}
+		if denied[diagnose(s.dialect, err).code] { // who may draw need not be allowed to use the register
+			return unless(c.row, err)
 		}
 		if c, lookErr := s.look(ctx); lookErr == nil && c.row && slices.Contains(c.made, s.number) {
 			return nil
@@ -207,8 +224,9 @@ func (s *server) make(ctx context.Context, c condition, layout string, made []in
 	return err
 }
 
-// makeOnce makes the tables, and in one transaction the row and its entry in the register.
-func (s *server) makeOnce(ctx context.Context, conn *sql.Conn, layout string) error {
+// makeOnce makes the tables, and in one transaction the row and its entry in the register. After is 0 for a new sequence; otherwise the row is made also where
+// the entry is there already.
+func (s *server) makeOnce(ctx context.Context, conn *sql.Conn, layout string, after int64) error {
 	c, err := s.counter.inspect(ctx, conn)
 	if err != nil {
 		return err
@@ -222,18 +240,18 @@ func (s *server) makeOnce(ctx context.Context, conn *sql.Conn, layout string) er
 	if _, err := conn.ExecContext(ctx, begin); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
-	if err := s.makeRow(ctx, conn, layout); err != nil {
+	if err := s.makeRow(ctx, conn, layout, after); err != nil {
 		s.abandon(ctx, conn)
 		return err
 	}
-	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
+	if _, err := conn.ExecContext(ctx, s.end("COMMIT")); err != nil {
 		s.abandon(ctx, conn)
 		return fmt.Errorf("committing: %w", err)
 	}
 	return nil
 }
 
-func (s *server) makeRow(ctx context.Context, conn *sql.Conn, layout string) error {
+func (s *server) makeRow(ctx context.Context, conn *sql.Conn, layout string, after int64) error {
 	if s.dialect == Postgres {
 		if _, err := conn.ExecContext(ctx, "SELECT "+durable); err != nil {
 			return fmt.Errorf("setting synchronous_commit: %w", err)
@@ -254,10 +272,10 @@ func (s *server) makeRow(ctx context.Context, conn *sql.Conn, layout string) err
 		return err
 	case c.row:
 		return nil
-	case entered == 0:
+	case entered == 0 && after == 0:
 		return s.missing(c, order{})
 	}
-	for _, statement := range s.counter.row(layout, 0) {
+	for _, statement := range s.counter.row(layout, after) {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("making the row: %w", err)
 		}

@@ -188,7 +188,7 @@ var rowNumber = regexp.MustCompile(`(VALUES \(|START WITH )\d+`)
 func TestForgotten(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		system      system
+		system    system
 		name      string
 		statement []string
 		forgotten bool // the register is still there
