@@ -26,8 +26,8 @@
 // # Layouts
 //
 // Ids are dealt out in units of consecutive numbers; server k of N sells every N-th unit. A unit of single tickets is one id, so the ids of
-// server k are k modulo N: Flickr's increment N and offset k. A unit of blocks is 100 ids, so that id % shards is uniform also while
-// one server does all the work. The layout stands in the row, "1/2" or "1/2x100", and the row is the authority: all who draw from it name it
+// server k are k modulo N: Flickr's increment N and offset k. A unit of blocks is 1,024 ids, so that id % shards is uniform for up to
+// 1,024 shards (a power of two) also while one server does all the work. The layout stands in the row, "1/2" or "1/2x1024", and the row is the authority: all who draw from it name it
 // in the statement, and one who finds another one there, because servers were added, goes on with that, if the server still has the place in it
 // that it has in the list.
 //
@@ -39,14 +39,14 @@
 //
 //	REPLACE INTO snowkey_tickets (stub, layout)
 //	SELECT stub, layout FROM snowkey_tickets WHERE stub = 'default' AND id >= :last AND layout = '1/2'
-//	AND @@autocommit = 1 AND @@auto_increment_increment = 2 AND @@auto_increment_offset = 1 AND @@innodb_flush_log_at_trx_commit IN (1, 3) FOR UPDATE
+//	AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */ AND @@auto_increment_increment = 2 AND @@auto_increment_offset = 1 AND @@innodb_flush_log_at_trx_commit IN (1, 3) FOR UPDATE
 //
 // The published table has the keys the other way round, PRIMARY KEY (id) and UNIQUE KEY (stub), and no layout. Each REPLACE then leaves an
 // entry in the index of stub that is only marked as deleted, and the next ones lock the gaps between them: the rate is an eighth with 8
 // connections, and less with each old snapshot that is open. The published table is recognised and served, with a warning of Check.
 // FOR UPDATE takes the row's lock first, so that no two statements can each hold what the other one waits for.
 //
-// SQLite has the same statement, with the number made from sqlite_sequence, which keeps it when rows are deleted. PostgreSQL has SEQUENCEs, with
+// SQLite has the same statement, with the number made from the table's own counter, sqlite_sequence, or its rows where one is further. PostgreSQL has SEQUENCEs, with
 // INCREMENT BY N, drawn with synchronous_commit on whatever the session's default; a comment on them has the layout:
 //
 //	SELECT id, set_config('synchronous_commit', 'on', true) || CASE WHEN pg_current_wal_flush_lsn() < pg_current_wal_insert_lsn()
@@ -60,7 +60,7 @@
 //	CREATE TABLE snowkey_blocks (name, next bigint, layout, PRIMARY KEY (name))
 //
 //	UPDATE snowkey_blocks SET next = LAST_INSERT_ID(GREATEST(next, :floor) + :units * N * unit)
-//	WHERE name = 'default' AND layout = '1/2x100' AND next BETWEEN :last + 1 AND :limit …
+//	WHERE name = 'default' AND layout = '1/2x1024' AND next BETWEEN :last + 1 AND :limit …
 //
 // Floor is where the buyer's next unit may begin, above all it has from any server: a server that was away is healed by the first purchase, and one
 // buyer's ids increase. Last is what the server answered last: a row that was set back sells nothing.
@@ -79,8 +79,8 @@
 //	│ quarantined                                                                    │ ── Readmit ──▶ half-open
 //	└────────────────────────────────────────────────────────────────────────────────┘
 //
-// Closed means in use, as a switch is closed. The probe of a half-open server is a check of its settings and a real draw, by the call that is next,
-// which returns the ticket: a server that answers pings and cannot commit stays open. When the ticket is behind those of the other servers, as it is
+// Closed means in use, as a switch is closed. The probe of a half-open server is a check of its settings and a real draw, whose ticket the next call gets: a
+// server that answers pings and cannot commit stays open. It is started by a call, which does not wait for it while another server is in use. When the ticket is behind those of the other servers, as it is
 // after an outage, it is thrown away and the server is fenced: its counter is moved forward beyond them, in a way that never moves it back, and
 // another ticket is drawn.
 //
@@ -100,8 +100,9 @@
 //	SIGSTOP, a network that swallows packets       next        ServerTimeout, then another server
 //	restart without the offset                     quarantine  the statement draws nothing
 //	SET GLOBAL, and sessions from before           retry       the session is closed, a new one has the new values
-//	TRUNCATE, DELETE                               permanent   ErrForgotten: the statement draws nothing, Setup refuses to begin anew
+//	TRUNCATE, DELETE, DROP, a new empty database   permanent   ErrForgotten: nothing is drawn, Setup refuses to begin anew; Restore goes on
 //	restored backup                                quarantine  in a process that was running; see below for new ones
+//	a transaction left open on the connection      retry       nothing is drawn, the connection is closed (not seen on MySQL)
 //	the caller's transaction is rolled back        -           its ids are lost
 //	all servers are down                           -           calls wait for their context, at most Timeout; UnavailableError
 //	one of them is exhausted                       permanent   ExhaustedError; from nine tenths of the range on, a warning
@@ -112,16 +113,19 @@
 //
 // With an [Config.Increment] that is greater than the number of servers, a new server takes a number that is free: add it to the list, run
 // Setup. Otherwise Resize changes the increment, while the sources go on: it freezes the rows of all servers, so that nothing is sold
-// by the old layout any more, finds the greatest number, and gives each row the new layout beyond that. Ids flow again after a few round trips. Sources
+// any more, finds the greatest number, and gives each row the new layout beyond that. Ids flow again after a few round trips. Sources
 // that have the old list go on with the servers they know. A Resize that was interrupted leaves rows frozen, and is run again.
 //
 // # What is not protected
 //
 //   - A server that loses commits: a restored backup, a failover to a replica that was behind. A source that runs on notices, and leaves the server
-//     alone; one that starts afterwards, and others' ids, cannot be known. Move the row forward before the server is used.
+//     alone; one that starts afterwards, and others' ids, cannot be known. Call Restore, with the greatest id of the tables that have them, before the
+//     server is used. The same goes for a sequence whose only server has lost its database, register and all.
 //   - Sequences in tables of other names, or on servers that are not in the list, are other sequences.
 //   - Writers that do not go by the rules: what else writes to the published table is assumed to use REPLACE with the server's variables.
 //   - MySQL before 8.0, and MariaDB before 10.2.4, compute the counter of AUTO_INCREMENT from the rows when they start. The row of a sequence
 //     keeps it, unless it is deleted.
-//   - On SQLite, a transaction of the caller's that has written to the same file holds off every draw until it ends: use another file, or blocks.
+//   - On SQLite, a transaction of the caller's that has written to the same file holds off every draw until it ends: use another file, or blocks. The
+//     connections of the pool get a busy_timeout of 10 ms, and draws try again for as long as their context lasts.
+//   - N servers with one increment are N lists of numbers. Each buyer of blocks goes on above all it has, so of the numbers of N servers about one in N is used.
 package ticket
