@@ -324,6 +324,9 @@ func briskly(c ticket.BlockConfig) ticket.BlockConfig {
 		c.Timeout = blockPatience
 	}
 	c.Backoff, c.MaxBackoff = 10*time.Millisecond, 200*time.Millisecond
+	if c.Unit == 0 {
+		c.Unit = 100 // numbers that are easy to read
+	}
 	if c.MaxStep == 0 {
 		c.Reserve, c.MinStep, c.MaxStep = 100*time.Millisecond, 200, 2000
 	}

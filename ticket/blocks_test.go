@@ -26,7 +26,7 @@ func TestBlocksMany(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			l, d := newBlockLedger(t), k.database(t)
-			config := ticket.BlockConfig{Config: ticket.Config{Timeout: blockPatience, ServerTimeout: blockPatience}, Reserve: 200 * time.Millisecond, MaxStep: 20_000}
+			config := ticket.BlockConfig{Config: ticket.Config{Timeout: blockPatience, ServerTimeout: blockPatience}, Unit: 100, Reserve: 200 * time.Millisecond, MaxStep: 20_000}
 			sources := []*ticket.Stock{blocksSetUp(t, config, d), blocksOf(t, config, d)}
 			var left atomic.Int64
 			left.Store(total)
@@ -145,27 +145,24 @@ func TestBlocksOfSeveral(t *testing.T) {
 	}
 }
 
-// TestBlocksAreUniform takes ids from one server of two. Those who spread rows over 64 shards by id % 64 need all of them used: ids that are all odd, as
-// with units of one id, leave half of the shards empty.
+// TestBlocksAreUniform takes ids from one server of two, by the default unit. Those who spread rows over shards by id % shards need all of them used, and alike: ids
+// that are all odd, as with units of one id, leave half of the shards empty.
 func TestBlocksAreUniform(t *testing.T) {
 	t.Parallel()
-	l, databases := newBlockLedger(t), []dbtest.Database{dbtest.SQLite(t), dbtest.MySQL(t)}
-	blocksSetUp(t, briskly(ticket.BlockConfig{}), databases...)
+	l, databases, config := newBlockLedger(t), []dbtest.Database{dbtest.SQLite(t), dbtest.MySQL(t)}, briskly(ticket.BlockConfig{Unit: ticket.DefaultUnit, MaxStep: 5000})
+	blocksSetUp(t, config, databases...)
 	down := blockServer(t, databases[0])
 	noError(t, down.DB.Close())
-	source := blocks(t, briskly(ticket.BlockConfig{MaxStep: 5000}), down, blockServer(t, databases[1]))
-	var count [64]float64
-	for _, id := range l.draw("the other", source, 64_000) {
-		count[id%64]++
+	source := blocks(t, config, down, blockServer(t, databases[1]))
+	const shards, each = 1024, 64
+	var count [shards]int
+	for _, id := range l.draw("the other", source, shards*each) {
+		count[id%shards]++
 	}
-	chi := 0.0
-	for _, n := range count {
-		chi += (n - 1000) * (n - 1000) / 1000
-	}
-	// With 63 degrees of freedom, random ids exceed 103.4 once in a thousand times. These are not random: units of 100 begin at every eighth number modulo
-	// 64, so that each shard gets 96 or 104 of a hundred, and that is 102.4. Ids that are all odd have 64,000.
-	if t.Logf("chi squared is %.2f", chi); chi > 103.4 {
-		t.Errorf("chi squared of id %% 64 is %.1f, want at most 103.4: %v", chi, count)
+	for shard, n := range count {
+		if n != each {
+			t.Errorf("shard %d has %d ids, want %d", shard, n, each)
+		}
 	}
 }
 
