@@ -244,7 +244,11 @@ func TestBlocksAgainstHands(t *testing.T) {
 					if !errors.As(err, &missing) {
 						t.Fatalf("got %v, want a TableError", err)
 					}
-					for statement := range strings.SplitSeq(missing.Statement, ";\n") {
+					if strings.Count(missing.Statement, "?") != 1 {
+						t.Fatalf("want a question mark for a number in %s", missing.Statement)
+					}
+					above := fmt.Sprint((next/100+10)*100 + 1)
+					for statement := range strings.SplitSeq(strings.Replace(missing.Statement, "?", above, 1), ";\n") {
 						blockExecute(t, db, statement)
 					}
 				} else {
