@@ -41,6 +41,11 @@ func (s *Servers) resize(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	for i, p := range s.servers {
+		if err := refusal(conditions[i].findings); errors.Is(err, ErrUnsafe) {
+			return &ServerError{Server: p.name, Class: Permanent, Err: err}
+		}
+	}
 	if err := s.labelled(conditions, layout.String); err == nil {
 		return s.resized(ctx, conditions)
 	}
@@ -109,9 +114,6 @@ func (s *Servers) resized(ctx context.Context, conditions []condition) error {
 // resizable reports what keeps the server from getting its new layout.
 func (s *server) resizable(ctx context.Context, c condition, servers int) error {
 	to := s.layoutToBe()
-	if err := refusal(c.findings); errors.Is(err, ErrUnsafe) {
-		return err
-	}
 	if c.row {
 		l, frozen, err := parseFrozen(c.text)
 		switch {
