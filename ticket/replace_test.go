@@ -15,11 +15,14 @@ import (
 
 // many is how many ids are drawn where that matters: twenty thousand, or a million when SNOWKEY_TORTURE is set.
 func many() int64 {
-	if os.Getenv("SNOWKEY_TORTURE") != "" {
+	if torture() {
 		return 1_000_000
 	}
 	return 20_000
 }
+
+// torture reports whether tests are to run for longer.
+func torture() bool { return os.Getenv("SNOWKEY_TORTURE") != "" }
 
 // TestReplaceAtOnce has more goroutines draw than the pool has connections.
 func TestReplaceAtOnce(t *testing.T) {

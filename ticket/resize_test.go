@@ -209,3 +209,163 @@ func TestResize(t *testing.T) {
 		})
 	}
 }
+
+// disagree makes the row of the sequence "default" on a server by hand: number 2 of two, at about a million.
+func disagree(t *testing.T, s ticket.Server) {
+	t.Helper()
+	if s.Dialect == ticket.Postgres {
+		execute(t, s.DB, `ALTER SEQUENCE "snowkey_tickets.default" INCREMENT BY 2 START WITH 2 RESTART WITH 1000000`, `COMMENT ON SEQUENCE "snowkey_tickets.default" IS '2/2'`)
+		return
+	}
+	execute(t, s.DB, "UPDATE snowkey_tickets SET id = 1000000, layout = '2/2'")
+}
+
+// TestResizeOfRowsThatDisagree has rows that were made one by one: 1/1 and 2/2, which give the same numbers. Sources refuse them; Resize moves both beyond all that they
+// gave.
+func TestResizeOfRowsThatDisagree(t *testing.T) {
+	t.Parallel()
+	for _, k := range []system{sqliteKind, postgresKind} {
+		t.Run("tickets/"+k.String(), func(t *testing.T) {
+			t.Parallel()
+			d, r, config := []dbtest.Database{k.database(t), k.database(t)}, newRecorder(t), quick(ticket.Config{Timeout: patience})
+			r.draw("the first, alone", setUp(t, config, d[0]), 50)
+			setUp(t, config, d[1])
+			disagree(t, serverOf(t, d[1]))
+			source := sourceOf(t, config, d...)
+			var err error
+			eventually(t, "the two are known to disagree", func() bool { // one may be in use before the other
+				var id int64
+				if id, err = source.Next(t.Context()); err == nil {
+					r.add("before it is known", id)
+				}
+				return err != nil
+			})
+			if !errors.Is(err, ticket.ErrLayout) {
+				t.Errorf("got %v, want ErrLayout", err)
+			}
+			for i := range d {
+				waitFor(t, source, i+1, ticket.Quarantined)
+			}
+			if err := source.Setup(t.Context()); !errors.Is(err, ticket.ErrLayout) {
+				t.Errorf("Setup: got %v, want ErrLayout", err)
+			}
+			wantFinding(t, source, ticket.ErrLayout, "another server has")
+			moveTo(t, serverOf(t, d[0]), "2000000")
+			r.draw("the first, alone again", sourceOf(t, config, d[0]), 50)
+			high := r.greatest()
+			must(t, source.Resize(t.Context()))
+			fresh := flickr(t, config, nowhere(t), serverOf(t, d[1]))
+			if id := r.draw("the second, alone", fresh, 50)[0]; id <= high {
+				t.Errorf("got %d, and the first had given %d", id, high)
+			}
+			for i := range d {
+				must(t, source.Readmit(fmt.Sprintf("server %d", i+1)))
+				waitForDrawing(t, r, source, i+1)
+			}
+			r.draw("both", source, 100)
+		})
+	}
+	for _, k := range systems {
+		t.Run("blocks/"+k.String(), func(t *testing.T) {
+			t.Parallel()
+			l, d, config := newBlockLedger(t), []dbtest.Database{dbtest.SQLite(t), k.database(t)}, briskly(ticket.BlockConfig{})
+			first := blocksSetUp(t, config, d[0])
+			l.draw("the first, alone", first, 500)
+			idle(t, first)
+			noError(t, first.Close())
+			blocksSetUp(t, config, d[1])
+			blockExecute(t, d[1].Open(t), "UPDATE snowkey_blocks SET next = 1000101, layout = '2/2x100'")
+			source := blocksOf(t, config, d...)
+			book := l.book("before it is known")
+			var err error
+			blockEventually(t, func() string { return fmt.Sprintf("the two are known to disagree: %+v", source.Stats()) }, func() bool {
+				var id int64
+				if id, err = source.Next(t.Context()); err == nil {
+					book.add(id)
+				}
+				return err != nil
+			})
+			if !errors.Is(err, ticket.ErrLayout) {
+				t.Errorf("got %v, want ErrLayout", err)
+			}
+			for i := range d {
+				inState(t, source, i+1, ticket.Quarantined)
+			}
+			blockExecute(t, d[0].Open(t), "UPDATE snowkey_blocks SET next = 2000001")
+			alone := blocksOf(t, config, d[0])
+			l.draw("the first, alone again", alone, 500)
+			idle(t, alone)
+			noError(t, alone.Close())
+			_, most, _ := l.audit()
+			inTime(t, "Resize", source.Resize)
+			if id := l.draw("the second, alone", blocks(t, config, nowhere(t), blockServer(t, d[1])), 3000)[0]; id <= most {
+				t.Errorf("got %d, and the first had sold %d", id, most)
+			}
+			for i := range d {
+				noError(t, source.Readmit(fmt.Sprintf("server %d", i+1)))
+			}
+			l.draw("both", source, 10_000)
+		})
+	}
+}
+
+// TestResizesToDifferentLists has two Resizes at once, one to three servers and one to four. Whatever they leave, one Resize to one of the lists ends it: no row stays
+// frozen for ever.
+func TestResizesToDifferentLists(t *testing.T) {
+	t.Parallel()
+	rounds := 8
+	if torture() {
+		rounds = 100
+	}
+	for _, k := range []system{sqliteKind, postgresKind} {
+		t.Run("tickets/"+k.String(), func(t *testing.T) {
+			t.Parallel()
+			list := []ticket.Server{serverOf(t, k.database(t)), serverOf(t, k.database(t)), serverOf(t, k.database(t)), serverOf(t, k.database(t))}
+			for i := range rounds {
+				r, config := newRecorder(t), quick(ticket.Config{Sequence: fmt.Sprintf("lists%d", i), Timeout: patience, ServerTimeout: patience})
+				old := flickr(t, config, list[:2]...)
+				mustSetUp(t, old)
+				l := r.load("the old list", old, 2)
+				l.more(20)
+				resizeAtOnce(t, func(n int) func(context.Context) error { return flickr(t, config, list[:n]...).Resize })
+				l.more(20)
+				l.stop()
+				r.draw("a new process with all", flickr(t, config, list...), 20)
+			}
+		})
+	}
+	t.Run("blocks", func(t *testing.T) {
+		t.Parallel()
+		list := []ticket.Server{blockServer(t, dbtest.MySQL(t)), blockServer(t, dbtest.Postgres(t)), blockServer(t, dbtest.SQLite(t)), blockServer(t, dbtest.SQLite(t))}
+		for i := range rounds {
+			l, config := newBlockLedger(t), briskly(ticket.BlockConfig{Config: ticket.Config{Sequence: fmt.Sprintf("lists%d", i)}})
+			old := blocks(t, config, list[:2]...)
+			inTime(t, "Setup", old.Setup)
+			load := l.load("the old list", old, 2)
+			load.more(500)
+			resizeAtOnce(t, func(n int) func(context.Context) error { return blocks(t, config, list[:n]...).Resize })
+			load.more(500)
+			load.stop()
+			l.draw("a new process with all", blocks(t, config, list...), 1000)
+		}
+	})
+}
+
+// resizeAtOnce has Resizes to three and to four servers run at once, and then one of them again.
+func resizeAtOnce(t *testing.T, resize func(servers int) func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var wg sync.WaitGroup
+	errs := make([]error, 2)
+	for i := range errs {
+		call := resize(3 + i)
+		wg.Go(func() { errs[i] = call(ctx) })
+	}
+	wg.Wait()
+	if three := resize(3)(ctx); three != nil {
+		if four := resize(4)(ctx); four != nil {
+			t.Fatalf("neither list can be resized to: %v; %v; before, both at once: %v", three, four, errs)
+		}
+	}
+}
