@@ -101,6 +101,30 @@ func TestKilledBetweenSessions(t *testing.T) {
 	}
 }
 
+// TestKilledBesideOpenTransaction is TestKilledBetweenSessions with the session that writes the log record in a transaction that never ends: nobody's commit puts the
+// record on disk but that of those who draw the numbers which it is for.
+func TestKilledBesideOpenTransaction(t *testing.T) {
+	t.Parallel()
+	server := dbtest.StartPostgres(t, "commit_delay=100000", "commit_siblings=0", "wal_writer_delay=10s", "autovacuum=off")
+	d, r, config := server.Database(t), newRecorder(t), quick(ticket.Config{Timeout: patience})
+	config.ServerTimeout = patience
+	source := setUp(t, config, d)
+	r.draw("before", source, 5)
+	for i := range 3 {
+		beside, err := open(t, d).Conn(t.Context())
+		must(t, err)
+		for _, statement := range []string{"BEGIN", `SELECT nextval('"snowkey_tickets.default"') FROM generate_series(1, 40)`} {
+			_, err := beside.ExecContext(t.Context(), statement)
+			must(t, err)
+		}
+		r.draw(fmt.Sprintf("beside it, %d", i+1), source, 5)
+		must(t, server.Kill())
+		_ = beside.Close()
+		must(t, server.Start())
+		r.draw("a new process", sourceOf(t, config, d), 50)
+	}
+}
+
 // TestAllServersDown has no server at all: calls end with their contexts, and nothing piles up.
 func TestAllServersDown(t *testing.T) {
 	mysql, postgres := dbtest.StartMySQL(t, offset(2, 1)...), dbtest.StartPostgres(t)
