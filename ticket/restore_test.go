@@ -63,6 +63,20 @@ func TestRestore(t *testing.T) {
 					t.Errorf("got %d, want more than 5000", id)
 				}
 			}
+			if k.dialect == ticket.Postgres {
+				execute(t, admin.DB, `DROP SEQUENCE "snowkey_tickets.default"`)
+			} else {
+				execute(t, admin.DB, "DELETE FROM snowkey_tickets")
+			}
+			if err := source.Setup(t.Context()); !errors.Is(err, ticket.ErrForgotten) {
+				t.Errorf("Setup of a row that is gone: got %v, want ErrForgotten", err)
+			}
+			must(t, source.Restore(t.Context(), "server 1", 7777))
+			for _, s := range []*ticket.Tickets{source, sourceOf(t, config, d)} {
+				if id := r.draw("a row that was gone", s, 20)[0]; id <= 7777 {
+					t.Errorf("got %d, want more than 7777", id)
+				}
+			}
 			freezeAt(t, admin, ticket.DefaultTable, "1/3")
 			at = position(t, admin.DB, k.dialect)
 			if err := source.Restore(t.Context(), "server 1", 9000); !errors.Is(err, ticket.ErrMoving) {
@@ -93,6 +107,16 @@ func TestRestore(t *testing.T) {
 			}
 			if id := l.draw("another", blocksOf(t, config, d), 3000)[0]; id <= 50_049 {
 				t.Errorf("got %d, want more than 50049", id)
+			}
+			l.draw("it", source, 10_000)
+			idle(t, source)
+			blockExecute(t, db, "DELETE FROM snowkey_blocks")
+			if err := source.Setup(t.Context()); !errors.Is(err, ticket.ErrForgotten) {
+				t.Errorf("Setup of a row that is gone: got %v, want ErrForgotten", err)
+			}
+			noError(t, source.Restore(t.Context(), "server 1", 77_777))
+			if id := l.draw("a row that was gone", blocksOf(t, config, d), 3000)[0]; id <= 77_777 {
+				t.Errorf("got %d, want more than 77777", id)
 			}
 			l.draw("it", source, 10_000)
 			idle(t, source)

@@ -2,7 +2,6 @@ package ticket_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"testing"
 
@@ -17,10 +16,15 @@ func TestCompletionType(t *testing.T) {
 	t.Run("tickets", func(t *testing.T) {
 		t.Parallel()
 		d, r, config := dbtest.MySQL(t), newRecorder(t), quick(ticket.Config{})
+		mariaDB := isMariaDB(t, d)
 		for range 3 {
 			server := serverOf(t, d, parameter)
+			server.DB.SetMaxOpenConns(1)
 			source := flickr(t, config, server)
 			mustSetUp(t, source)
+			if mariaDB && ask(t, server.DB, "SELECT @@in_transaction") != 0 {
+				t.Error("Setup has left a transaction open")
+			}
 			r.draw("a pool", source, 20)
 			if err := source.Restore(t.Context(), "server 1", r.greatest()+10); err != nil {
 				t.Error(err)
@@ -51,10 +55,6 @@ func TestCompletionType(t *testing.T) {
 func TestTransactionLeftOpen(t *testing.T) {
 	t.Parallel()
 	begin := map[ticket.Dialect]string{ticket.MySQL: "START TRANSACTION", ticket.SQLite: "BEGIN"}
-	narrow := func(t *testing.T, db *sql.DB) {
-		t.Helper()
-		db.SetMaxOpenConns(1)
-	}
 	for _, k := range []system{sqliteKind, mysqlKind} {
 		t.Run("tickets/"+k.String(), func(t *testing.T) {
 			t.Parallel()
@@ -65,7 +65,7 @@ func TestTransactionLeftOpen(t *testing.T) {
 			mustSetUp(t, sourceOf(t, config, d))
 			for range 3 {
 				server := serverOf(t, d)
-				narrow(t, server.DB)
+				server.DB.SetMaxOpenConns(1)
 				source := flickr(t, config, server)
 				r.draw("before", source, 5)
 				execute(t, server.DB, begin[k.dialect])
@@ -85,7 +85,7 @@ func TestTransactionLeftOpen(t *testing.T) {
 				return
 			}
 			server := serverOf(t, d)
-			narrow(t, server.DB)
+			server.DB.SetMaxOpenConns(1)
 			execute(t, server.DB, "BEGIN")
 			source := flickr(t, config, server)
 			wantRefused(t, source, ticket.ErrUnsafe)
@@ -102,7 +102,7 @@ func TestTransactionLeftOpen(t *testing.T) {
 			blocksSetUp(t, config, d)
 			for range 3 {
 				server := blockServer(t, d)
-				narrow(t, server.DB)
+				server.DB.SetMaxOpenConns(1)
 				source := blocks(t, config, server)
 				l.draw("before", source, 500)
 				idle(t, source)
