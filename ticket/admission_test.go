@@ -16,7 +16,7 @@ import (
 // Servers that are resized have two layouts for a while. One with another layout than the others' is not used if they were changed meanwhile.
 func TestAdmission(t *testing.T) {
 	one, two := single{1, 2}, single{2, 3}
-	behind := func(layout string) script { return replaceMySQL.inspected("2/3").answer("row", values(602, layout)) }
+	behind := func(layout string) script { return replaceMySQL.inspected(layout).answer("row", values(602, layout)) }
 	for _, test := range []struct {
 		name   string
 		first  script // what is found of server 1 then

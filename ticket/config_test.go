@@ -24,7 +24,7 @@ func TestConfigDefaults(t *testing.T) {
 		t.Errorf("got %+v, %v, want the last backoff no shorter than the first", got, err)
 	}
 	blocks, err := ticket.CompleteBlocks(ticket.BlockConfig{}, 2)
-	if err != nil || blocks.Table != "snowkey_blocks" || blocks.Unit != 100 || blocks.Reserve != 10*time.Second || blocks.Rate != 0 || blocks.MinStep != 1000 || blocks.MaxStep != 1_000_000 {
+	if err != nil || blocks.Table != "snowkey_blocks" || blocks.Unit != 1024 || blocks.Reserve != 10*time.Second || blocks.Rate != 0 || blocks.MinStep != 1024 || blocks.MaxStep != 1_000_000 {
 		t.Errorf("got %+v, %v", blocks, err)
 	}
 	if got, err := ticket.CompleteBlocks(ticket.BlockConfig{MaxStep: 5}, 2); err != nil || got.MinStep != 5 {
@@ -56,6 +56,10 @@ func TestConfigErrors(t *testing.T) {
 		{"negative server timeout", ticket.Config{ServerTimeout: -1}, 1, "server timeout -1ns"},
 		{"negative failures", ticket.Config{Failures: -1}, 1, "failures -1"},
 		{"negative backoff", ticket.Config{Backoff: -1}, 1, "backoff -1ns"},
+		{"server timeout beyond an hour", ticket.Config{ServerTimeout: time.Hour + 1}, 1, "server timeout 1h0m0.000000001s"},
+		{"backoff beyond an hour", ticket.Config{MaxBackoff: time.Hour + 1}, 1, "up to 1h0m0.000000001s, want none negative, none longer than 1h0m0s"},
+		{"first backoff beyond an hour", ticket.Config{Backoff: time.Hour + 1}, 1, "backoff 1h0m0.000000001s up to 1h0m0.000000001s"},
+		{"long table", ticket.Config{Table: strings.Repeat("a", 55)}, 1, "want up to 54 letters"},
 		{"backoff beyond its last", ticket.Config{Backoff: 2, MaxBackoff: 1}, 1, "backoff 2ns up to 1ns"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -69,7 +73,8 @@ func TestConfigErrors(t *testing.T) {
 		})
 	}
 	for _, config := range []ticket.Config{
-		{Sequence: strings.Repeat("a", 64)}, {Sequence: "-._aZ9"}, {Table: "a.b"}, {Increment: 1024}, {Limit: 1}, {Timeout: -1}, {Backoff: 1, MaxBackoff: 1},
+		{Sequence: strings.Repeat("a", 64)}, {Sequence: "-._aZ9"}, {Table: "a.b"}, {Increment: 1024}, {Limit: 1}, {Timeout: -1}, {Timeout: 24 * time.Hour}, {Backoff: 1, MaxBackoff: 1},
+		{ServerTimeout: time.Hour, MaxBackoff: time.Hour}, {Backoff: time.Hour}, {Table: strings.Repeat("a", 54)}, {Table: "schema." + strings.Repeat("a", 54)},
 	} {
 		if _, err := ticket.Complete(config, 1); err != nil {
 			t.Errorf("%+v: %v", config, err)

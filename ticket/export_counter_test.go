@@ -3,7 +3,7 @@ package ticket
 import (
 	"context"
 	"database/sql"
-	"slices"
+	"fmt"
 )
 
 // ErrUnmatched is what a draw fails with whose conditions are not met.
@@ -73,7 +73,7 @@ func (s *Servers) Counter(number int) Counter {
 	return Counter{p.counter, p.names}
 }
 
-func (c Counter) Enter() string                           { return c.names.enter(1) }
+func (c Counter) Enter(number int) string                 { return c.names.enter(int64(number)) }
 func (c Counter) Tables() []string                        { return c.c.tables() }
 func (c Counter) Row(layout string, after int64) []string { return c.c.row(layout, after) }
 
@@ -101,14 +101,16 @@ func (c Counter) Thaw(ctx context.Context, conn *sql.Conn, to string, floor int6
 // Inspect returns what the condition has besides its findings, and those.
 func (c Counter) Inspect(ctx context.Context, conn *sql.Conn) (Condition, []Finding, error) {
 	f, err := c.c.inspect(ctx, conn)
-	return Condition{f.table, f.row, slices.Contains(f.made, 1), f.bare, f.stale, f.text, f.last, f.limit}, f.findings, err
+	return Condition{f.table, f.row, fmt.Sprint(f.made), f.bare, f.stale, f.text, f.last, f.at, f.limit}, f.findings, err
 }
 
 // Condition is a condition with its fields exported.
 type Condition struct {
-	Table, Row, Registered, Bare, Stale bool
-	Text                                string
-	Last, Limit                         int64
+	Table, Row      bool
+	Made            string // the numbers in the register, such as "[1 2]"
+	Bare, Stale     bool
+	Text            string
+	Last, At, Limit int64
 }
 
 // Try draws from the server with the number, whatever its state.

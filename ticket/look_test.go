@@ -1,6 +1,7 @@
 package ticket_test
 
 import (
+	"context"
 	"database/sql/driver"
 	"math"
 	"slices"
@@ -12,21 +13,19 @@ import (
 // What servers answer that are in order, by the name of the query. The row's is of a sequence that has been drawn from.
 var (
 	mysqlAnswers = map[string][][]driver.Value{
-		"settings": {values(1, 0, 1, 1, 1, 1, 1, 1, 1, 1)},
+		"settings": {values(1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)},
 		"columns": {
 			values("id", "bigint", 1, 0), values("stub", "varchar", 0, 64), values("layout", "varchar", 0, 32),
 			values("name", "varchar", 0, 64), values("next", "bigint", 0, 0),
 		},
-		"keys":     {values("stub"), values("id")},
-		"engine":   {values("InnoDB")},
-		"register": {values(1)},
+		"keys":   {values("stub"), values("id")},
+		"engine": {values("InnoDB")},
 	}
 	postgresAnswers = map[string][][]driver.Value{
 		"settings":    {values("on", "on", false, "off")},
 		"columns":     {values("name", "character varying", false, 64), values("next", "bigint", false, 0), values("layout", "character varying", false, 32)},
 		"persistence": {values("p")},
 		"value":       {values(601, true)},
-		"register":    {values(1)},
 	}
 	sqliteAnswers = map[string][][]driver.Value{
 		"synchronous": {values(2)},
@@ -37,9 +36,9 @@ var (
 			values("id", "INTEGER", 0, 0), values("stub", "varchar(64)", 0, 0), values("layout", "varchar(32)", 0, 0),
 			values("name", "varchar(64)", 0, 0), values("next", "bigint", 0, 0),
 		},
-		"keys":     {values("stub")},
-		"counted":  {values(1)},
-		"register": {values(1)},
+		"keys":    {values("stub")},
+		"made":    {values("CREATE TABLE t (id integer PRIMARY KEY AutoIncrement)")},
+		"counter": {values(600)},
 	}
 )
 
@@ -49,7 +48,7 @@ func (k kind) steps() []string {
 	case replaceMySQL:
 		return []string{"settings", "columns", "keys", "engine", "row", "register"}
 	case replaceSQLite:
-		return []string{"synchronous", "journal", "queryOnly", "file", "columns", "keys", "row", "counted", "register"}
+		return []string{"synchronous", "journal", "queryOnly", "file", "columns", "keys", "row", "made", "counter", "register"}
 	case sequence:
 		return []string{"settings", "object", "value", "register"}
 	case blockMySQL:
@@ -76,12 +75,14 @@ func (k kind) look(queries []sent, layout string) script {
 		rows := answers[name]
 		switch {
 		case name == "settings" && k.dialect == ticket.MySQL && servers > 0:
-			rows = [][]driver.Value{values(1, 0, 1, 1, 1, servers, number, 1, servers, number)}
+			rows = [][]driver.Value{values(1, 0, 0, 1, 1, 1, servers, number, 1, servers, number)}
 		case name == "row" && k.blocks:
 			next, _ := l.After(600)
 			rows = [][]driver.Value{values(next, layout)}
 		case name == "row":
 			rows = [][]driver.Value{values(600, layout)}
+		case name == "register":
+			rows = [][]driver.Value{values(number)}
 		case name == "object":
 			rows = [][]driver.Value{values("S", "p", number, servers, int64(1<<63-1), 1, false, layout)}
 		}
@@ -134,9 +135,14 @@ func (k kind) draw(number int64) step {
 // try draws by that order from a server that is sent the steps, and may fail to connect first.
 func (k kind) try(t *testing.T, m *mock, change ...func(*ticket.Order)) (ticket.Span, error) {
 	t.Helper()
+	return k.tryWith(t.Context(), t, m, change...)
+}
+
+func (k kind) tryWith(ctx context.Context, t *testing.T, m *mock, change ...func(*ticket.Order)) (ticket.Span, error) {
+	t.Helper()
 	o := k.order()
 	for _, c := range change {
 		c(&o)
 	}
-	return k.servers(t, ticket.Config{}, newMock(t), m, newMock(t)).Try(t.Context(), 2, o)
+	return k.servers(t, ticket.Config{}, newMock(t), m, newMock(t)).Try(ctx, 2, o)
 }

@@ -101,7 +101,14 @@ type mock struct {
 	hangs  bool         // and all connections, until their context ends
 	opened atomic.Int64 // connections
 	closed atomic.Int64
-	db     *sql.DB
+	after  func(statement int64) // is called after each, with how many there were; nil for nothing
+	sent   atomic.Int64
+
+	sqlite      bool         // it has to be made ready first: see readied
+	readied     atomic.Int64 // how often a connection was
+	unready     error        // what that fails with
+	transaction bool         // all connections are in one
+	db          *sql.DB
 }
 
 var _ driver.Connector = (*mock)(nil)
@@ -176,7 +183,7 @@ func (m *mock) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	m.opened.Add(1)
 	conn, err := m.driver.Open(m.dsn)
-	return &mockConn{conn, m}, err
+	return &mockConn{Conn: conn, mock: m}, err
 }
 
 func (m *mock) Driver() driver.Driver { return m.driver }
@@ -184,12 +191,17 @@ func (m *mock) Driver() driver.Driver { return m.driver }
 // mockConn makes a statement that was not expected an error of the test, also where the code under test goes on.
 type mockConn struct {
 	driver.Conn
-	mock *mock
+	mock  *mock
+	ready bool // since it was taken from the pool
 }
 
+// readied is what each connection to SQLite is sent first, whatever it is for. It is in no script.
+const readied = "PRAGMA busy_timeout = 10"
+
 var (
-	_ driver.QueryerContext = (*mockConn)(nil)
-	_ driver.ExecerContext  = (*mockConn)(nil)
+	_ driver.SessionResetter = (*mockConn)(nil)
+	_ driver.QueryerContext  = (*mockConn)(nil)
+	_ driver.ExecerContext   = (*mockConn)(nil)
 )
 
 // Close does not close sqlmock's, which would take that for the end of the database.
@@ -198,19 +210,42 @@ func (c *mockConn) Close() error {
 	return nil
 }
 
+// ResetSession is called when the connection is taken from the pool again.
+func (c *mockConn) ResetSession(context.Context) error {
+	c.ready = false
+	return nil
+}
+
+// AutoCommit is mattn's and modernc's.
+func (c *mockConn) AutoCommit() bool { return !c.mock.transaction }
+
 func (c *mockConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if c.mock.sqlite && !c.ready {
+		c.mock.t.Errorf("sent %s, on a connection that was not made ready", query)
+	}
 	rows, err := c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
 	c.check(query, err)
 	return rows, err
 }
 
 func (c *mockConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if query == readied && c.mock.sqlite {
+		c.ready = true
+		c.mock.readied.Add(1)
+		return driver.RowsAffected(0), c.mock.unready
+	}
+	if c.mock.sqlite && !c.ready {
+		c.mock.t.Errorf("sent %s, on a connection that was not made ready", query)
+	}
 	result, err := c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
 	c.check(query, err)
 	return result, err
 }
 
 func (c *mockConn) check(query string, err error) {
+	if n := c.mock.sent.Add(1); c.mock.after != nil {
+		c.mock.after(n)
+	}
 	if err == nil {
 		return
 	}
@@ -230,6 +265,13 @@ func (m *mock) conn() *sql.Conn {
 		m.t.Fatal(err)
 	}
 	m.t.Cleanup(func() { conn.Close() })
+	err = conn.Raw(func(c any) error {
+		c.(*mockConn).ready = true
+		return nil
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
 	return conn
 }
 
@@ -264,12 +306,13 @@ func (k kind) servers(t *testing.T, config ticket.Config, mocks ...*mock) *ticke
 	t.Helper()
 	var list []ticket.Server
 	for _, m := range mocks {
+		m.sqlite = k.dialect == ticket.SQLite
 		list = append(list, ticket.Server{DB: m.db, Dialect: k.dialect})
 	}
 	var s *ticket.Servers
 	var err error
 	if k.blocks {
-		s, err = ticket.NewBlockServers(ticket.BlockConfig{Config: config}, list...)
+		s, err = ticket.NewBlockServers(ticket.BlockConfig{Config: config, Unit: 100}, list...)
 	} else {
 		var source *ticket.Tickets
 		if source, err = ticket.Flickr(config, list...); err == nil {

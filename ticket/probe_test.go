@@ -27,12 +27,12 @@ func TestProbeDraws(t *testing.T) {
 	})
 }
 
-// A server that hangs has as long as the server's timeout.
+// A server that hangs has as long as five of the server's timeouts.
 func TestProbeHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMock(t)
 		m.hangs = true
-		s, notes := tickets(t, ticket.Config{ServerTimeout: time.Second, Timeout: 1500 * time.Millisecond}, m)
+		s, notes := tickets(t, ticket.Config{ServerTimeout: 200 * time.Millisecond, Timeout: 1500 * time.Millisecond, Backoff: time.Minute}, m)
 		start := time.Now()
 		_, err := s.Next(t.Context())
 		wantUnavailable(t, err, context.DeadlineExceeded)
@@ -40,6 +40,9 @@ func TestProbeHangs(t *testing.T) {
 			t.Errorf("waited %v", waited)
 		}
 		wantNotes(t, notes, "server 1 open")
+		if stats := s.Stats().Servers[0]; stats.Since.Sub(start) != time.Second || !errors.Is(stats.Err, context.DeadlineExceeded) || stats.Burnt != 0 {
+			t.Errorf("got %+v after %v, want that it was opened after 1s", stats, stats.Since.Sub(start))
+		}
 	})
 }
 
@@ -70,7 +73,7 @@ func TestSetupReconsiders(t *testing.T) {
 		s, _ := tickets(t, ticket.Config{}, m)
 		_, err := s.Next(t.Context())
 		wantUnavailable(t, err, ticket.ErrTable)
-		m.expect(slices.Concat(k.empty(), k.making(s.Counter(1), "1/1", k.empty()), one.look(0), one.look(0), script{one.draw(0, 1)})...)
+		m.expect(slices.Concat(k.empty(), k.making(s.Counter(1), "1/1", k.empty()), one.look(0), one.look(0), one.look(0), script{one.draw(0, 1)})...)
 		if err := s.Setup(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -92,21 +95,13 @@ func TestCheckStaleConnection(t *testing.T) {
 // The published table gets a row without a layout.
 func TestSetupPublished(t *testing.T) {
 	k := replaceMySQL
-	published := func(s script) script {
-		return s.answer("columns", values("id", "bigint", 1, 0), values("stub", "char", 0, 7))
-	}
-	asked := func(s script) script {
-		s[s.find("row")].sql = "SELECT id, '' FROM `snowkey_tickets` WHERE stub = 'default'"
-		return s
-	}
 	m := newMock(t)
 	s := k.servers(t, ticket.Config{}, m)
-	inside := asked(published(k.rowless(1)))
-	made := asked(published(k.inspected("1/1"))).answer("row", values(1, ""))
+	inside, made := publishedLook(k.rowless(1)), publishedLook(k.inspected("1/1"))
 	m.expect(slices.Concat(
-		asked(published(k.rowless(0))), asked(published(k.rowless(0))),
+		publishedLook(k.rowless()), publishedLook(k.rowless()),
 		k.making(s.Counter(1), "1/1", nil).until("enter"), inside,
-		script{executed("INSERT INTO `snowkey_tickets` (stub) VALUES ('default')", 1, 1), executed("COMMIT", 0, 0)}, made)...)
+		script{executed("INSERT INTO `snowkey_tickets` (stub) VALUES ('default')", 1, 1), executed(k.end("COMMIT"), 0, 0)}, made, made)...)
 	if err := s.Setup(t.Context()); err != nil {
 		t.Error(err)
 	}

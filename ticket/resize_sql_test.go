@@ -143,7 +143,7 @@ func TestResizeMeets(t *testing.T) {
 func TestResizeRefuses(t *testing.T) {
 	published := replaceMySQL.inspected("2/2").answer("columns", values("id", "bigint", 1, 0), values("stub", "char", 0, 7)).answer("row", values(600, ""))
 	published[published.find("row")].sql = "SELECT id, '' FROM `snowkey_tickets` WHERE stub = 'default'"
-	global := settings(1, 0, 1, 1, 1, 1, 1, 1, 1, 1)
+	global := settings(1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
 	preflight := func(errs ...error) script {
 		s := global(replaceMySQL.inspected("1/1")).until("settings").then(executed("SET GLOBAL auto_increment_increment = @@global.auto_increment_increment", 0, 0).named("set"))
 		if errs[0] != nil {
@@ -194,7 +194,7 @@ func TestThaw(t *testing.T) {
 	}{
 		{"settings fail", replaceMySQL, script{queried(mysqlSettings).fails(errReset)}, 700, errReset},
 		{"no privilege", replaceMySQL, script{
-			queried(mysqlSettings, values(1, 0, 1, 1, 1, 1, 1, 1, 1, 1)),
+			queried(mysqlSettings, values(1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)),
 			executed("SET GLOBAL auto_increment_increment = 3, GLOBAL auto_increment_offset = 2", 0, 0).fails(my(1227)),
 		}, 700, ticket.ErrLayout},
 		{"raise fails", replaceSQLite, script{executed(`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT 700, stub, layout FROM "snowkey_tickets"`+

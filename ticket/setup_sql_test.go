@@ -2,6 +2,7 @@ package ticket_test
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,23 +24,44 @@ func (k kind) only() string {
 
 // empty is the inspection of a server where nothing was made yet.
 func (k kind) empty() script {
-	look := k.inspected(k.only())
-	if k == sequence {
-		return look.without("value").answer("object").fail("register", pg("42P01"))
+	return k.inspected(k.only()).tableless().fail("register", k.noTable())
+}
+
+// noTable is what a server says of a table that is not there.
+func (k kind) noTable() error {
+	return map[ticket.Dialect]error{
+		ticket.MySQL: my(1146), ticket.Postgres: pg("42P01"), ticket.SQLite: &coder{1, "no such table: snowkey_register"},
+	}[k.dialect]
+}
+
+// tableless is an inspection that finds no table, but numbers in the register.
+func (s script) tableless(registered ...int64) script {
+	if s[0].sql == postgresSettings && s[1].name == "object" {
+		return s.answer("object").without("value").registered(registered...)
 	}
-	return look.answer("columns").until("columns")
+	return s.answer("columns").without("keys", "engine", "persistence", "row", "made", "counter").registered(registered...)
+}
+
+// rowless is an inspection that finds no row, but numbers in the register.
+func (s script) rowless(registered ...int64) script {
+	if s[1].name == "object" {
+		return s.tableless(registered...)
+	}
+	return s.answer("row").without("made", "counter").registered(registered...)
+}
+
+// registered changes the numbers that are in the register.
+func (s script) registered(numbers ...int64) script {
+	var rows [][]driver.Value
+	for _, n := range numbers {
+		rows = append(rows, values(n))
+	}
+	return s.answer("register", rows...)
 }
 
 // rowless is the inspection of a server without the row.
-func (k kind) rowless(registered int) script {
-	look := k.inspected(k.only()).answer("register", values(registered))
-	if k == sequence {
-		return look.without("value").answer("object")
-	}
-	if k == replaceSQLite {
-		look = look.without("counted")
-	}
-	return look.answer("row")
+func (k kind) rowless(registered ...int64) script {
+	return k.inspected(k.only()).rowless(registered...)
 }
 
 // making is what makes the row of a layout, on a server where nothing is, or where the row is missing.
@@ -53,24 +75,34 @@ func (k kind) making(c ticket.Counter, layout string, first script) script {
 	if k.dialect == ticket.Postgres {
 		s = s.then(executed("SELECT "+durable, 0, 0).named("durable"))
 	}
-	s = s.then(executed(c.Enter(), 1, 0).named("enter"))
-	inside := k.rowless(1)
+	l, _, _ := ticket.ParseFrozen(layout)
+	number, _, _ := l.Parts()
+	s = s.then(executed(c.Enter(int(number)), 1, 0).named("enter"))
+	inside := k.rowless(number)
 	inside[0] = inside[0].named("inside")
 	s = s.then(inside...)
 	for _, statement := range c.Row(layout, 0) {
 		s = s.then(executed(statement, 1, 0).named("insert"))
 	}
-	return s.then(executed("COMMIT", 0, 0).named("commit"))
+	return s.then(executed(k.end("COMMIT"), 0, 0).named("commit"))
 }
 
-var rollback = executed("ROLLBACK", 0, 0).named("rollback")
+// end is the statement that ends a transaction.
+func (k kind) end(statement string) string {
+	if k.dialect == ticket.MySQL {
+		return statement + " AND NO CHAIN NO RELEASE"
+	}
+	return statement
+}
+
+func (k kind) rollback() step { return executed(k.end("ROLLBACK"), 0, 0).named("rollback") }
 
 func TestSetup(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.String(), func(t *testing.T) {
 			m := newMock(t)
 			s := k.servers(t, ticket.Config{}, m)
-			m.expect(slices.Concat(k.empty(), k.making(s.Counter(1), k.only(), k.empty()), k.inspected(k.only()))...)
+			m.expect(slices.Concat(k.empty(), k.making(s.Counter(1), k.only(), k.empty()), k.inspected(k.only()), k.inspected(k.only()))...)
 			if err := s.Setup(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -95,7 +127,7 @@ func TestSetupFails(t *testing.T) {
 				s := k.making(c, k.only(), k.empty())
 				s = s.fail(name, broken).until(name)
 				if !slices.Contains([]string{k.steps()[0], "table", "begin"}, name) {
-					s = s.then(rollback)
+					s = s.then(k.rollback())
 				}
 				return s
 			}
@@ -103,7 +135,7 @@ func TestSetupFails(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					m := newMock(t)
 					s := k.servers(t, ticket.Config{}, m)
-					m.expect(slices.Concat(k.empty(), failing(s.Counter(1)), k.inspected(k.only()), k.inspected(k.only()))...)
+					m.expect(slices.Concat(k.empty(), failing(s.Counter(1)), k.inspected(k.only()), k.inspected(k.only()), k.inspected(k.only()))...)
 					if err := s.Setup(t.Context()); err != nil {
 						t.Error(err)
 					}
@@ -135,8 +167,8 @@ func TestSetupAbandons(t *testing.T) {
 		m := newMock(t)
 		s := k.servers(t, ticket.Config{}, m)
 		making := k.making(s.Counter(1), k.only(), k.empty())
-		making = making.fail("insert", my(1062)).until("insert").then(rollback.fails(my(1053)))
-		m.expect(slices.Concat(k.empty(), making, k.inspected(k.only()), k.inspected(k.only()))...)
+		making = making.fail("insert", my(1062)).until("insert").then(k.rollback().fails(my(1053)))
+		m.expect(slices.Concat(k.empty(), making, k.inspected(k.only()), k.inspected(k.only()), k.inspected(k.only()))...)
 		if err := s.Setup(t.Context()); err != nil || m.closed.Load() != 1 {
 			t.Errorf("got %v, %d closed connections, want 1", err, m.closed.Load())
 		}
@@ -149,14 +181,36 @@ func TestSetupForgotten(t *testing.T) {
 		t.Run(k.String(), func(t *testing.T) {
 			m := newMock(t)
 			s := k.servers(t, ticket.Config{}, m)
-			making := k.making(s.Counter(1), k.only(), k.rowless(1)).until("insert")
-			making = making[:len(making)-1].then(rollback)
+			m.expect(append(k.rowless(1), k.rowless(1)...)...)
+			wantForgotten(t, k, s.Setup(t.Context()))
+			// It was entered, and its row made and lost, since the look.
+			making := k.making(s.Counter(1), k.only(), k.rowless())
+			making = making[:making.find("insert")].then(k.rollback())
 			making[making.find("enter")].result = answer{}
-			m.expect(append(k.rowless(1), making...)...)
-			if err := s.Setup(t.Context()); !errors.Is(err, ticket.ErrForgotten) || !strings.Contains(err.Error(), "this makes it") {
-				t.Errorf("got %v, want %v", err, ticket.ErrForgotten)
-			}
+			m.expect(append(k.rowless(), making...)...)
+			wantForgotten(t, k, s.Setup(t.Context()))
 		})
+	}
+}
+
+// wantForgotten tests that the error has a statement with a question mark.
+func wantForgotten(t *testing.T, k kind, err error) {
+	t.Helper()
+	var failure *ticket.ServerError
+	var table *ticket.TableError
+	if !errors.As(err, &failure) || failure.Class != ticket.Permanent || !errors.Is(err, ticket.ErrForgotten) || !errors.As(err, &table) {
+		t.Fatalf("got %v, want a TableError that is %v", err, ticket.ErrForgotten)
+	}
+	want := map[kind]string{
+		replaceMySQL:  "INSERT INTO `snowkey_tickets` (id, stub, layout) VALUES (?, 'default', '1/1')",
+		replaceSQLite: `INSERT INTO "snowkey_tickets" (id, stub, layout) VALUES (?, 'default', '1/1')`,
+		sequence:      `CREATE SEQUENCE "snowkey_tickets.default" INCREMENT BY 1 MINVALUE 0 START WITH ?;` + "\nCOMMENT ON SEQUENCE \"snowkey_tickets.default\" IS '1/1'",
+		blockMySQL:    "INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', ?, '1/1x100')",
+		blockPostgres: `INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', ?, '1/1x100')`,
+		blockSQLite:   `INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', ?, '1/1x100')`,
+	}[k]
+	if table.Statement != want || !strings.Contains(err.Error(), "this makes it:\n"+want) {
+		t.Errorf("got %v\nwant %s", err, want)
 	}
 }
 
@@ -167,7 +221,7 @@ func TestSetupTogether(t *testing.T) {
 	s := k.servers(t, ticket.Config{}, m)
 	making := k.making(s.Counter(1), k.only(), k.empty()).until("enter")
 	making[making.find("enter")].result = answer{}
-	m.expect(slices.Concat(k.empty(), making, k.inspected(k.only()), script{executed("COMMIT", 0, 0)}, k.inspected(k.only()))...)
+	m.expect(slices.Concat(k.empty(), making, k.inspected(k.only()), script{executed(k.end("COMMIT"), 0, 0)}, k.inspected(k.only()), k.inspected(k.only()))...)
 	if err := s.Setup(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -179,9 +233,9 @@ func TestSetupEntersUnknown(t *testing.T) {
 		k := blockMySQL
 		m := newMock(t)
 		s := k.servers(t, ticket.Config{}, m)
-		making := k.making(s.Counter(1), k.only(), k.empty()).until("enter").then(rollback)
+		making := k.making(s.Counter(1), k.only(), k.empty()).until("enter").then(k.rollback())
 		making[making.find("enter")].result = answer{changedErr: errReset}
-		m.expect(slices.Concat(k.empty(), making, k.inspected(k.only()), k.inspected(k.only()))...)
+		m.expect(slices.Concat(k.empty(), making, k.inspected(k.only()), k.inspected(k.only()), k.inspected(k.only()))...)
 		if err := s.Setup(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -204,7 +258,7 @@ func TestSetupPlaces(t *testing.T) {
 		{"two units", k.inspected("1/2x100"), k.inspected("2/2x50"), ticket.ErrLayout, "it has 2/2x50, and server 1 has 1/2x100"},
 		{"no place", k.inspected("1/1x100"), k.empty(), ticket.ErrLayout, "it has 1/1x100, and there are 2 servers; Resize makes place for them"},
 		{"cannot be asked", k.inspected("1/2x100").fail("settings", my(1045)).until("settings"), k.inspected("2/2x100"), ticket.ErrTable, "server 1"},
-		{"not a table of ours", k.inspected("1/2x100").answer("columns", values("a", "int", 0, 0)).until("columns"), k.inspected("2/2x100"), ticket.ErrTable, "has no column name"},
+		{"not a table of ours", k.inspected("1/2x100").answer("columns", values("a", "int", 0, 0)).without("engine", "row"), k.inspected("2/2x100"), ticket.ErrTable, "has no column name"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := k.servers(t, ticket.Config{}, newMock(t, test.first...), newMock(t, test.second...))
@@ -245,13 +299,17 @@ func TestSetupAgainStatements(t *testing.T) {
 	k := blockMySQL
 	m := newMock(t)
 	s := k.servers(t, ticket.Config{}, m)
-	m.expect(slices.Concat(k.empty(), k.making(s.Counter(1), k.only(), k.empty()), k.inspected("2/2x100"))...)
-	if err := s.Setup(t.Context()); !errors.Is(err, ticket.ErrLayout) {
-		t.Errorf("got %v, want %v", err, ticket.ErrLayout)
-	}
-	m.expect(slices.Concat(k.empty(), k.making(s.Counter(1), k.only(), k.empty()), k.inspected(k.only()).fail("settings", my(1040)).until("settings"))...)
-	if err := s.Setup(t.Context()); err == nil || !strings.Contains(err.Error(), "1040") {
-		t.Errorf("got %v", err)
+	making := k.making(s.Counter(1), k.only(), k.empty())
+	fails := k.inspected(k.only()).fail("settings", my(1040)).until("settings")
+	for _, between := range []script{nil, k.inspected(k.only())} { // before it looks for the first server's row, and after
+		m.expect(slices.Concat(k.empty(), making, between, k.inspected("2/2x100"))...)
+		if err := s.Setup(t.Context()); !errors.Is(err, ticket.ErrLayout) {
+			t.Errorf("got %v, want %v", err, ticket.ErrLayout)
+		}
+		m.expect(slices.Concat(k.empty(), making, between, fails)...)
+		if err := s.Setup(t.Context()); err == nil || !strings.Contains(err.Error(), "1040") {
+			t.Errorf("got %v", err)
+		}
 	}
 }
 
@@ -269,10 +327,10 @@ func TestCheck(t *testing.T) {
 		{"other units", k.inspected("2/3x50"), []found{{ticket.ErrLayout, "the layout is 2/3x50"}}, nil},
 		{"another number", k.inspected("3/3x100"), nil, ticket.ErrLayout},
 		{"nearly used", k.inspected("2/3x100").answer("row", values(900101, "2/3x100")), []found{{nil, "90.0 % of the ids up to 1000000 are used"}}, nil},
-		{"unsafe", settings(1, 0, 0, 1, 1, 1, 1, 1, 1, 1)(k.inspected("2/3x100")), []found{{ticket.ErrUnsafe, "innodb_flush"}}, nil},
+		{"unsafe", settings(1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1)(k.inspected("2/3x100")), []found{{ticket.ErrUnsafe, "innodb_flush"}}, nil},
 		{"garbage", k.inspected("2/3x100").answer("row", values(101, "")), nil, ticket.ErrLayout},
 		{"no table", k.empty(), nil, ticket.ErrTable},
-		{"forgotten", k.rowless(1), nil, ticket.ErrForgotten},
+		{"forgotten", k.inspected("2/3x100").rowless(2), nil, ticket.ErrForgotten},
 		{"frozen", k.inspected(">2/3x100"), nil, ticket.ErrMoving},
 		{"down", k.inspected("2/3x100").fail("settings", errReset).until("settings"), nil, errReset},
 	} {
@@ -299,7 +357,7 @@ func TestCheck(t *testing.T) {
 // Check looks with a session that has the settings of now.
 func TestCheckStale(t *testing.T) {
 	k := replaceMySQL
-	stale := settings(0, 0, 1, 1, 1, 1, 1, 1, 1, 1)(k.inspected("1/1"))
+	stale := settings(0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)(k.inspected("1/1"))
 	m := newMock(t, append(stale, k.inspected("1/1")...)...)
 	got, err := k.servers(t, ticket.Config{}, m).Check(t.Context())
 	wantFindings(t, got, nil)

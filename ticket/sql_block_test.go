@@ -10,12 +10,12 @@ var blockMySQLStatements = []statements{
 				{"SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE LIKE '%unsigned%', COALESCE(CHARACTER_MAXIMUM_LENGTH, 0)" +
 					" FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'snowkey_blocks'"},
 				{"SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'snowkey_blocks'"},
-				{"SELECT next, layout FROM `snowkey_blocks` WHERE name = 'default'"},
-				{"SELECT COUNT(*) FROM `snowkey_blocks_register` WHERE name = 'default'"},
+				{"SELECT next, COALESCE(layout, '') FROM `snowkey_blocks` WHERE name = 'default'"},
+				{"SELECT number FROM `snowkey_blocks_register` WHERE name = 'default'"},
 			},
 			"draw": {
 				{"UPDATE `snowkey_blocks` SET next = LAST_INSERT_ID(GREATEST(next, 9101) + 1500)" +
-					" WHERE name = 'default' AND layout = '2/3x100' AND next BETWEEN 501 AND 9223372036854774307 AND @@autocommit = 1" +
+					" WHERE name = 'default' AND layout = '2/3x100' AND next BETWEEN 501 AND 9223372036854774307 AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */" +
 					" AND @@innodb_flush_log_at_trx_commit IN (1, 3)"},
 			},
 			"freeze": {{"UPDATE `snowkey_blocks` SET layout = '>2/4x100' WHERE name = 'default' AND layout = '2/3x100'"}},
@@ -23,13 +23,13 @@ var blockMySQLStatements = []statements{
 			"tables": {
 				{"CREATE TABLE IF NOT EXISTS `snowkey_blocks` (name varchar(64) NOT NULL PRIMARY KEY, next bigint NOT NULL," +
 					" layout varchar(32) NOT NULL) ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"},
-				{"CREATE TABLE IF NOT EXISTS `snowkey_blocks_register` (name varchar(64) NOT NULL PRIMARY KEY)" +
+				{"CREATE TABLE IF NOT EXISTS `snowkey_blocks_register` (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))" +
 					" ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"},
 			},
 			"row":      {{"INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', 101, '2/3x100')"}},
 			"after":    {{"INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', 9101, '2/3x100')"}},
 			"frozen":   {{"INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', 101, '>2/3x100')"}},
-			"register": {{"INSERT IGNORE INTO `snowkey_blocks_register` (name) VALUES ('default')"}},
+			"register": {{"INSERT IGNORE INTO `snowkey_blocks_register` (name, number) VALUES ('default', 2)"}},
 		},
 	},
 	{
@@ -37,7 +37,7 @@ var blockMySQLStatements = []statements{
 		sends: map[string][]sent{
 			"draw": {
 				{"UPDATE `snowkey_blocks` SET next = LAST_INSERT_ID(GREATEST(next, 9001) + 500)" +
-					" WHERE name = 'default' AND layout = '1/1x100' AND next BETWEEN 501 AND 9223372036854775307 AND @@autocommit = 1" +
+					" WHERE name = 'default' AND layout = '1/1x100' AND next BETWEEN 501 AND 9223372036854775307 AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */" +
 					" AND @@innodb_flush_log_at_trx_commit IN (1, 3)"},
 			},
 			"freeze": {{"UPDATE `snowkey_blocks` SET layout = '>1/2x100' WHERE name = 'default' AND layout = '1/1x100'"}},
@@ -52,7 +52,7 @@ var blockMySQLStatements = []statements{
 		sends: map[string][]sent{
 			"draw": {
 				{"UPDATE `snowkey_blocks` SET next = LAST_INSERT_ID(GREATEST(next, 9101) + 1500)" +
-					" WHERE name = 'default' AND layout = '2/3x100' AND next BETWEEN 501 AND 9223372036854774307 AND @@autocommit = 1"},
+					" WHERE name = 'default' AND layout = '2/3x100' AND next BETWEEN 501 AND 9223372036854774307 AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */"},
 			},
 		},
 	},
@@ -64,12 +64,12 @@ var blockMySQLStatements = []statements{
 				{"SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE LIKE '%unsigned%', COALESCE(CHARACTER_MAXIMUM_LENGTH, 0)" +
 					" FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'keys' AND TABLE_NAME = 'blocks'"},
 				{"SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'keys' AND TABLE_NAME = 'blocks'"},
-				{"SELECT next, layout FROM `keys`.`blocks` WHERE name = 'default'"},
-				{"SELECT COUNT(*) FROM `keys`.`blocks_register` WHERE name = 'default'"},
+				{"SELECT next, COALESCE(layout, '') FROM `keys`.`blocks` WHERE name = 'default'"},
+				{"SELECT number FROM `keys`.`blocks_register` WHERE name = 'default'"},
 			},
 			"draw": {
 				{"UPDATE `keys`.`blocks` SET next = LAST_INSERT_ID(GREATEST(next, 9101) + 1500)" +
-					" WHERE name = 'default' AND layout = '2/3x100' AND next BETWEEN 501 AND 9223372036854774307 AND @@autocommit = 1" +
+					" WHERE name = 'default' AND layout = '2/3x100' AND next BETWEEN 501 AND 9223372036854774307 AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */" +
 					" AND @@innodb_flush_log_at_trx_commit IN (1, 3)"},
 			},
 			"freeze": {{"UPDATE `keys`.`blocks` SET layout = '>2/4x100' WHERE name = 'default' AND layout = '2/3x100'"}},
@@ -77,13 +77,13 @@ var blockMySQLStatements = []statements{
 			"tables": {
 				{"CREATE TABLE IF NOT EXISTS `keys`.`blocks` (name varchar(64) NOT NULL PRIMARY KEY, next bigint NOT NULL," +
 					" layout varchar(32) NOT NULL) ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"},
-				{"CREATE TABLE IF NOT EXISTS `keys`.`blocks_register` (name varchar(64) NOT NULL PRIMARY KEY)" +
+				{"CREATE TABLE IF NOT EXISTS `keys`.`blocks_register` (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))" +
 					" ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"},
 			},
 			"row":      {{"INSERT INTO `keys`.`blocks` (name, next, layout) VALUES ('default', 101, '2/3x100')"}},
 			"after":    {{"INSERT INTO `keys`.`blocks` (name, next, layout) VALUES ('default', 9101, '2/3x100')"}},
 			"frozen":   {{"INSERT INTO `keys`.`blocks` (name, next, layout) VALUES ('default', 101, '>2/3x100')"}},
-			"register": {{"INSERT IGNORE INTO `keys`.`blocks_register` (name) VALUES ('default')"}},
+			"register": {{"INSERT IGNORE INTO `keys`.`blocks_register` (name, number) VALUES ('default', 2)"}},
 		},
 	},
 }
@@ -98,8 +98,8 @@ var blockPostgresStatements = []statements{
 				{"SELECT attname, format_type(atttypid, NULL), false, CASE WHEN atttypmod > 4 THEN atttypmod - 4 ELSE 0 END" +
 					` FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid = to_regclass('"snowkey_blocks"')`},
 				{`SELECT relpersistence::text FROM pg_class WHERE oid = to_regclass('"snowkey_blocks"')`},
-				{`SELECT next, layout FROM "snowkey_blocks" WHERE name = 'default'`},
-				{`SELECT COUNT(*) FROM "snowkey_blocks_register" WHERE name = 'default'`},
+				{`SELECT next, COALESCE(layout, '') FROM "snowkey_blocks" WHERE name = 'default'`},
+				{`SELECT number FROM "snowkey_blocks_register" WHERE name = 'default'`},
 			},
 			"draw": {
 				{`UPDATE "snowkey_blocks" SET next = GREATEST(next, $1) + $2 WHERE name = $3 AND layout = $4` +
@@ -112,12 +112,12 @@ var blockPostgresStatements = []statements{
 			"tables": {
 				{`CREATE TABLE IF NOT EXISTS "snowkey_blocks" (name varchar(64) COLLATE "C" NOT NULL` +
 					` PRIMARY KEY, next bigint NOT NULL, layout varchar(32) COLLATE "C" NOT NULL)`},
-				{`CREATE TABLE IF NOT EXISTS "snowkey_blocks_register" (name varchar(64) NOT NULL PRIMARY KEY)`},
+				{`CREATE TABLE IF NOT EXISTS "snowkey_blocks_register" (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))`},
 			},
 			"row":      {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 101, '2/3x100')`}},
 			"after":    {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 9101, '2/3x100')`}},
 			"frozen":   {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 101, '>2/3x100')`}},
-			"register": {{`INSERT INTO "snowkey_blocks_register" (name) VALUES ('default') ON CONFLICT DO NOTHING`}},
+			"register": {{`INSERT INTO "snowkey_blocks_register" (name, number) VALUES ('default', 2) ON CONFLICT DO NOTHING`}},
 		},
 	},
 	{
@@ -153,8 +153,8 @@ var blockPostgresStatements = []statements{
 				{"SELECT attname, format_type(atttypid, NULL), false, CASE WHEN atttypmod > 4 THEN atttypmod - 4 ELSE 0 END" +
 					` FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid = to_regclass('"keys"."blocks"')`},
 				{`SELECT relpersistence::text FROM pg_class WHERE oid = to_regclass('"keys"."blocks"')`},
-				{`SELECT next, layout FROM "keys"."blocks" WHERE name = 'default'`},
-				{`SELECT COUNT(*) FROM "keys"."blocks_register" WHERE name = 'default'`},
+				{`SELECT next, COALESCE(layout, '') FROM "keys"."blocks" WHERE name = 'default'`},
+				{`SELECT number FROM "keys"."blocks_register" WHERE name = 'default'`},
 			},
 			"draw": {
 				{`UPDATE "keys"."blocks" SET next = GREATEST(next, $1) + $2 WHERE name = $3 AND layout = $4` +
@@ -167,12 +167,12 @@ var blockPostgresStatements = []statements{
 			"tables": {
 				{`CREATE TABLE IF NOT EXISTS "keys"."blocks" (name varchar(64) COLLATE "C" NOT NULL` +
 					` PRIMARY KEY, next bigint NOT NULL, layout varchar(32) COLLATE "C" NOT NULL)`},
-				{`CREATE TABLE IF NOT EXISTS "keys"."blocks_register" (name varchar(64) NOT NULL PRIMARY KEY)`},
+				{`CREATE TABLE IF NOT EXISTS "keys"."blocks_register" (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))`},
 			},
 			"row":      {{`INSERT INTO "keys"."blocks" (name, next, layout) VALUES ('default', 101, '2/3x100')`}},
 			"after":    {{`INSERT INTO "keys"."blocks" (name, next, layout) VALUES ('default', 9101, '2/3x100')`}},
 			"frozen":   {{`INSERT INTO "keys"."blocks" (name, next, layout) VALUES ('default', 101, '>2/3x100')`}},
-			"register": {{`INSERT INTO "keys"."blocks_register" (name) VALUES ('default') ON CONFLICT DO NOTHING`}},
+			"register": {{`INSERT INTO "keys"."blocks_register" (name, number) VALUES ('default', 2) ON CONFLICT DO NOTHING`}},
 		},
 	},
 }
@@ -188,8 +188,8 @@ var blockSQLiteStatements = []statements{
 				{`PRAGMA "main".query_only`},
 				{"SELECT file FROM pragma_database_list WHERE name = ?", values("main")},
 				{"SELECT name, type, 0, 0 FROM pragma_table_info('snowkey_blocks', 'main')"},
-				{`SELECT next, layout FROM "snowkey_blocks" WHERE name = 'default'`},
-				{`SELECT COUNT(*) FROM "snowkey_blocks_register" WHERE name = 'default'`},
+				{`SELECT next, COALESCE(layout, '') FROM "snowkey_blocks" WHERE name = 'default'`},
+				{`SELECT number FROM "snowkey_blocks_register" WHERE name = 'default'`},
 			},
 			"draw": {
 				{`UPDATE "snowkey_blocks" SET next = MAX(next, ?) + ? WHERE name = ? AND layout = ? AND next BETWEEN ? AND ? RETURNING next`, values(9101, 1500, "default", "2/3x100", 501, 9223372036854774307)},
@@ -199,12 +199,12 @@ var blockSQLiteStatements = []statements{
 			"tables": {
 				{`CREATE TABLE IF NOT EXISTS "snowkey_blocks" (name varchar(64) NOT NULL PRIMARY KEY, next bigint NOT NULL,` +
 					" layout varchar(32) NOT NULL)"},
-				{`CREATE TABLE IF NOT EXISTS "snowkey_blocks_register" (name varchar(64) NOT NULL PRIMARY KEY)`},
+				{`CREATE TABLE IF NOT EXISTS "snowkey_blocks_register" (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))`},
 			},
 			"row":      {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 101, '2/3x100')`}},
 			"after":    {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 9101, '2/3x100')`}},
 			"frozen":   {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 101, '>2/3x100')`}},
-			"register": {{`INSERT INTO "snowkey_blocks_register" (name) VALUES ('default') ON CONFLICT DO NOTHING`}},
+			"register": {{`INSERT INTO "snowkey_blocks_register" (name, number) VALUES ('default', 2) ON CONFLICT DO NOTHING`}},
 		},
 	},
 	{
@@ -233,8 +233,8 @@ var blockSQLiteStatements = []statements{
 				{`PRAGMA "keys".query_only`},
 				{"SELECT file FROM pragma_database_list WHERE name = ?", values("keys")},
 				{"SELECT name, type, 0, 0 FROM pragma_table_info('blocks', 'keys')"},
-				{`SELECT next, layout FROM "keys"."blocks" WHERE name = 'default'`},
-				{`SELECT COUNT(*) FROM "keys"."blocks_register" WHERE name = 'default'`},
+				{`SELECT next, COALESCE(layout, '') FROM "keys"."blocks" WHERE name = 'default'`},
+				{`SELECT number FROM "keys"."blocks_register" WHERE name = 'default'`},
 			},
 			"draw": {
 				{`UPDATE "keys"."blocks" SET next = MAX(next, ?) + ? WHERE name = ? AND layout = ? AND next BETWEEN ? AND ? RETURNING next`, values(9101, 1500, "default", "2/3x100", 501, 9223372036854774307)},
@@ -244,12 +244,12 @@ var blockSQLiteStatements = []statements{
 			"tables": {
 				{`CREATE TABLE IF NOT EXISTS "keys"."blocks" (name varchar(64) NOT NULL PRIMARY KEY, next bigint NOT NULL,` +
 					" layout varchar(32) NOT NULL)"},
-				{`CREATE TABLE IF NOT EXISTS "keys"."blocks_register" (name varchar(64) NOT NULL PRIMARY KEY)`},
+				{`CREATE TABLE IF NOT EXISTS "keys"."blocks_register" (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))`},
 			},
 			"row":      {{`INSERT INTO "keys"."blocks" (name, next, layout) VALUES ('default', 101, '2/3x100')`}},
 			"after":    {{`INSERT INTO "keys"."blocks" (name, next, layout) VALUES ('default', 9101, '2/3x100')`}},
 			"frozen":   {{`INSERT INTO "keys"."blocks" (name, next, layout) VALUES ('default', 101, '>2/3x100')`}},
-			"register": {{`INSERT INTO "keys"."blocks_register" (name) VALUES ('default') ON CONFLICT DO NOTHING`}},
+			"register": {{`INSERT INTO "keys"."blocks_register" (name, number) VALUES ('default', 2) ON CONFLICT DO NOTHING`}},
 		},
 	},
 }

@@ -13,17 +13,17 @@ var replaceMySQLStatements = []statements{
 					" WHERE NON_UNIQUE = 0 AND TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'snowkey_tickets' GROUP BY INDEX_NAME" +
 					" ORDER BY INDEX_NAME <> 'PRIMARY'"},
 				{"SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'snowkey_tickets'"},
-				{"SELECT id, layout FROM `snowkey_tickets` WHERE stub = 'default'"},
-				{"SELECT COUNT(*) FROM `snowkey_tickets_register` WHERE name = 'default'"},
+				{"SELECT id, COALESCE(layout, '') FROM `snowkey_tickets` WHERE stub = 'default'"},
+				{"SELECT number FROM `snowkey_tickets_register` WHERE name = 'default'"},
 			},
 			"draw": {
 				{"REPLACE INTO `snowkey_tickets` (stub, layout) SELECT stub, layout FROM `snowkey_tickets`" +
-					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 AND @@auto_increment_increment = 3" +
+					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */ AND @@auto_increment_increment = 3" +
 					" AND @@auto_increment_offset = 2 AND @@innodb_flush_log_at_trx_commit IN (1, 3) FOR UPDATE"},
 			},
 			"fence": {
 				{"REPLACE INTO `snowkey_tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `snowkey_tickets`" +
-					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 AND @@auto_increment_increment = 3" +
+					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */ AND @@auto_increment_increment = 3" +
 					" AND @@auto_increment_offset = 2 AND @@innodb_flush_log_at_trx_commit IN (1, 3) AND NOT EXISTS (SELECT 1" +
 					" FROM `snowkey_tickets` AS other WHERE other.id >= 9000) FOR UPDATE"},
 			},
@@ -44,13 +44,13 @@ var replaceMySQLStatements = []statements{
 				{"CREATE TABLE IF NOT EXISTS `snowkey_tickets` (id bigint unsigned NOT NULL AUTO_INCREMENT, stub varchar(64) NOT NULL," +
 					" layout varchar(32) NOT NULL, PRIMARY KEY (stub), UNIQUE KEY (id))" +
 					" ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"},
-				{"CREATE TABLE IF NOT EXISTS `snowkey_tickets_register` (name varchar(64) NOT NULL PRIMARY KEY)" +
+				{"CREATE TABLE IF NOT EXISTS `snowkey_tickets_register` (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))" +
 					" ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"},
 			},
 			"row":      {{"INSERT INTO `snowkey_tickets` (stub, layout) VALUES ('default', '2/3')"}},
 			"after":    {{"INSERT INTO `snowkey_tickets` (id, stub, layout) VALUES (9000, 'default', '2/3')"}},
 			"frozen":   {{"INSERT INTO `snowkey_tickets` (stub, layout) VALUES ('default', '>2/3')"}},
-			"register": {{"INSERT IGNORE INTO `snowkey_tickets_register` (name) VALUES ('default')"}},
+			"register": {{"INSERT IGNORE INTO `snowkey_tickets_register` (name, number) VALUES ('default', 2)"}},
 		},
 	},
 	{
@@ -58,12 +58,12 @@ var replaceMySQLStatements = []statements{
 		sends: map[string][]sent{
 			"draw": {
 				{"REPLACE INTO `snowkey_tickets` (stub, layout) SELECT stub, layout FROM `snowkey_tickets`" +
-					" WHERE stub = 'default' AND id >= 500 AND layout = '1/1' AND @@autocommit = 1" +
+					" WHERE stub = 'default' AND id >= 500 AND layout = '1/1' AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */" +
 					" AND @@innodb_flush_log_at_trx_commit IN (1, 3) FOR UPDATE"},
 			},
 			"fence": {
 				{"REPLACE INTO `snowkey_tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `snowkey_tickets`" +
-					" WHERE stub = 'default' AND id >= 500 AND layout = '1/1' AND @@autocommit = 1" +
+					" WHERE stub = 'default' AND id >= 500 AND layout = '1/1' AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */" +
 					" AND @@innodb_flush_log_at_trx_commit IN (1, 3) AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other" +
 					" WHERE other.id >= 9000) FOR UPDATE"},
 			},
@@ -86,12 +86,12 @@ var replaceMySQLStatements = []statements{
 		sends: map[string][]sent{
 			"draw": {
 				{"REPLACE INTO `snowkey_tickets` (stub, layout) SELECT stub, layout FROM `snowkey_tickets`" +
-					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 AND @@auto_increment_increment = 3" +
+					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */ AND @@auto_increment_increment = 3" +
 					" AND @@auto_increment_offset = 2 FOR UPDATE"},
 			},
 			"fence": {
 				{"REPLACE INTO `snowkey_tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `snowkey_tickets`" +
-					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 AND @@auto_increment_increment = 3" +
+					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */ AND @@auto_increment_increment = 3" +
 					" AND @@auto_increment_offset = 2 AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other" +
 					" WHERE other.id >= 9000) FOR UPDATE"},
 			},
@@ -108,17 +108,17 @@ var replaceMySQLStatements = []statements{
 					" WHERE NON_UNIQUE = 0 AND TABLE_SCHEMA = 'keys' AND TABLE_NAME = 'tickets' GROUP BY INDEX_NAME" +
 					" ORDER BY INDEX_NAME <> 'PRIMARY'"},
 				{"SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'keys' AND TABLE_NAME = 'tickets'"},
-				{"SELECT id, layout FROM `keys`.`tickets` WHERE stub = 'default'"},
-				{"SELECT COUNT(*) FROM `keys`.`tickets_register` WHERE name = 'default'"},
+				{"SELECT id, COALESCE(layout, '') FROM `keys`.`tickets` WHERE stub = 'default'"},
+				{"SELECT number FROM `keys`.`tickets_register` WHERE name = 'default'"},
 			},
 			"draw": {
 				{"REPLACE INTO `keys`.`tickets` (stub, layout) SELECT stub, layout FROM `keys`.`tickets`" +
-					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 AND @@auto_increment_increment = 3" +
+					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */ AND @@auto_increment_increment = 3" +
 					" AND @@auto_increment_offset = 2 AND @@innodb_flush_log_at_trx_commit IN (1, 3) FOR UPDATE"},
 			},
 			"fence": {
 				{"REPLACE INTO `keys`.`tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `keys`.`tickets`" +
-					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 AND @@auto_increment_increment = 3" +
+					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */ AND @@auto_increment_increment = 3" +
 					" AND @@auto_increment_offset = 2 AND @@innodb_flush_log_at_trx_commit IN (1, 3) AND NOT EXISTS (SELECT 1" +
 					" FROM `keys`.`tickets` AS other WHERE other.id >= 9000) FOR UPDATE"},
 			},
@@ -135,13 +135,13 @@ var replaceMySQLStatements = []statements{
 				{"CREATE TABLE IF NOT EXISTS `keys`.`tickets` (id bigint unsigned NOT NULL AUTO_INCREMENT, stub varchar(64) NOT NULL," +
 					" layout varchar(32) NOT NULL, PRIMARY KEY (stub), UNIQUE KEY (id))" +
 					" ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"},
-				{"CREATE TABLE IF NOT EXISTS `keys`.`tickets_register` (name varchar(64) NOT NULL PRIMARY KEY)" +
+				{"CREATE TABLE IF NOT EXISTS `keys`.`tickets_register` (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))" +
 					" ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"},
 			},
 			"row":      {{"INSERT INTO `keys`.`tickets` (stub, layout) VALUES ('default', '2/3')"}},
 			"after":    {{"INSERT INTO `keys`.`tickets` (id, stub, layout) VALUES (9000, 'default', '2/3')"}},
 			"frozen":   {{"INSERT INTO `keys`.`tickets` (stub, layout) VALUES ('default', '>2/3')"}},
-			"register": {{"INSERT IGNORE INTO `keys`.`tickets_register` (name) VALUES ('default')"}},
+			"register": {{"INSERT IGNORE INTO `keys`.`tickets_register` (name, number) VALUES ('default', 2)"}},
 		},
 	},
 	{
@@ -149,12 +149,12 @@ var replaceMySQLStatements = []statements{
 		sends: map[string][]sent{
 			"draw": {
 				{"REPLACE INTO `snowkey_tickets` (stub) SELECT stub FROM `snowkey_tickets` WHERE stub = 'default' AND id >= 500" +
-					" AND @@autocommit = 1 AND @@auto_increment_increment = 3 AND @@auto_increment_offset = 2" +
+					" AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */ AND @@auto_increment_increment = 3 AND @@auto_increment_offset = 2" +
 					" AND @@innodb_flush_log_at_trx_commit IN (1, 3) FOR UPDATE"},
 			},
 			"fence": {
 				{"REPLACE INTO `snowkey_tickets` (id, stub) SELECT 9000, stub FROM `snowkey_tickets`" +
-					" WHERE stub = 'default' AND id >= 500 AND @@autocommit = 1 AND @@auto_increment_increment = 3" +
+					" WHERE stub = 'default' AND id >= 500 AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */ AND @@auto_increment_increment = 3" +
 					" AND @@auto_increment_offset = 2 AND @@innodb_flush_log_at_trx_commit IN (1, 3) AND NOT EXISTS (SELECT 1" +
 					" FROM `snowkey_tickets` AS other WHERE other.id >= 9000) FOR UPDATE"},
 			},
@@ -177,15 +177,15 @@ var replaceSQLiteStatements = []statements{
 				{"SELECT name, type, 0, 0 FROM pragma_table_info('snowkey_tickets', 'main')"},
 				{"SELECT (SELECT group_concat(lower(c.name)) FROM pragma_index_info(i.name, 'main') AS c)" +
 					` FROM pragma_index_list('snowkey_tickets', 'main') AS i WHERE i."unique" = 1 AND i.partial = 0`},
-				{`SELECT id, layout FROM "snowkey_tickets" WHERE stub = 'default'`},
-				{`SELECT COUNT(*) FROM "main".sqlite_sequence WHERE name = 'snowkey_tickets'`},
-				{`SELECT COUNT(*) FROM "snowkey_tickets_register" WHERE name = 'default'`},
+				{`SELECT id, COALESCE(layout, '') FROM "snowkey_tickets" WHERE stub = 'default'`},
+				{`SELECT COALESCE(sql, '') FROM "main".sqlite_master WHERE type = 'table' AND name = 'snowkey_tickets' COLLATE NOCASE`},
+				{`SELECT MAX(COALESCE(MAX(id), 0), COALESCE((SELECT seq FROM "main".sqlite_sequence WHERE name = 'snowkey_tickets' COLLATE NOCASE), 0)) AS at FROM "snowkey_tickets"`},
+				{`SELECT number FROM "snowkey_tickets_register" WHERE name = 'default'`},
 			},
 			"draw": {
-				{`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT (SELECT seq + 1 + (2 - (seq + 1) % 3 + 3) % 3` +
-					` FROM "main".sqlite_sequence WHERE name = 'snowkey_tickets'), stub, layout FROM "snowkey_tickets"` +
-					` WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND (SELECT seq FROM "main".sqlite_sequence` +
-					" WHERE name = 'snowkey_tickets') <= 9223372036854775804"},
+				{`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT c.at + 1 + (2 - (c.at + 1) % 3 + 3) % 3, stub, layout FROM "snowkey_tickets",` +
+					` (SELECT MAX(COALESCE(MAX(id), 0), COALESCE((SELECT seq FROM "main".sqlite_sequence WHERE name = 'snowkey_tickets' COLLATE NOCASE), 0)) AS at FROM "snowkey_tickets") AS c` +
+					` WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND c.at <= 9223372036854775804`},
 			},
 			"fence": {
 				{`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "snowkey_tickets"` +
@@ -202,7 +202,7 @@ var replaceSQLiteStatements = []statements{
 			"tables": {
 				{`CREATE TABLE IF NOT EXISTS "snowkey_tickets" (id integer` +
 					" PRIMARY KEY AUTOINCREMENT, stub varchar(64) NOT NULL UNIQUE, layout varchar(32) NOT NULL)"},
-				{`CREATE TABLE IF NOT EXISTS "snowkey_tickets_register" (name varchar(64) NOT NULL PRIMARY KEY)`},
+				{`CREATE TABLE IF NOT EXISTS "snowkey_tickets_register" (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))`},
 			},
 			"row": {
 				{`INSERT INTO "snowkey_tickets" (id, stub, layout) SELECT COALESCE(MAX(id), 0) + (COUNT(*) > 0), 'default', '2/3'` +
@@ -213,17 +213,16 @@ var replaceSQLiteStatements = []statements{
 				{`INSERT INTO "snowkey_tickets" (id, stub, layout) SELECT COALESCE(MAX(id), 0) + (COUNT(*) > 0), 'default', '>2/3'` +
 					` FROM "snowkey_tickets"`},
 			},
-			"register": {{`INSERT INTO "snowkey_tickets_register" (name) VALUES ('default') ON CONFLICT DO NOTHING`}},
+			"register": {{`INSERT INTO "snowkey_tickets_register" (name, number) VALUES ('default', 2) ON CONFLICT DO NOTHING`}},
 		},
 	},
 	{
 		name: "replace, SQLite, 1 of 1", kind: replaceSQLite, number: 1, of: 1,
 		sends: map[string][]sent{
 			"draw": {
-				{`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT (SELECT seq + 1 + (0 - (seq + 1) % 1 + 1) % 1` +
-					` FROM "main".sqlite_sequence WHERE name = 'snowkey_tickets'), stub, layout FROM "snowkey_tickets"` +
-					` WHERE stub = 'default' AND id >= 500 AND layout = '1/1' AND (SELECT seq FROM "main".sqlite_sequence` +
-					" WHERE name = 'snowkey_tickets') <= 9223372036854775806"},
+				{`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT c.at + 1 + (0 - (c.at + 1) % 1 + 1) % 1, stub, layout FROM "snowkey_tickets",` +
+					` (SELECT MAX(COALESCE(MAX(id), 0), COALESCE((SELECT seq FROM "main".sqlite_sequence WHERE name = 'snowkey_tickets' COLLATE NOCASE), 0)) AS at FROM "snowkey_tickets") AS c` +
+					` WHERE stub = 'default' AND id >= 500 AND layout = '1/1' AND c.at <= 9223372036854775806`},
 			},
 			"fence": {
 				{`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "snowkey_tickets"` +
@@ -263,15 +262,15 @@ var replaceSQLiteStatements = []statements{
 				{"SELECT name, type, 0, 0 FROM pragma_table_info('tickets', 'keys')"},
 				{"SELECT (SELECT group_concat(lower(c.name)) FROM pragma_index_info(i.name, 'keys') AS c)" +
 					` FROM pragma_index_list('tickets', 'keys') AS i WHERE i."unique" = 1 AND i.partial = 0`},
-				{`SELECT id, layout FROM "keys"."tickets" WHERE stub = 'default'`},
-				{`SELECT COUNT(*) FROM "keys".sqlite_sequence WHERE name = 'tickets'`},
-				{`SELECT COUNT(*) FROM "keys"."tickets_register" WHERE name = 'default'`},
+				{`SELECT id, COALESCE(layout, '') FROM "keys"."tickets" WHERE stub = 'default'`},
+				{`SELECT COALESCE(sql, '') FROM "keys".sqlite_master WHERE type = 'table' AND name = 'tickets' COLLATE NOCASE`},
+				{`SELECT MAX(COALESCE(MAX(id), 0), COALESCE((SELECT seq FROM "keys".sqlite_sequence WHERE name = 'tickets' COLLATE NOCASE), 0)) AS at FROM "keys"."tickets"`},
+				{`SELECT number FROM "keys"."tickets_register" WHERE name = 'default'`},
 			},
 			"draw": {
-				{`REPLACE INTO "keys"."tickets" (id, stub, layout) SELECT (SELECT seq + 1 + (2 - (seq + 1) % 3 + 3) % 3` +
-					` FROM "keys".sqlite_sequence WHERE name = 'tickets'), stub, layout FROM "keys"."tickets"` +
-					` WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND (SELECT seq FROM "keys".sqlite_sequence` +
-					" WHERE name = 'tickets') <= 9223372036854775804"},
+				{`REPLACE INTO "keys"."tickets" (id, stub, layout) SELECT c.at + 1 + (2 - (c.at + 1) % 3 + 3) % 3, stub, layout FROM "keys"."tickets",` +
+					` (SELECT MAX(COALESCE(MAX(id), 0), COALESCE((SELECT seq FROM "keys".sqlite_sequence WHERE name = 'tickets' COLLATE NOCASE), 0)) AS at FROM "keys"."tickets") AS c` +
+					` WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND c.at <= 9223372036854775804`},
 			},
 			"fence": {
 				{`REPLACE INTO "keys"."tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "keys"."tickets"` +
@@ -288,7 +287,7 @@ var replaceSQLiteStatements = []statements{
 			"tables": {
 				{`CREATE TABLE IF NOT EXISTS "keys"."tickets" (id integer` +
 					" PRIMARY KEY AUTOINCREMENT, stub varchar(64) NOT NULL UNIQUE, layout varchar(32) NOT NULL)"},
-				{`CREATE TABLE IF NOT EXISTS "keys"."tickets_register" (name varchar(64) NOT NULL PRIMARY KEY)`},
+				{`CREATE TABLE IF NOT EXISTS "keys"."tickets_register" (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))`},
 			},
 			"row": {
 				{`INSERT INTO "keys"."tickets" (id, stub, layout) SELECT COALESCE(MAX(id), 0) + (COUNT(*) > 0), 'default', '2/3'` +
@@ -299,17 +298,16 @@ var replaceSQLiteStatements = []statements{
 				{`INSERT INTO "keys"."tickets" (id, stub, layout) SELECT COALESCE(MAX(id), 0) + (COUNT(*) > 0), 'default', '>2/3'` +
 					` FROM "keys"."tickets"`},
 			},
-			"register": {{`INSERT INTO "keys"."tickets_register" (name) VALUES ('default') ON CONFLICT DO NOTHING`}},
+			"register": {{`INSERT INTO "keys"."tickets_register" (name, number) VALUES ('default', 2) ON CONFLICT DO NOTHING`}},
 		},
 	},
 	{
 		name: "replace, SQLite, 2 of 3, published", kind: replaceSQLite, number: 2, of: 3, bare: true,
 		sends: map[string][]sent{
 			"draw": {
-				{`REPLACE INTO "snowkey_tickets" (id, stub) SELECT (SELECT seq + 1 + (2 - (seq + 1) % 3 + 3) % 3` +
-					` FROM "main".sqlite_sequence WHERE name = 'snowkey_tickets'), stub FROM "snowkey_tickets"` +
-					` WHERE stub = 'default' AND id >= 500 AND (SELECT seq FROM "main".sqlite_sequence` +
-					" WHERE name = 'snowkey_tickets') <= 9223372036854775804"},
+				{`REPLACE INTO "snowkey_tickets" (id, stub) SELECT c.at + 1 + (2 - (c.at + 1) % 3 + 3) % 3, stub FROM "snowkey_tickets",` +
+					` (SELECT MAX(COALESCE(MAX(id), 0), COALESCE((SELECT seq FROM "main".sqlite_sequence WHERE name = 'snowkey_tickets' COLLATE NOCASE), 0)) AS at FROM "snowkey_tickets") AS c` +
+					` WHERE stub = 'default' AND id >= 500 AND c.at <= 9223372036854775804`},
 			},
 			"fence": {
 				{`REPLACE INTO "snowkey_tickets" (id, stub) SELECT 9000, stub FROM "snowkey_tickets"` +

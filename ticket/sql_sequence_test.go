@@ -11,9 +11,9 @@ var sequenceStatements = []statements{
 					" COALESCE(obj_description(c.oid, 'pg_class'), '') FROM pg_class AS c JOIN pg_sequence AS s ON s.seqrelid = c.oid" +
 					` WHERE c.oid = to_regclass('"snowkey_tickets.default"')`},
 				{`SELECT last_value, is_called FROM "snowkey_tickets.default"`},
-				{`SELECT COUNT(*) FROM "snowkey_tickets_register" WHERE name = 'default'`},
+				{`SELECT number FROM "snowkey_tickets_register" WHERE name = 'default'`},
 			},
-			"draw": {{"SELECT nextval(CAST(CAST($1 AS text) AS regclass)), " + durable, values("\"snowkey_tickets.default\"")}},
+			"draw": {{"SELECT id, " + durable + logged + drawn, values("\"snowkey_tickets.default\"")}},
 			"fence": {
 				{locked(`"snowkey_tickets.default"`, `IF last < 9002 AND 3 = (SELECT seqincrement FROM pg_sequence WHERE seqrelid = '"snowkey_tickets.default"'::regclass) THEN
 				PERFORM setval('"snowkey_tickets.default"', 9002);
@@ -33,7 +33,7 @@ var sequenceStatements = []statements{
 				COMMENT ON SEQUENCE "snowkey_tickets.default" IS '2/4';
 			END IF;`)},
 			},
-			"tables": {{`CREATE TABLE IF NOT EXISTS "snowkey_tickets_register" (name varchar(64) NOT NULL PRIMARY KEY)`}},
+			"tables": {{`CREATE TABLE IF NOT EXISTS "snowkey_tickets_register" (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))`}},
 			"row": {
 				{`CREATE SEQUENCE "snowkey_tickets.default" INCREMENT BY 3 MINVALUE 0 START WITH 2`},
 				{`COMMENT ON SEQUENCE "snowkey_tickets.default" IS '2/3'`},
@@ -48,7 +48,7 @@ var sequenceStatements = []statements{
 				{`SELECT nextval('"snowkey_tickets.default"')`},
 				{`ALTER SEQUENCE "snowkey_tickets.default" MAXVALUE 2`},
 			},
-			"register": {{`INSERT INTO "snowkey_tickets_register" (name) VALUES ('default') ON CONFLICT DO NOTHING`}},
+			"register": {{`INSERT INTO "snowkey_tickets_register" (name, number) VALUES ('default', 2) ON CONFLICT DO NOTHING`}},
 		},
 	},
 	{
@@ -91,7 +91,7 @@ var sequenceStatements = []statements{
 	{
 		name: "sequence, 2 of 3, unsafe", kind: sequence, number: 2, of: 3, unsafe: true,
 		sends: map[string][]sent{
-			"draw": {{"SELECT nextval(CAST(CAST($1 AS text) AS regclass))", values("\"snowkey_tickets.default\"")}},
+			"draw": {{"SELECT id" + drawn, values("\"snowkey_tickets.default\"")}},
 		},
 	},
 	{
@@ -103,9 +103,9 @@ var sequenceStatements = []statements{
 					" COALESCE(obj_description(c.oid, 'pg_class'), '') FROM pg_class AS c JOIN pg_sequence AS s ON s.seqrelid = c.oid" +
 					` WHERE c.oid = to_regclass('"keys"."tickets.default"')`},
 				{`SELECT last_value, is_called FROM "keys"."tickets.default"`},
-				{`SELECT COUNT(*) FROM "keys"."tickets_register" WHERE name = 'default'`},
+				{`SELECT number FROM "keys"."tickets_register" WHERE name = 'default'`},
 			},
-			"draw": {{"SELECT nextval(CAST(CAST($1 AS text) AS regclass)), " + durable, values("\"keys\".\"tickets.default\"")}},
+			"draw": {{"SELECT id, " + durable + logged + drawn, values("\"keys\".\"tickets.default\"")}},
 			"fence": {
 				{locked(`"keys"."tickets.default"`, `IF last < 9002 AND 3 = (SELECT seqincrement FROM pg_sequence WHERE seqrelid = '"keys"."tickets.default"'::regclass) THEN
 				PERFORM setval('"keys"."tickets.default"', 9002);
@@ -125,7 +125,7 @@ var sequenceStatements = []statements{
 				COMMENT ON SEQUENCE "keys"."tickets.default" IS '2/4';
 			END IF;`)},
 			},
-			"tables": {{`CREATE TABLE IF NOT EXISTS "keys"."tickets_register" (name varchar(64) NOT NULL PRIMARY KEY)`}},
+			"tables": {{`CREATE TABLE IF NOT EXISTS "keys"."tickets_register" (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))`}},
 			"row": {
 				{`CREATE SEQUENCE "keys"."tickets.default" INCREMENT BY 3 MINVALUE 0 START WITH 2`},
 				{`COMMENT ON SEQUENCE "keys"."tickets.default" IS '2/3'`},
@@ -140,7 +140,7 @@ var sequenceStatements = []statements{
 				{`SELECT nextval('"keys"."tickets.default"')`},
 				{`ALTER SEQUENCE "keys"."tickets.default" MAXVALUE 2`},
 			},
-			"register": {{`INSERT INTO "keys"."tickets_register" (name) VALUES ('default') ON CONFLICT DO NOTHING`}},
+			"register": {{`INSERT INTO "keys"."tickets_register" (name, number) VALUES ('default', 2) ON CONFLICT DO NOTHING`}},
 		},
 	},
 }

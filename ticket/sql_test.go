@@ -15,13 +15,18 @@ import (
 )
 
 const (
-	mysqlSettings = "SELECT @@autocommit, @@read_only, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog, " +
+	mysqlSettings = "SELECT @@autocommit, 0 /*M! + @@in_transaction */, @@read_only, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog, " +
 		"@@auto_increment_increment, @@auto_increment_offset, " +
 		"@@global.autocommit, @@global.auto_increment_increment, @@global.auto_increment_offset"
 
 	postgresSettings = "SELECT current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery(), current_setting('default_transaction_read_only')"
 
 	durable = "set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)"
+
+	drawn = " FROM (SELECT nextval(CAST(CAST($1 AS text) AS regclass)) AS id) AS drawn"
+
+	logged = " || CASE WHEN id IS NOT NULL AND (current_setting('synchronous_standby_names') <> '' OR pg_current_wal_flush_lsn() < pg_current_wal_insert_lsn())" +
+		" THEN CAST(pg_logical_emit_message(true, 'snowkey', '') AS text) ELSE '' END"
 )
 
 // locked is a block of PL/pgSQL during which nobody draws from the SEQUENCE.
@@ -56,10 +61,10 @@ var columnsOf = []struct {
 	part  string
 	count int
 }{
-	{"SELECT @@autocommit", 10},
+	{"SELECT @@autocommit", 11},
 	{"SELECT current_setting('fsync')", 4},
-	{"nextval(CAST(CAST($1 AS text) AS regclass)), set_config", 2},
-	{"nextval(CAST(CAST($1 AS text) AS regclass))", 1},
+	{"SELECT id, set_config", 2},
+	{"SELECT id FROM (SELECT nextval", 1},
 	{"RETURNING next, set_config", 2},
 	{"RETURNING next", 1},
 	{"RETURNING set_config", 1},
@@ -149,7 +154,7 @@ func (s statements) test(t *testing.T, sends map[string][]sent) {
 	}
 	c, _ := counter(t)
 	for name, got := range map[string][]string{
-		"tables": c.Tables(), "row": c.Row(row, 0), "after": c.Row(row, 9000), "frozen": c.Row(">"+l, 0), "register": {c.Enter()},
+		"tables": c.Tables(), "row": c.Row(row, 0), "after": c.Row(row, 9000), "frozen": c.Row(">"+l, 0), "register": {c.Enter(2)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var want []string
