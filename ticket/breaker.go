@@ -21,12 +21,10 @@ func (s *server) failed(err error, o order, excused bool) error {
 	if !errors.As(err, &failure) {
 		return err // cannot happen: all errors of a draw are
 	}
+	s.lose(failure, o)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults[failure.Class]++
-	if failure.lost {
-		s.burnt += o.units * o.layout.unit // at most: it may not have been committed
-	}
 	if s.state != Closed && (failure.Class != Quarantine || s.state == Quarantined) { // by another call meanwhile, whose error is the reason
 		return failure
 	}
@@ -45,6 +43,17 @@ func (s *server) failed(err error, o order, excused bool) error {
 		}
 	}
 	return failure
+}
+
+// lose counts what a draw that failed may have drawn: at most, as it may not have been committed.
+func (s *server) lose(err error, o order) {
+	var failure *ServerError
+	if !errors.As(err, &failure) || !failure.lost {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.burnt += o.units * o.layout.unit
 }
 
 // open leaves the server alone for a while. The caller holds the lock.

@@ -154,3 +154,6 @@ func (s *Servers) CloseServers() { s.close() }
 
 // StartProbes has the servers probed that are due.
 func (s *Servers) StartProbes() { s.probeDue() }
+
+// Aside puts a server aside, as the probe of another one may.
+func (s *Servers) Aside(number int, err error) { s.servers[number-1].quarantine(err) }

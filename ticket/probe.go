@@ -32,6 +32,7 @@ func (s *Servers) probe(ctx context.Context, p *server) (sold span, err error) {
 		o.high = 0 // single tickets have no floor
 	}
 	if sold, err = p.try(ctx, o); err != nil {
+		p.lose(err, o)
 		return span{}, err
 	}
 	// A block that others got ahead of meanwhile is thrown away by the purchase that finds it, which has a floor of its own.
@@ -76,8 +77,9 @@ func (s *Servers) fence(ctx context.Context, p *server, o order, sold span, high
 	o.high = 0
 	sold, err := p.try(ctx, o)
 	if err == nil && sold.first <= high {
-		err = &ServerError{Server: p.name, Class: Next, Err: fmt.Errorf("it is at %d, behind %d of the others, and could not be moved forward", sold.first, high)}
+		err = &ServerError{Server: p.name, Class: Next, Err: fmt.Errorf("it is at %d, behind %d of the others, and could not be moved forward", sold.first, high), lost: true}
 	}
+	p.lose(err, o)
 	return sold, err
 }
 

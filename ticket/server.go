@@ -151,7 +151,9 @@ func (s *server) once(ctx context.Context, o *order) (span, error) {
 		case s.gate <- struct{}{}:
 			defer func() { <-s.gate }()
 		case <-ctx.Done():
-			return span{}, ctx.Err()
+			failure := s.classify(ctx.Err())
+			failure.lost = false
+			return span{}, failure
 		}
 	}
 	conn, err := s.connect(ctx)
@@ -176,7 +178,12 @@ func (s *server) once(ctx context.Context, o *order) (span, error) {
 		// The statement of a SEQUENCE does not name the layout: a resize may have changed it since.
 		if _, ok := s.counter.(sequenceCounter); ok && errors.Is(err, ErrLayout) {
 			if found := s.unmatched(ctx, conn, o); !errors.Is(found, errUnmatched) {
-				return span{}, found
+				var failure *ServerError
+				if !errors.As(found, &failure) {
+					failure = s.classify(found)
+				}
+				failure.lost = true
+				return span{}, failure
 			}
 		}
 		return span{}, err

@@ -165,14 +165,15 @@ func TestFence(t *testing.T) {
 		class ticket.Class
 		is    error
 		text  string
+		burnt int64
 	}{
-		{"helps", []step{two.fence(2, 601), two.draw(2, 602)}, 0, 0, nil, ""},
-		{"fails", []step{two.fence(2, 601).fails(my(1836))}, 0, ticket.Next, ticket.ErrReadOnly, "1836"},
-		{"may not", []step{two.fence(2, 601).fails(my(1142))}, 0, ticket.Permanent, ticket.ErrTable, ""},
-		{"does not help", []step{two.fence(2, 601), two.draw(2, 4)}, 0, ticket.Next, nil, "it is at 4, behind 601 of the others, and could not be moved forward"},
-		{"is followed by an error", []step{two.fence(2, 601), two.draw(2, 602).fails(my(1040))}, 0, ticket.Next, nil, ""},
-		{"is followed by a number of before", []step{two.fence(2, 601), two.draw(2, 2)}, 0, ticket.Quarantine, ticket.ErrRegression, ""},
-		{"is not possible", nil, 601, ticket.Permanent, ticket.ErrExhausted, ""},
+		{"helps", []step{two.fence(2, 601), two.draw(2, 602)}, 0, 0, nil, "", 1},
+		{"fails", []step{two.fence(2, 601).fails(my(1836))}, 0, ticket.Next, ticket.ErrReadOnly, "1836", 1},
+		{"may not", []step{two.fence(2, 601).fails(my(1142))}, 0, ticket.Permanent, ticket.ErrTable, "", 1},
+		{"does not help", []step{two.fence(2, 601), two.draw(2, 4)}, 0, ticket.Next, nil, "it is at 4, behind 601 of the others, and could not be moved forward", 2},
+		{"is followed by an error", []step{two.fence(2, 601), two.draw(2, 602).fails(my(1040))}, 0, ticket.Next, nil, "", 1},
+		{"is followed by a number of before", []step{two.fence(2, 601), two.draw(2, 2)}, 0, ticket.Quarantine, ticket.ErrRegression, "", 2},
+		{"is not possible", nil, 601, ticket.Permanent, ticket.ErrExhausted, "", 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -187,8 +188,8 @@ func TestFence(t *testing.T) {
 				b.expect(append(append(two.look(0), two.draw(0, 2)), test.steps...)...)
 				probe(s)
 				stats := s.Stats().Servers[1]
-				if stats.Fences != 1 {
-					t.Errorf("got %d fences, want 1", stats.Fences)
+				if stats.Fences != 1 || stats.Burnt != test.burnt {
+					t.Errorf("got %d fences, %d burnt, want 1 and %d", stats.Fences, stats.Burnt, test.burnt)
 				}
 				if test.class == 0 {
 					wantNext(t, s, 602)
