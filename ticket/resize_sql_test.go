@@ -1,12 +1,15 @@
 package ticket_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/snowkey-go/snowkey/ticket"
 )
@@ -18,35 +21,59 @@ func blocksChanged(set, layout string) step {
 	return executed("UPDATE `snowkey_blocks` SET "+set+" WHERE name = 'default' AND layout = '"+layout+"'", 1, 0)
 }
 
+// marked gives the first step a name.
+func (s script) marked(name string) script {
+	s = slices.Clone(s)
+	s[0] = s[0].named(name)
+	return s
+}
+
 // newResized is a resize from "1/1x100", at 700, to two servers, of which the second is new.
-func newResized(c ticket.Counter) resized {
+func newResized(first, second ticket.Counter) resized {
 	k := blockMySQL
-	mark := func(s script, name string) script {
-		s[0] = s[0].named(name)
-		return s
-	}
+	frozen := k.inspected(">1/2x100").answer("row", values(701, ">1/2x100"))
+	made := k.inspected(">2/2x100").answer("row", values(101, ">2/2x100"))
 	return resized{
 		first: slices.Concat(
-			mark(k.inspected("1/1x100").answer("row", values(701, "1/1x100")), "before"),
+			k.inspected("1/1x100").answer("row", values(701, "1/1x100")).marked("before"),
 			script{blocksChanged("layout = '>1/2x100'", "1/1x100").named("freeze")},
-			mark(k.inspected(">1/2x100").answer("row", values(701, ">1/2x100")), "frozen"),
+			frozen.marked("froze"), frozen.marked("frozen"),
 			script{blocksChanged("next = 801, layout = '1/2x100'", ">1/2x100").named("thaw")},
-			mark(k.inspected("1/2x100").answer("row", values(801, "1/2x100")), "after"),
+			k.inspected("1/2x100").answer("row", values(801, "1/2x100")).marked("after"),
+			script{executed(first.Enter(2), 1, 0).named("spread")},
 		),
 		second: slices.Concat(
-			mark(k.empty(), "before"),
-			mark(k.making(c, ">2/2x100", k.empty()), "making"),
-			mark(k.inspected(">2/2x100").answer("row", values(101, ">2/2x100")), "frozen"),
+			k.empty().marked("before"),
+			k.making(second, ">2/2x100", k.empty()).marked("making"),
+			made.marked("froze"), made.marked("frozen"),
 			script{blocksChanged("next = 701, layout = '2/2x100'", ">2/2x100").named("thaw")},
-			mark(k.inspected("2/2x100").answer("row", values(701, "2/2x100")), "after"),
+			k.inspected("2/2x100").answer("row", values(701, "2/2x100")).marked("after"),
+			script{executed(second.Enter(1), 1, 0).named("spread")},
 		),
 	}
 }
 
+// stages are the names of the first steps.
+var stages = []string{"before", "freeze", "making", "froze", "frozen", "thaw", "after", "spread"}
+
+// through ends a script with the last step of the stage.
+func (s script) through(stage string) script {
+	i := s.find(stage) + 1
+	for i < len(s) && !slices.Contains(stages, s[i].name) {
+		i++
+	}
+	return s[:i]
+}
+
+// resizes is a source of two mocks of servers of blocks.
+func resizes(t *testing.T) (s *ticket.Servers, a, b *mock, r resized) {
+	a, b = newMock(t), newMock(t)
+	s = blockMySQL.servers(t, ticket.Config{}, a, b)
+	return s, a, b, newResized(s.Counter(1), s.Counter(2))
+}
+
 func TestResizeStatements(t *testing.T) {
-	a, b := newMock(t), newMock(t)
-	s := blockMySQL.servers(t, ticket.Config{}, a, b)
-	r := newResized(s.Counter(2))
+	s, a, b, r := resizes(t)
 	a.expect(r.first...)
 	b.expect(r.second...)
 	if err := s.Resize(t.Context()); err != nil {
@@ -57,21 +84,28 @@ func TestResizeStatements(t *testing.T) {
 // A resize that was interrupted, or is done, is run again.
 func TestResizeAgain(t *testing.T) {
 	k := blockMySQL
-	a, b := newMock(t), newMock(t)
-	s := k.servers(t, ticket.Config{}, a, b)
-	r := newResized(s.Counter(2))
-	frozen := func(s script) script { return s[s.find("frozen"):] }
-	a.expect(slices.Concat(k.inspected(">1/2x100").answer("row", values(701, ">1/2x100")), frozen(r.first))...)
-	b.expect(slices.Concat(k.inspected(">2/2x100").answer("row", values(101, ">2/2x100")), frozen(r.second))...)
+	s, a, b, r := resizes(t)
+	froze := func(s script) script { return s[s.find("froze"):] }
+	a.expect(slices.Concat(k.inspected(">1/2x100").answer("row", values(701, ">1/2x100")), froze(r.first))...)
+	b.expect(slices.Concat(k.inspected(">2/2x100").answer("row", values(101, ">2/2x100")), froze(r.second))...)
 	if err := s.Resize(t.Context()); err != nil {
 		t.Error(err)
 	}
-	done := func(number string) script {
-		l := k.inspected(number + "/2x100")
-		return slices.Concat(l, l, script{blocksChanged(map[string]string{"1": "next = 801", "2": "next = 701"}[number]+", layout = '"+number+"/2x100'", ">"+number+"/2x100")}, l)
+	// Where all agree only the registers are told, if they do not know.
+	a.expect(k.inspected("1/2x100").registered(1, 2)...)
+	b.expect(append(k.inspected("2/2x100"), executed(s.Counter(2).Enter(1), 1, 0))...)
+	if err := s.Resize(t.Context()); err != nil {
+		t.Error(err)
 	}
-	a.expect(done("1")...)
-	b.expect(done("2")...)
+}
+
+// A row that has the layout already is frozen as well where another one has not: what is sold by the two may be the same ids.
+func TestResizeFreezesAll(t *testing.T) {
+	s, a, b, r := resizes(t)
+	a.expect(slices.Concat(
+		blockMySQL.inspected("1/2x100").answer("row", values(801, "1/2x100")),
+		script{blocksChanged("layout = '>1/2x100'", "1/2x100")}, r.first[r.first.find("froze"):])...)
+	b.expect(slices.Concat(blockMySQL.inspected(">2/2x100").answer("row", values(101, ">2/2x100")), r.second[r.second.find("froze"):])...)
 	if err := s.Resize(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -81,68 +115,133 @@ func TestResizeAgain(t *testing.T) {
 func TestResizeFails(t *testing.T) {
 	for _, test := range []struct {
 		name          string
-		first, second string // the step that fails, or the last that is sent
+		first, second string // the step that fails, or the stage that ends with all that is sent
 		fails         int    // the server
 	}{
 		{"looking", "before", "before", 1},
+		{"looking at the second", "before", "before", 2},
 		{"freezing", "freeze", "before", 1},
-		{"looking at frozen rows", "frozen", "frozen", 1},
 		{"thawing the first", "thaw", "frozen", 1},
 		{"thawing the second", "thaw", "thaw", 2},
-		{"looking at the new rows", "after", "after", 1},
+		{"telling the first", "spread", "spread", 1},
+		{"telling the second", "spread", "spread", 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			a, b := newMock(t), newMock(t)
-			s := blockMySQL.servers(t, ticket.Config{}, a, b)
-			r := newResized(s.Counter(2))
-			// whole has all queries of the inspection that begins with the step.
-			whole := func(s script, name string, fails bool) script {
-				i := s.find(name)
+			s, a, b, r := resizes(t)
+			sent := func(s script, stage string, fails bool) []step {
 				if fails {
-					return s.fail(name, my(1040)).until(name)
+					return s.fail(stage, my(1040)).until(stage)
 				}
-				for i+1 < len(s) && !slices.Contains([]string{"freeze", "making", "frozen", "thaw", "after"}, s[i+1].name) {
-					i++
-				}
-				return s[:i+1]
+				return s.through(stage)
 			}
-			a.expect(whole(r.first, test.first, test.fails == 1)...)
-			b.expect(whole(r.second, test.second, test.fails == 2)...)
+			a.expect(sent(r.first, test.first, test.fails == 1)...)
+			b.expect(sent(r.second, test.second, test.fails == 2)...)
 			err := s.Resize(t.Context())
 			var failure *ticket.ServerError
-			if !errors.As(err, &failure) || failure.Class != ticket.Next || !strings.Contains(err.Error(), "1040") {
-				t.Errorf("got %v, want the error 1040", err)
+			if !errors.As(err, &failure) || failure.Class != ticket.Next || failure.Server != fmt.Sprintf("server %d", test.fails) || !strings.Contains(err.Error(), "1040") {
+				t.Errorf("got %v, want the error 1040 of server %d", err, test.fails)
 			}
 		})
 	}
 }
 
-// Somebody else changes a row during a resize.
-func TestResizeMeets(t *testing.T) {
-	for _, name := range []string{"frozen", "after"} {
-		t.Run(name, func(t *testing.T) {
-			a, b := newMock(t), newMock(t)
-			s := blockMySQL.servers(t, ticket.Config{}, a, b)
-			r := newResized(s.Counter(2))
-			other := blockMySQL.inspected(">1/3x100")
-			a.expect(slices.Concat(r.first[:r.first.find(name)], other)...)
-			end := r.second.find("thaw")
-			if name == "after" {
-				end = len(r.second)
-			}
-			b.expect(r.second[:end]...)
-			err := s.Resize(t.Context())
-			if !errors.Is(err, ticket.ErrMoving) || !strings.Contains(err.Error(), `server 1: ticket: the servers are being resized: the row has ">1/3x100", want "1/2x100"`) {
-				t.Errorf("got %v", err)
-			}
+// Whoever may not make the new row leaves the first one frozen.
+func TestResizeMayNotMake(t *testing.T) {
+	s, a, b, r := resizes(t)
+	a.expect(r.first.through("froze")...)
+	b.expect(r.second.fail("table", my(1142)).until("table")...)
+	if err := s.Resize(t.Context()); !errors.Is(err, ticket.ErrTable) || !strings.Contains(err.Error(), "freezing the rows: server 2: ") {
+		t.Errorf("got %v, want %v", err, ticket.ErrTable)
+	}
+}
+
+// A resize whose looks fail between its changes begins anew, and goes on from what it finds.
+func TestResizeGoesOn(t *testing.T) {
+	for _, stage := range []string{"froze", "frozen", "after"} {
+		t.Run(stage, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := blockMySQL
+				s, a, b, r := resizes(t)
+				a.expect(r.first.fail(stage, my(1040)).until(stage)...)
+				switch stage {
+				case "froze": // the second has no row yet
+					b.expect(r.second.through("before")...)
+					b.expect(r.second...)
+				case "frozen":
+					b.expect(slices.Concat(r.second.through("frozen"), k.inspected(">2/2x100").answer("row", values(101, ">2/2x100")), r.second[r.second.find("froze"):])...)
+				case "after":
+					b.expect(slices.Concat(r.second.through("after"), k.inspected("2/2x100"))...)
+					a.expect(append(k.inspected("1/2x100"), r.first[r.first.find("spread")])...)
+					b.expect(r.second[r.second.find("spread")])
+				}
+				if stage != "after" {
+					a.expect(slices.Concat(k.inspected(">1/2x100").answer("row", values(701, ">1/2x100")), r.first[r.first.find("froze"):])...)
+				}
+				if err := s.Resize(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
 		})
+	}
+}
+
+// Somebody else changes a row during a resize, to another list's layout: it is begun anew, and finds that.
+func TestResizeMeets(t *testing.T) {
+	for _, stage := range []string{"froze", "frozen", "after"} {
+		t.Run(stage, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, a, b, r := resizes(t)
+				other := blockMySQL.inspected(">1/3x100")
+				a.expect(slices.Concat(r.first[:r.first.find(stage)], other, other)...)
+				b.expect(r.second.through(map[string]string{"froze": "before", "frozen": "frozen", "after": "after"}[stage])...)
+				b.expect(blockMySQL.inspected(">2/2x100")...)
+				err := s.Resize(t.Context())
+				if !errors.Is(err, ticket.ErrMoving) || !strings.Contains(err.Error(), "server 1: ticket: the servers are being resized, to 1/3x100, and this is to 1/2x100; end that one first") {
+					t.Errorf("got %v", err)
+				}
+			})
+		})
+	}
+}
+
+// A resize that meets another one again and again gives up.
+func TestResizeMeetsAlways(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, a, b, r := resizes(t)
+		start := time.Now()
+		for range 20 {
+			a.expect(slices.Concat(r.first.through("freeze"), r.first.through("before"))...)
+			b.expect(r.second.through("before")...)
+		}
+		err := s.Resize(t.Context())
+		if want := "ticket: the servers are being resized: somebody else changed a row meanwhile; run Resize again"; !errors.Is(err, ticket.ErrMoving) || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		if took := time.Since(start); took < 200*time.Millisecond || took > 1200*time.Millisecond {
+			t.Errorf("took %v, want 20 pauses of 10 to 60 ms", took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		defer cancel()
+		a.expect(slices.Concat(r.first.through("freeze"), r.first.through("before"))...)
+		b.expect(r.second.through("before")...)
+		if err := s.Resize(ctx); !errors.Is(err, ticket.ErrMoving) {
+			t.Errorf("got %v, want %v", err, ticket.ErrMoving)
+		}
+	})
+}
+
+// Tables without a layout go on as they are where they agree.
+func TestResizePublished(t *testing.T) {
+	k := replaceMySQL
+	s := k.servers(t, ticket.Config{}, newMock(t, publishedLook(k.inspected("1/2").registered(1, 2))...), newMock(t, publishedLook(k.inspected("2/2").registered(1, 2))...))
+	if err := s.Resize(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
 // What is in the way is found before anything is changed.
 func TestResizeRefuses(t *testing.T) {
-	published := replaceMySQL.inspected("2/2").answer("columns", values("id", "bigint", 1, 0), values("stub", "char", 0, 7)).answer("row", values(600, ""))
-	published[published.find("row")].sql = "SELECT id, '' FROM `snowkey_tickets` WHERE stub = 'default'"
+	moving := replaceMySQL.inspected(">1/2")
 	global := settings(1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
 	preflight := func(errs ...error) script {
 		s := global(replaceMySQL.inspected("1/1")).until("settings").then(executed("SET GLOBAL auto_increment_increment = @@global.auto_increment_increment", 0, 0).named("set"))
@@ -162,20 +261,24 @@ func TestResizeRefuses(t *testing.T) {
 		{"another resize", blockMySQL, blockMySQL.inspected(">1/3x100"), blockMySQL.empty(), ticket.ErrMoving, "to 1/3x100, and this is to 1/2x100; end that one first"},
 		{"another number", blockMySQL, blockMySQL.inspected("2/2x100"), blockMySQL.empty(), ticket.ErrLayout, "it is number 2 of 2, and in the list it is number 1"},
 		{"fewer servers", blockMySQL, blockMySQL.inspected("1/3x100"), blockMySQL.empty(), ticket.ErrLayout, "all 3 servers have to be in the list, which has 2"},
-		{"forgotten", blockMySQL, blockMySQL.inspected("1/1x100"), blockMySQL.rowless(1), ticket.ErrForgotten, "server 2"},
-		{"published", replaceMySQL, replaceMySQL.inspected("1/2").answer("row", values(1, "1/2")), published, ticket.ErrLayout, "the row has no layout, as published"},
+		{"forgotten", blockMySQL, blockMySQL.inspected("1/1x100"), blockMySQL.inspected("2/2x100").rowless(2), ticket.ErrForgotten, "server 2"},
+		{"forgotten with its register", blockMySQL, blockMySQL.inspected("1/1x100").registered(1, 2), blockMySQL.empty(), ticket.ErrForgotten, "server 2"},
+		{"unsafe", blockMySQL, settings(1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1)(blockMySQL.inspected("1/1x100")), blockMySQL.empty(), ticket.ErrUnsafe, "server 1"},
+		{"bare SEQUENCE", sequence, sequence.inspected("1/1").answer("object", values("S", "p", 1, 1, math.MaxInt64, 1, false, "")), sequence.empty(), ticket.ErrLayout, "the row has no layout, as published"},
+		{"published", replaceMySQL, slices.Concat(moving, moving[:1]), publishedLook(replaceMySQL.inspected("2/2")), ticket.ErrLayout, "the row has no layout, as published"},
 		{"no privilege", replaceMySQL, slices.Concat(global(replaceMySQL.inspected("1/1")), preflight(nil, my(1227))), replaceMySQL.empty(), ticket.ErrLayout, "SET GLOBAL auto_increment_increment = 2, GLOBAL auto_increment_offset = 1 first"},
 		{"settings", replaceMySQL, slices.Concat(global(replaceMySQL.inspected("1/1")), preflight(my(1040))), replaceMySQL.empty(), nil, "1040"},
 		{"no right", sequence, sequence.inspected("1/1").then(executed(locked(`"snowkey_tickets.default"`, ""), 0, 0).fails(pg("42501"))), sequence.empty(), ticket.ErrTable, "42501"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if test.name == "published" { // the first is in order
-				test.first = test.first.then(test.first[0])
-			}
 			s := test.kind.servers(t, ticket.Config{}, newMock(t, test.first...), newMock(t, test.second...))
 			err := s.Resize(t.Context())
 			var failure *ticket.ServerError
-			if test.is != nil && !errors.Is(err, test.is) || !errors.As(err, &failure) || failure.Class != ticket.Permanent || !strings.Contains(err.Error(), test.text) {
+			class := ticket.Permanent
+			if test.is == nil {
+				class = ticket.Next
+			}
+			if test.is != nil && !errors.Is(err, test.is) || !errors.As(err, &failure) || failure.Class != class || !strings.Contains(err.Error(), test.text) {
 				t.Errorf("got %v, want %v: %s", err, test.is, test.text)
 			}
 		})
