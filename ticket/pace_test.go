@@ -61,7 +61,8 @@ func TestPaceWindow(t *testing.T) {
 		{"more in an outage", window{20_000, ten, 0, true}, 10_000, 1000 + 1000*weight, 16_321},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := newTestPace(t, BlockConfig{Rate: 1000})
+			p := newTestPace(t, BlockConfig{})
+			p.rate, p.step = 1000, 10_000
 			p.play(window{10_000, ten, 0, false})
 			p.step = test.before
 			p.play(test.window)
@@ -77,7 +78,7 @@ func TestPaceWindow(t *testing.T) {
 
 // A wait that goes on belongs to both windows, and an empty stock at the start makes the step no larger.
 func TestPaceWaits(t *testing.T) {
-	p := newTestPace(t, BlockConfig{})
+	p := newTestPace(t, BlockConfig{MinStep: 1000})
 	p.block(p.since)
 	p.bought(p.since.Add(time.Second), 1, time.Second, false)
 	if p.step != 1000 {

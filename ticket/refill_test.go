@@ -297,7 +297,7 @@ func TestFillFails(t *testing.T) {
 func TestStepDoubles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := &shop{latency: time.Millisecond}
-		stock := newTestStock(t, shop, BlockConfig{})
+		stock := newTestStock(t, shop, BlockConfig{MinStep: 1000})
 		mustWarm(t, stock)
 		time.Sleep(10 * time.Second)
 		if err := stock.Fill(t.Context(), make([]int64, 1500)); err != nil {

@@ -117,15 +117,12 @@ func (s *server) try(ctx context.Context, o order) (span, error) {
 		if err == nil {
 			return sold, nil
 		}
-		var failure *ServerError
-		if !errors.As(err, &failure) {
-			failure = s.classify(err)
-		}
 		if errors.Is(err, driver.ErrBadConn) && stale > 0 {
 			stale--
 			attempt--
 			continue
 		}
+		failure := s.classify(err)
 		if !s.again(ctx, failure, attempt) {
 			return span{}, failure
 		}
@@ -205,11 +202,8 @@ func (s *server) connect(ctx context.Context) (*sql.Conn, error) {
 	if stats := s.db.Stats(); ctx.Err() != nil && stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections {
 		err = fmt.Errorf("all %d connections of the pool are in use: %w", stats.InUse, err)
 	}
-	var failure *ServerError
-	if !errors.As(err, &failure) {
-		failure = s.classify(fmt.Errorf("connecting: %w", err))
-		failure.lost = false
-	}
+	failure := s.classify(fmt.Errorf("connecting: %w", err))
+	failure.lost = false
 	return nil, failure
 }
 
@@ -385,6 +379,10 @@ func refusal(findings []Finding) error {
 
 // classify makes what a driver said an error of the server's. The caller does not hold the lock.
 func (s *server) classify(err error) *ServerError {
+	var failure *ServerError
+	if errors.As(err, &failure) { // it has been
+		return failure
+	}
 	fault := diagnose(s.dialect, err)
 	switch {
 	case errors.Is(err, ErrExhausted), errors.Is(err, ErrTable), errors.Is(err, ErrLayout):
@@ -443,14 +441,12 @@ func (s *server) with(ctx context.Context, work func(*sql.Conn) error) error {
 		if err == nil {
 			return nil
 		}
-		if stale > 0 && errors.Is(err, driver.ErrBadConn) {
+		failure := s.classify(err)
+		// A connection to a server that was restarted may show so only when it is written to. What is done here can be done twice.
+		if broken := failure.Class == Next && failure.lost && stale > 1; ctx.Err() == nil && (broken || errors.Is(err, driver.ErrBadConn) && stale > 0) {
 			stale--
 			attempt--
 			continue
-		}
-		var failure *ServerError
-		if !errors.As(err, &failure) {
-			failure = s.classify(err)
 		}
 		if !s.again(ctx, failure, attempt) {
 			return failure

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/snowkey-go/snowkey/ticket"
 )
 
@@ -234,7 +236,7 @@ func TestSetupEntersUnknown(t *testing.T) {
 		m := newMock(t)
 		s := k.servers(t, ticket.Config{}, m)
 		making := k.making(s.Counter(1), k.only(), k.empty()).until("enter").then(k.rollback())
-		making[making.find("enter")].result = answer{changedErr: errReset}
+		making[making.find("enter")].result = answer{changedErr: &mysql.MySQLError{Number: 1105}}
 		m.expect(slices.Concat(k.empty(), making, k.inspected(k.only()), k.inspected(k.only()), k.inspected(k.only()))...)
 		if err := s.Setup(t.Context()); err != nil {
 			t.Error(err)
