@@ -54,12 +54,13 @@ func (s *server) restore(ctx context.Context, c condition, after int64) error {
 		}
 		return s.with(ctx, func(conn *sql.Conn) error { return s.makeOnce(ctx, conn, text, after) })
 	}
-	l, frozen, err := parseFrozen(c.text)
-	switch {
-	case err != nil:
-		return &ServerError{Server: s.name, Class: Quarantine, Err: err}
-	case frozen:
-		return &ServerError{Server: s.name, Class: Next, Err: fmt.Errorf("%w, to %d; if none is at work, run it again", ErrMoving, l.servers)}
+	// The statements do nothing where something is not as it has to be, and would not say so.
+	if err := s.judge(nil, c, order{}); err != nil {
+		return err
+	}
+	l, err := parseLayout(c.text)
+	if err != nil {
+		return &ServerError{Server: s.name, Class: Quarantine, Err: err} // cannot happen: judge has parsed it
 	}
 	o := order{layout: l, bare: c.bare, units: 1, high: after, limit: min(s.config.Limit, c.limit)}
 	if _, blocks := s.counter.(blockCounter); blocks {

@@ -270,6 +270,8 @@ func (s *server) makeRow(ctx context.Context, conn *sql.Conn, layout string, aft
 	switch {
 	case err != nil:
 		return err
+	case c.row && after != 0:
+		return fmt.Errorf("%w: somebody else made the row meanwhile; run Restore again", ErrTable)
 	case c.row:
 		return nil
 	case entered == 0 && after == 0:
