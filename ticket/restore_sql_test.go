@@ -29,7 +29,7 @@ func (k kind) moved() step {
 		return executed("UPDATE `snowkey_blocks` SET next = LAST_INSERT_ID(GREATEST(next, 9001) + 100) WHERE name = 'default' AND layout = '1/1x100'"+
 			" AND next BETWEEN 1 AND 9223372036854775707 AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */ AND @@innodb_flush_log_at_trx_commit IN (1, 3)", 1, 9101)
 	}
-	s := k.draw(9001 - 1400).with(9001, 100, "default", "1/1x100", 1, math.MaxInt64-100)
+	s := k.draw(9001-1400).with(9001, 100, "default", "1/1x100", 1, math.MaxInt64-100)
 	return s
 }
 

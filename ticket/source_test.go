@@ -344,9 +344,10 @@ func TestDisagreement(t *testing.T) {
 		a := newMock(t, append(one.look(600), one.draw(0, 601))...)
 		b := newMock(t)
 		b.refuse = []error{errReset}
-		s, _ := tickets(t, ticket.Config{Failures: 1, Backoff: time.Second}, a, b)
+		s, notes := tickets(t, ticket.Config{Failures: 1, Backoff: time.Second}, a, b)
 		probe(s)
 		wantNext(t, s, 601)
+		notes()
 		time.Sleep(2 * time.Second)
 		b.expect(append(append(two.look(601), two.draw(0, 602)), two.look(602)...)...)
 		a.expect(one.look(601)...)
@@ -356,6 +357,7 @@ func TestDisagreement(t *testing.T) {
 				t.Errorf("got %+v, want both in quarantine", stats)
 			}
 		}
+		wantNotes(t, notes, "server 1 quarantined", "server 2 quarantined")
 		_, err := s.Next(t.Context())
 		wantUnavailable(t, err, ticket.ErrLayout)
 	})
