@@ -45,7 +45,7 @@ func TestBackoffDoubles(t *testing.T) {
 		if _, err := s.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
-		m.expect(one.look(0).fail("settings", errReset).until("settings")...)
+		m.expect(one.look(0).fail("settings", my(1053)).until("settings")...)
 		time.Sleep(1200 * time.Millisecond)
 		fails(2 * time.Second)
 	})
@@ -133,6 +133,28 @@ func TestSettlePutAside(t *testing.T) {
 		stats := s.Stats().Servers[1]
 		if stats.State != ticket.Quarantined || !errors.Is(stats.Err, ticket.ErrLayout) || stats.Burnt != 1 || stats.Draws != 1 || stats.Last != 0 {
 			t.Errorf("got %+v, want it in quarantine, and 1 burnt", stats)
+		}
+	})
+}
+
+// A call that fails after another one put the server aside does not replace the reason.
+func TestReasonStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one := single{1, 1}
+		m := newMock(t, append(one.look(600), one.draw(0, 601), one.draw(601, 602).fails(my(1146)), queried(mysqlSettings).fails(errReset))...)
+		s, _ := tickets(t, ticket.Config{}, m)
+		wantNext(t, s, 601)
+		before := m.sent.Load()
+		m.after = func(n int64) {
+			if n == before+1 {
+				s.Aside(1, ticket.ErrRegression)
+			}
+		}
+		_, err := s.Next(t.Context())
+		wantUnavailable(t, err, ticket.ErrRegression)
+		stats := s.Stats().Servers[0]
+		if stats.State != ticket.Quarantined || !errors.Is(stats.Err, ticket.ErrRegression) || stats.Failures[ticket.Permanent] != 1 {
+			t.Errorf("got %+v", stats)
 		}
 	})
 }

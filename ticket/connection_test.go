@@ -156,3 +156,40 @@ func TestSkip(t *testing.T) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
 }
+
+// A pool of which the caller uses all connections is told apart from a server that hangs.
+func TestPoolInUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := blockMySQL
+		m := newMock(t)
+		m.db.SetMaxOpenConns(1)
+		m.conn()
+		s := k.servers(t, ticket.Config{}, newMock(t), m, newMock(t))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := s.Try(ctx, 2, k.order())
+		wantServerError(t, err, ticket.Next, context.DeadlineExceeded)
+		if !strings.Contains(err.Error(), "all 1 connections of the pool are in use") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// A look at a server on a connection that broke is taken again, as often as there may be others of before in the pool.
+func TestBrokenConnection(t *testing.T) {
+	k := blockMySQL
+	m := newMock(t, k.inspected("1/1x100")...)
+	s := k.servers(t, ticket.Config{}, m)
+	broken := queried(mysqlSettings).fails(errReset)
+	if _, err := s.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	m.expect(append(script{broken}, k.inspected("1/1x100")...)...)
+	if _, err := s.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	m.expect(broken, broken)
+	if _, err := s.Check(t.Context()); !errors.Is(err, errReset) {
+		t.Errorf("got %v, want %v", err, errReset)
+	}
+}

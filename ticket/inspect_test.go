@@ -291,6 +291,14 @@ func publishedLook(look script) script {
 	return look
 }
 
+// What the server gives new sessions may not be told either.
+func TestInspectOffsetFails(t *testing.T) {
+	look := otherOffset(3, 1, 3, 2)(replaceMySQL.inspected("2/3"))
+	if _, _, err := replaceMySQL.inspects(t, false, look.fail("global", errReset).until("global")); !errors.Is(err, errReset) {
+		t.Errorf("got %v, want %v", err, errReset)
+	}
+}
+
 // Every query of an inspection may fail.
 func TestInspectFails(t *testing.T) {
 	for _, k := range kinds {

@@ -135,3 +135,24 @@ func TestDenied(t *testing.T) {
 		}
 	}
 }
+
+// A source that has drawn knows the layout of a row that is gone, and the published table's row is made without one.
+func TestMissingMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, one := replaceMySQL, single{1, 3}
+		m := newMock(t, append(one.look(600), one.draw(0, 601))...)
+		s, _ := tickets(t, ticket.Config{}, m)
+		wantNext(t, s, 601)
+		m.expect(k.inspected("1/3").rowless(1)...)
+		_, err := s.Check(t.Context())
+		var table *ticket.TableError
+		if !errors.As(err, &table) || table.Statement != "INSERT INTO `snowkey_tickets` (id, stub, layout) VALUES (?, 'default', '1/3')" {
+			t.Errorf("got %v", err)
+		}
+		m.expect(publishedLook(k.inspected("1/3").rowless(1))...)
+		_, err = s.Check(t.Context())
+		if !errors.As(err, &table) || table.Statement != "INSERT INTO `snowkey_tickets` (id, stub) VALUES (?, 'default')" {
+			t.Errorf("got %v", err)
+		}
+	})
+}

@@ -352,4 +352,6 @@ func TestSequenceOfAnotherIsQuarantined(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	wantServerError(t, err, ticket.Quarantine, ticket.ErrLayout)
+	_, err = k.try(t, newMock(t, k.draw(9100), k.ready()[0].fails(errReset)))
+	wantServerError(t, err, ticket.Next, errReset)
 }

@@ -330,6 +330,10 @@ func TestCheck(t *testing.T) {
 		{"another number", k.inspected("3/3x100"), nil, ticket.ErrLayout},
 		{"nearly used", k.inspected("2/3x100").answer("row", values(900101, "2/3x100")), []found{{nil, "90.0 % of the ids up to 1000000 are used"}}, nil},
 		{"unsafe", settings(1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1)(k.inspected("2/3x100")), []found{{ticket.ErrUnsafe, "innodb_flush"}}, nil},
+		{
+			"not a table of ours", k.inspected("2/3x100").answer("columns", values("a", "int", 0, 0)).without("engine", "row"),
+			[]found{{ticket.ErrTable, "no column name"}, {ticket.ErrTable, "no column next"}, {ticket.ErrTable, "no column layout"}}, nil,
+		},
 		{"garbage", k.inspected("2/3x100").answer("row", values(101, "")), nil, ticket.ErrLayout},
 		{"no table", k.empty(), nil, ticket.ErrTable},
 		{"forgotten", k.inspected("2/3x100").rowless(2), nil, ticket.ErrForgotten},

@@ -9,6 +9,8 @@ import (
 	"github.com/snowkey-go/snowkey/ticket"
 )
 
+var errShutdown = my(1053)
+
 // Setup has every register know all servers that have a row.
 func TestSetupSpreads(t *testing.T) {
 	for _, k := range kinds {
@@ -119,12 +121,12 @@ func TestSetupWhileDown(t *testing.T) {
 		first, second, third script
 		is                   error
 	}{
-		{"known", first.registered(1, 2, 3), down(errReset), third.registered(1, 2, 3), nil},
+		{"known", first.registered(1, 2, 3), down(errShutdown), third.registered(1, 2, 3), nil},
 		{"the first, known", down(my(1040)), second.registered(1, 2, 3), third.registered(1, 2, 3), nil},
-		{"two, known", down(my(1040)), second.registered(1, 2, 3), down(errReset), nil},
-		{"not known", first.registered(1), down(errReset), third.registered(3), errReset},
-		{"all", down(errReset), down(errReset), down(errReset), errReset},
-		{"another row is missing", first.registered(1, 2), down(errReset), third.rowless(1, 2), errReset},
+		{"two, known", down(my(1040)), second.registered(1, 2, 3), down(errShutdown), nil},
+		{"not known", first.registered(1), down(errShutdown), third.registered(3), errShutdown},
+		{"all", down(errShutdown), down(errShutdown), down(errShutdown), errShutdown},
+		{"another row is missing", first.registered(1, 2), down(errShutdown), third.rowless(1, 2), errShutdown},
 		{"read-only", first.registered(1, 2, 3), down(my(1836)), third.registered(1, 2, 3), ticket.ErrReadOnly},
 		{"no such user", first.registered(1, 2, 3), down(my(1045)), third.registered(1, 2, 3), ticket.ErrTable},
 	} {
@@ -159,5 +161,15 @@ func TestSetupTakesPlace(t *testing.T) {
 	b.expect(slices.Concat(k.empty(), k.making(s.Counter(2), "2/4x50", k.empty()), k.inspected("2/4x50"), script{executed(s.Counter(2).Enter(1), 1, 0)})...)
 	if err := s.Setup(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// A server that goes down between two looks at it.
+func TestSetupForgottenAndDown(t *testing.T) {
+	k := blockMySQL
+	s := k.servers(t, ticket.Config{}, newMock(t, append(k.rowless(1), queried(mysqlSettings).fails(errShutdown))...))
+	var failure *ticket.ServerError
+	if err := s.Setup(t.Context()); !errors.Is(err, errShutdown) || !errors.As(err, &failure) || failure.Class != ticket.Next {
+		t.Errorf("got %v, want %v", err, errShutdown)
 	}
 }
