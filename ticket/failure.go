@@ -253,7 +253,7 @@ func diagnose(d Dialect, err error) (f fault) {
 
 // denied are the codes that say that the user may not, rather than that something is not there.
 var denied = map[string]bool{
-	"1044": true, "1045": true, "1142": true, "1143": true, "1227": true, "1370": true, "1698": true, // MySQL
+	"1044": true, "1045": true, "1142": true, "1143": true, "1227": true, "1370": true, "1698": true, "1130": true, "1820": true, "1862": true, "3118": true, "4151": true, // MySQL
 	"42501": true, "28000": true, "28P01": true, // PostgreSQL
 	"3": true, "23": true, // SQLite
 }

@@ -63,9 +63,14 @@ func (s *Servers) resize(ctx context.Context) error {
 		if err := p.freeze(ctx, conditions[i]); err != nil {
 			return fmt.Errorf("freezing the rows: %w", err)
 		}
+		if i > 0 {
+			continue
+		}
 		// The first one is in all lists: whoever froze it is the only one to go on.
-		if c, err := p.look(ctx); i == 0 && (err != nil || c.text != p.layoutToBe().frozen()) {
-			return errors.Join(errMeanwhile, err)
+		if c, err := p.look(ctx); err != nil {
+			return fmt.Errorf("freezing the rows: %w", err)
+		} else if c.text != p.layoutToBe().frozen() {
+			return errMeanwhile
 		}
 	}
 	// From here on nobody draws, and what was drawn is in the rows.

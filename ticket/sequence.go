@@ -175,7 +175,8 @@ func (s sequenceCounter) skip(ctx context.Context, conn *sql.Conn, to, step int6
 	}
 	for last < to {
 		count := min((to-last)/step+1, 100_000)
-		if err := one(ctx, conn, "SELECT max(nextval(CAST(CAST($1 AS text) AS regclass))) FROM generate_series(1, CAST($2 AS bigint))", []any{s.object(), count}, &last); err != nil {
+		if err := one(ctx, conn, "SELECT max(nextval(CAST(CAST($1 AS text) AS regclass))), "+durable+" FROM generate_series(1, CAST($2 AS bigint))",
+			[]any{s.object(), count}, &last, new(string)); err != nil {
 			return err
 		}
 	}
