@@ -58,7 +58,7 @@ func emptied(t *testing.T, l *blockLedger, source *ticket.Stock) {
 	t.Logf("%d ids without a server", taken)
 }
 
-// TestBlocksKilled kills servers with SIGKILL 20 times under load, one of two and both.
+// TestBlocksKilled kills servers with SIGKILL under load, one of two and both.
 func TestBlocksKilled(t *testing.T) {
 	t.Parallel()
 	l, config := newBlockLedger(t), briskly(ticket.BlockConfig{})
@@ -66,7 +66,7 @@ func TestBlocksKilled(t *testing.T) {
 	source := blocksSetUp(t, config, databases...)
 	load := l.load("before", source, 8)
 	load.more(1000)
-	for i := range 10 {
+	for i := range rounds(4, 20) {
 		n := i % 2
 		noError(t, servers[n].Kill())
 		load.more(2000) // of the other one
@@ -79,7 +79,7 @@ func TestBlocksKilled(t *testing.T) {
 	if errs := load.errors(); len(errs) > 0 {
 		t.Errorf("calls failed while one of two servers was up: %v", errs)
 	}
-	for i := range 5 {
+	for i := range rounds(2, 10) {
 		load := l.load(fmt.Sprintf("with both, %d", i+1), source, 8)
 		load.more(2000)
 		noError(t, errors.Join(servers[0].Kill(), servers[1].Kill()))
@@ -290,7 +290,7 @@ func TestBlocksUnflushed(t *testing.T) {
 	config.Timeout = 50 * time.Millisecond // calls are to fail meanwhile
 	d := server.Database(t)
 	source, db := blocksSetUp(t, config, d), d.Open(t)
-	for i := range 3 {
+	for i := range rounds(2, 10) {
 		load := l.load(fmt.Sprintf("round %d", i+1), source, 8)
 		load.more(2000)
 		blockExecute(t, db, "SET GLOBAL innodb_flush_log_at_trx_commit = 0")
@@ -317,7 +317,7 @@ func TestBlocksAsynchronous(t *testing.T) {
 	d := server.Database(t)
 	source := blocks(t, config, blockServer(t, d, "synchronous_commit=off"))
 	inTime(t, "Setup", source.Setup)
-	for i := range 5 {
+	for i := range rounds(3, 20) {
 		load := l.load(fmt.Sprintf("round %d", i+1), source, 8)
 		load.more(2000)
 		noError(t, server.Kill())

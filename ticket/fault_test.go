@@ -32,7 +32,7 @@ func offset(increment, number int) []string {
 	return []string{fmt.Sprintf("--auto-increment-increment=%d", increment), fmt.Sprintf("--auto-increment-offset=%d", number)}
 }
 
-// TestKilledServers kills servers with SIGKILL while they are drawn from, 22 times altogether. What the other one of two gives is not interrupted; what
+// TestKilledServers kills servers with SIGKILL while they are drawn from, again and again. What the other one of two gives is not interrupted; what
 // was given is not given again.
 func TestKilledServers(t *testing.T) {
 	t.Parallel()
@@ -45,7 +45,7 @@ func TestKilledServers(t *testing.T) {
 				source := setUp(t, config, databases...)
 				load := r.load("before", source, 8)
 				load.more(500)
-				for i := range 6 {
+				for i := range rounds(4, 20) {
 					n := i % 2
 					must(t, servers[n].Kill())
 					load.more(500) // of the other one
@@ -65,7 +65,7 @@ func TestKilledServers(t *testing.T) {
 				r, config := newRecorder(t), quick(ticket.Config{Sequence: "one", Timeout: patience, Increment: 2})
 				source := setUp(t, config, databases[0])
 				load := r.load("before", source, 8)
-				for i := range 5 {
+				for i := range rounds(2, 20) {
 					load.more(300)
 					must(t, servers[0].Kill())
 					must(t, servers[0].Start())
@@ -89,7 +89,7 @@ func TestKilledBetweenSessions(t *testing.T) {
 			config.ServerTimeout = patience
 			source := flickr(t, config, serverOf(t, d, parameter))
 			mustSetUp(t, source)
-			for i := range 3 {
+			for i := range rounds(2, 10) {
 				load := r.load(fmt.Sprintf("before %d", i+1), source, 8)
 				load.more(40)
 				must(t, server.Kill())
@@ -110,7 +110,7 @@ func TestKilledBesideOpenTransaction(t *testing.T) {
 	config.ServerTimeout = patience
 	source := setUp(t, config, d)
 	r.draw("before", source, 5)
-	for i := range 3 {
+	for i := range rounds(2, 10) {
 		beside, err := open(t, d).Conn(t.Context())
 		must(t, err)
 		for _, statement := range []string{"BEGIN", `SELECT nextval('"snowkey_tickets.default"') FROM generate_series(1, 40)`} {

@@ -142,7 +142,7 @@ func TestAnswerLostAfterCommit(t *testing.T) {
 	for _, k := range []system{mysqlKind, postgresKind} {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
-			const cuts = 25
+			cuts := int64(rounds(12, 100))
 			r, config := newRecorder(t), quick(ticket.Config{Timeout: patience, ServerTimeout: patience, Failures: 1000})
 			direct := k.database(t)
 			p, d := through(t, direct)

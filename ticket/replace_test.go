@@ -24,6 +24,14 @@ func many() int64 {
 // torture reports whether tests are to run for longer.
 func torture() bool { return os.Getenv("SNOWKEY_TORTURE") != "" }
 
+// rounds is how often something is done again: few times, or many when SNOWKEY_TORTURE is set.
+func rounds(few, many int) int {
+	if torture() {
+		return many
+	}
+	return few
+}
+
 // TestReplaceAtOnce has more goroutines draw than the pool has connections.
 func TestReplaceAtOnce(t *testing.T) {
 	t.Parallel()

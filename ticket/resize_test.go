@@ -313,10 +313,7 @@ func TestResizeOfRowsThatDisagree(t *testing.T) {
 // frozen for ever.
 func TestResizesToDifferentLists(t *testing.T) {
 	t.Parallel()
-	rounds := 8
-	if torture() {
-		rounds = 100
-	}
+	rounds := rounds(5, 100)
 	for _, k := range []system{sqliteKind, postgresKind} {
 		t.Run("tickets/"+k.String(), func(t *testing.T) {
 			t.Parallel()

@@ -66,10 +66,10 @@ func TestProcessOfSetup(t *testing.T) {
 	fmt.Printf("\nids %s\n", line)
 }
 
-// TestSetupByManyProcesses has ten processes set up the same sequence at once, and draw from it.
+// TestSetupByManyProcesses has many processes set up the same sequence at once, and draw from it.
 func TestSetupByManyProcesses(t *testing.T) {
 	t.Parallel()
-	const processes = 10
+	processes := rounds(6, 20)
 	executable, err := os.Executable()
 	must(t, err)
 	for _, k := range systems {
@@ -116,7 +116,7 @@ func TestSetupRace(t *testing.T) {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
 			d := []dbtest.Database{k.database(t), k.database(t), k.database(t)}
-			for i := range 10 {
+			for i := range rounds(5, 50) {
 				r, config := newRecorder(t), quick(ticket.Config{Sequence: fmt.Sprintf("race%d", i), Timeout: patience})
 				sources := []*ticket.Tickets{sourceOf(t, config, d[0], d[1]), sourceOf(t, config, d...)}
 				errs := make([]error, len(sources))
