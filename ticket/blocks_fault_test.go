@@ -13,14 +13,22 @@ import (
 	"github.com/snowkey-go/snowkey/ticket"
 )
 
-// unlikePair starts one server of either kind for a test, with a database on each.
-func unlikePair(t *testing.T) (servers []*dbtest.Server, databases []dbtest.Database) {
+// TestBlocksFaults has a server of either kind, and faults of one or both of them.
+func TestBlocksFaults(t *testing.T) {
+	t.Parallel()
+	servers := []*dbtest.Server{dbtest.StartMySQL(t), dbtest.StartPostgres(t)}
+	t.Run("killed", func(t *testing.T) { blocksKilled(t, servers) })
+	t.Run("hung", func(t *testing.T) { blocksHung(t, servers) })
+	t.Run("behind", func(t *testing.T) { blocksBehind(t, servers) })
+}
+
+// databasesOn makes a database on each server.
+func databasesOn(t *testing.T, servers []*dbtest.Server) (databases []dbtest.Database) {
 	t.Helper()
-	servers = []*dbtest.Server{dbtest.StartMySQL(t), dbtest.StartPostgres(t)}
 	for _, s := range servers {
 		databases = append(databases, s.Database(t))
 	}
-	return servers, databases
+	return databases
 }
 
 // inVain asks a source that has no ids, by many callers at once, each of which has to be told so at its own deadline.
@@ -58,11 +66,9 @@ func emptied(t *testing.T, l *blockLedger, source *ticket.Stock) {
 	t.Logf("%d ids without a server", taken)
 }
 
-// TestBlocksKilled kills servers with SIGKILL under load, one of two and both.
-func TestBlocksKilled(t *testing.T) {
-	t.Parallel()
-	l, config := newBlockLedger(t), briskly(ticket.BlockConfig{})
-	servers, databases := unlikePair(t)
+// blocksKilled kills servers with SIGKILL under load, one of two and both.
+func blocksKilled(t *testing.T, servers []*dbtest.Server) {
+	l, config, databases := newBlockLedger(t), briskly(ticket.BlockConfig{}), databasesOn(t, servers)
 	source := blocksSetUp(t, config, databases...)
 	load := l.load("before", source, 8)
 	load.more(1000)
@@ -96,11 +102,10 @@ func TestBlocksKilled(t *testing.T) {
 	t.Logf("at most %d ids lost in answers that did not come", burnt)
 }
 
-// TestBlocksAllDown has no server at all, killed and hung: ids go on for as long as there are some, calls end with their contexts after that, and nothing
+// blocksAllDown has no server at all, killed and hung: ids go on for as long as there are some, calls end with their contexts after that, and nothing
 // piles up. An outage makes the steps no smaller.
-func TestBlocksAllDown(t *testing.T) {
-	l := newBlockLedger(t)
-	servers, databases := unlikePair(t)
+func blocksAllDown(t *testing.T, servers []*dbtest.Server) {
+	l, databases := newBlockLedger(t), databasesOn(t, servers)
 	config := briskly(ticket.BlockConfig{})
 	source := blocksSetUp(t, config, databases...)
 	for _, outage := range []struct {
@@ -144,11 +149,9 @@ func TestBlocksAllDown(t *testing.T) {
 	}
 }
 
-// TestBlocksHung stops one of two servers under load: no call fails, and none waits with a stock that outlasts the attempt at the server that hangs.
-func TestBlocksHung(t *testing.T) {
-	t.Parallel()
-	l := newBlockLedger(t)
-	servers, databases := unlikePair(t)
+// blocksHung stops one of two servers under load: no call fails, and none waits with a stock that outlasts the attempt at the server that hangs.
+func blocksHung(t *testing.T, servers []*dbtest.Server) {
+	l, databases := newBlockLedger(t), databasesOn(t, servers)
 	config := briskly(ticket.BlockConfig{Reserve: 3 * time.Second, Rate: 10_000, MinStep: 1000, MaxStep: 10_000})
 	config.ServerTimeout, config.Failures = 200*time.Millisecond, 1
 	source := blocksSetUp(t, config, databases...)
@@ -172,11 +175,9 @@ func TestBlocksHung(t *testing.T) {
 	}
 }
 
-// TestBlocksBehind has a server away while the other one sells a million ids. Its first sale thereafter is beyond them.
-func TestBlocksBehind(t *testing.T) {
-	t.Parallel()
-	l := newBlockLedger(t)
-	servers, databases := unlikePair(t)
+// blocksBehind has a server away while the other one sells a million ids. Its first sale thereafter is beyond them.
+func blocksBehind(t *testing.T, servers []*dbtest.Server) {
+	l, databases := newBlockLedger(t), databasesOn(t, servers)
 	config := briskly(ticket.BlockConfig{MinStep: 1000, MaxStep: 10_000, Reserve: 100 * time.Millisecond})
 	source := blocksSetUp(t, config, databases...)
 	l.draw("both", source, 20_000)

@@ -44,11 +44,11 @@ func TestKilledServers(t *testing.T) {
 				r, config := newRecorder(t), quick(ticket.Config{Timeout: patience})
 				source := setUp(t, config, databases...)
 				load := r.load("before", source, 8)
-				load.more(500)
+				load.more(200)
 				for i := range rounds(4, 20) {
 					n := i % 2
 					must(t, servers[n].Kill())
-					load.more(500) // of the other one
+					load.more(200) // of the other one
 					must(t, servers[n].Start())
 					if k.dialect == ticket.MySQL || i < 2 {
 						r.draw(fmt.Sprintf("a new process after %d", i+1), sourceOf(t, config, databases...), 20)
@@ -66,12 +66,12 @@ func TestKilledServers(t *testing.T) {
 				source := setUp(t, config, databases[0])
 				load := r.load("before", source, 8)
 				for i := range rounds(2, 20) {
-					load.more(300)
+					load.more(150)
 					must(t, servers[0].Kill())
 					must(t, servers[0].Start())
 					r.draw(fmt.Sprintf("a new process after %d", i+1), sourceOf(t, config, databases[0]), 20)
 				}
-				load.more(300)
+				load.more(150)
 				load.stop()
 			})
 		})
@@ -95,7 +95,7 @@ func TestKilledBetweenSessions(t *testing.T) {
 				must(t, server.Kill())
 				load.stop()
 				must(t, server.Start())
-				r.draw("a new process", flickr(t, config, serverOf(t, d, parameter)), 40)
+				r.draw("a new process", flickr(t, config, serverOf(t, d, parameter, "commit_delay=0")), 40)
 			}
 		})
 	}
@@ -121,14 +121,19 @@ func TestKilledBesideOpenTransaction(t *testing.T) {
 		must(t, server.Kill())
 		_ = beside.Close()
 		must(t, server.Start())
-		r.draw("a new process", sourceOf(t, config, d), 50)
+		r.draw("a new process", flickr(t, config, serverOf(t, d, "commit_delay=0")), 50)
 	}
 }
 
-// TestAllServersDown has no server at all: calls end with their contexts, and nothing piles up.
+// TestAllServersDown has no server at all: calls end with their contexts, and nothing piles up. It counts goroutines, and so it is alone.
 func TestAllServersDown(t *testing.T) {
-	mysql, postgres := dbtest.StartMySQL(t, offset(2, 1)...), dbtest.StartPostgres(t)
-	servers, databases := []*dbtest.Server{mysql, postgres}, []dbtest.Database{mysql.Database(t), postgres.Database(t)}
+	servers := []*dbtest.Server{dbtest.StartMySQL(t, offset(2, 1)...), dbtest.StartPostgres(t)}
+	t.Run("tickets", func(t *testing.T) { ticketsAllDown(t, servers) })
+	t.Run("blocks", func(t *testing.T) { blocksAllDown(t, servers) })
+}
+
+func ticketsAllDown(t *testing.T, servers []*dbtest.Server) {
+	databases := []dbtest.Database{servers[0].Database(t), servers[1].Database(t)}
 	r, config := newRecorder(t), quick(ticket.Config{})
 	source := setUp(t, config, databases...)
 	r.draw("before", source, 50)

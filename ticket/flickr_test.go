@@ -57,7 +57,7 @@ func TestFlickr(t *testing.T) {
 				}
 			}
 			load := r.load("at once", source, 16)
-			load.more(1000)
+			load.more(400)
 			load.stop()
 			r.draw("a new process", flickr(t, config, list...), 20)
 			findings, err := source.Check(t.Context())
@@ -84,7 +84,7 @@ func TestFlickr(t *testing.T) {
 		load := r.load("throughout", source, 8)
 		load.more(200)
 		must(t, servers[1].Pause())
-		load.more(500)
+		load.more(250)
 		eventually(t, "the paused server is left alone", func() bool { return source.Stats().Servers[1].State != ticket.Closed })
 		behind := source.Stats().Servers[1].Last
 		r.draw("ahead", source, 200)
@@ -116,9 +116,9 @@ func TestFlickr(t *testing.T) {
 		mustSetUp(t, source)
 		fillPool(t, servers[1])
 		load := r.load("throughout", source, 8)
-		load.more(300)
+		load.more(150)
 		globals(t, 2, 1, 1)
-		load.more(300) // the sessions have what they had
+		load.more(150) // the sessions have what they had
 		if s := source.Stats().Servers[1]; s.State != ticket.Closed {
 			t.Errorf("got %+v, want a server in use by sessions from before", s)
 		}
@@ -128,7 +128,7 @@ func TestFlickr(t *testing.T) {
 		if s := source.Stats().Servers[1]; !errors.Is(s.Err, ticket.ErrLayout) {
 			t.Errorf("got %v, want ErrLayout", s.Err)
 		}
-		load.more(300)
+		load.more(150)
 		at := position(t, servers[1].DB, ticket.MySQL)
 		must(t, source.Readmit("server 2")) // too early
 		waitForDrawingNot(t, load, source, 2)
@@ -185,14 +185,14 @@ func TestFlickr(t *testing.T) {
 		source := flickr(t, config, list(t)...)
 		mustSetUp(t, source)
 		load := r.load("throughout", source, 8)
-		load.more(300)
+		load.more(150)
 		must(t, servers[1].Stop())
 		must(t, servers[1].Start("--max-connections=100"))
 		s := waitFor(t, source, 2, ticket.Quarantined)
 		if !errors.Is(s.Err, ticket.ErrLayout) {
 			t.Errorf("got %v, want ErrLayout", s.Err)
 		}
-		load.more(300)
+		load.more(150)
 		fresh := flickr(t, config, list(t)...)
 		for _, id := range r.draw("a new process", fresh, 20) {
 			if id%2 != 1 {

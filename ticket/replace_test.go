@@ -13,12 +13,12 @@ import (
 	"github.com/snowkey-go/snowkey/ticket"
 )
 
-// many is how many ids are drawn where that matters: twenty thousand, or a million when SNOWKEY_TORTURE is set.
+// many is how many ids are drawn where that matters: six thousand, or a million when SNOWKEY_TORTURE is set.
 func many() int64 {
 	if torture() {
 		return 1_000_000
 	}
-	return 20_000
+	return 6_000
 }
 
 // torture reports whether tests are to run for longer.

@@ -48,12 +48,12 @@ func TestResize(t *testing.T) {
 			end := func(t *testing.T, r *recorder, config ticket.Config, loads ...*load) {
 				t.Helper()
 				for _, l := range loads {
-					l.more(200)
+					l.more(60)
 				}
 				resized := sourceOf(t, config, d...)
 				mustSetUp(t, resized)
 				l := r.load("the new list", resized, 8)
-				l.more(200)
+				l.more(60)
 				eventually(t, "all three servers give tickets", func() bool {
 					for i, s := range resized.Stats().Servers {
 						if s.Draws < 10 || s.Layout != fmt.Sprintf("%d/3", i+1) {
@@ -63,7 +63,7 @@ func TestResize(t *testing.T) {
 					return true
 				})
 				for _, l := range append(loads, l) {
-					l.more(100)
+					l.more(40)
 					l.stop()
 					if errs := l.errors(); len(errs) > 0 {
 						t.Errorf("calls failed: %v", errs)
@@ -77,7 +77,7 @@ func TestResize(t *testing.T) {
 				r, config := begin(t, "load")
 				loads := []*load{r.load("old 1", sourceOf(t, config, d[0], d[1]), 8), r.load("old 2", sourceOf(t, config, d[0], d[1]), 4)}
 				for _, l := range loads {
-					l.more(200)
+					l.more(60)
 				}
 				must(t, sourceOf(t, config, d...).Resize(t.Context()))
 				high := r.greatest()
@@ -91,7 +91,7 @@ func TestResize(t *testing.T) {
 			t.Run("interrupted", func(t *testing.T) {
 				r, config := begin(t, "interrupted")
 				l := r.load("old", sourceOf(t, config, d[0], d[1]), 8)
-				l.more(200)
+				l.more(60)
 				early := r.load("new, before it is done", sourceOf(t, config, d...), 2)
 				cut := 0
 				for try := range 40 {
@@ -112,7 +112,7 @@ func TestResize(t *testing.T) {
 			t.Run("two at once", func(t *testing.T) {
 				r, config := begin(t, "two")
 				l := r.load("old", sourceOf(t, config, d[0], d[1]), 8)
-				l.more(200)
+				l.more(60)
 				var wg sync.WaitGroup
 				errs := make([]error, 2)
 				for i := range errs {
