@@ -33,11 +33,13 @@ func (b blockCounter) tables() []string {
 
 func (b blockCounter) row(text string, after int64) []string {
 	l, _, _ := parseFrozen(text) // which made the text
-	next := after
-	if after != openNumber {
-		next, _ = l.after(after)
+	next, _ := l.after(after)
+	number := numberText(next)
+	if after == openNumber { // where a unit begins, whatever is filled in
+		divided := map[Dialect]string{MySQL: "DIV"}[b.dialect]
+		number = fmt.Sprintf("(? %[1]s %[2]d + 1) * %[2]d + %[3]d", orDefault(divided, "/"), l.jump(), l.first())
 	}
-	return []string{fmt.Sprintf("INSERT INTO %s (name, next, layout) VALUES ('%s', %s, '%s')", b.quoted(), b.sequence, numberText(next), text)}
+	return []string{fmt.Sprintf("INSERT INTO %s (name, next, layout) VALUES ('%s', %s, '%s')", b.quoted(), b.sequence, number, text)}
 }
 
 func (b blockCounter) inspect(ctx context.Context, conn *sql.Conn) (condition, error) {

@@ -32,13 +32,13 @@ func (s sequenceCounter) tables() []string { return []string{s.registerTable()} 
 
 func (s sequenceCounter) row(text string, after int64) []string {
 	l, frozen, _ := parseFrozen(text) // which made the text
-	start := after
-	if after != openNumber {
-		start, _ = l.after(after)
-	}
+	start, _ := l.after(after)
 	statements := []string{
-		fmt.Sprintf("CREATE SEQUENCE %s INCREMENT BY %d MINVALUE 0 START WITH %s", s.object(), l.servers, numberText(start)),
+		fmt.Sprintf("CREATE SEQUENCE %s INCREMENT BY %d MINVALUE 0 START WITH %d", s.object(), l.servers, start),
 		fmt.Sprintf("COMMENT ON SEQUENCE %s IS '%s'", s.object(), text),
+	}
+	if after == openNumber { // the next one is the first of the server's that is greater than what is filled in, or one further on
+		statements = append(statements, fmt.Sprintf("SELECT setval('%s', ? / %[2]d * %[2]d + %[3]d)", s.object(), l.servers, l.number))
 	}
 	if frozen {
 		statements = append(statements, fmt.Sprintf("SELECT nextval('%s')", s.object()), fmt.Sprintf("ALTER SEQUENCE %s MAXVALUE %d", s.object(), start))
