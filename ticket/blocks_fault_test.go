@@ -89,7 +89,8 @@ func blocksKilled(t *testing.T, servers []*dbtest.Server) {
 		load := l.load(fmt.Sprintf("with both, %d", i+1), source, 8)
 		load.more(2000)
 		noError(t, errors.Join(servers[0].Kill(), servers[1].Kill()))
-		blockEventually(t, func() string { return "the end of the stock" }, func() bool { return source.Stats().Stock == 0 })
+		// Less than one call takes: all goroutines may wait for more than what is left.
+		blockEventually(t, func() string { return fmt.Sprintf("the end of the stock: %+v", source.Stats()) }, func() bool { return source.Stats().Stock < 40 })
 		noError(t, errors.Join(servers[0].Start(), servers[1].Start()))
 		load.more(2000)
 		load.stop()
