@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 )
 
@@ -181,20 +180,20 @@ func (b blockCounter) fence(context.Context, *sql.Conn, order) error { return ni
 func (b blockCounter) preflight(context.Context, *sql.Conn, layout) error { return nil }
 
 func (b blockCounter) freeze(ctx context.Context, conn *sql.Conn, from, to layout) error {
-	return b.change(ctx, conn, "layout = '"+to.frozen()+"'", from.String())
+	return b.change(ctx, conn, "layout = '"+to.frozen()+"'", "layout = '"+from.String()+"'")
 }
 
 func (b blockCounter) thaw(ctx context.Context, conn *sql.Conn, to layout, floor int64) error {
 	next, ok := to.after(floor)
 	if !ok {
-		return &ExhaustedError{Limit: 1<<63 - 1}
+		return &ExhaustedError{Limit: math.MaxInt64}
 	}
-	return b.change(ctx, conn, "next = "+strconv.FormatInt(next, 10)+", layout = '"+to.String()+"'", to.frozen())
+	return b.change(ctx, conn, fmt.Sprintf("next = %d, layout = '%s'", next, to), fmt.Sprintf("layout = '%s' AND next <= %d", to.frozen(), next))
 }
 
-// change sets columns of the row if its layout is the one that is given, on disk.
-func (b blockCounter) change(ctx context.Context, conn *sql.Conn, set, layout string) error {
-	text := fmt.Sprintf("UPDATE %s SET %s WHERE name = '%s' AND layout = '%s'", b.quoted(), set, b.sequence, layout)
+// change sets columns of the row if it is as the condition says, on disk.
+func (b blockCounter) change(ctx context.Context, conn *sql.Conn, set, condition string) error {
+	text := fmt.Sprintf("UPDATE %s SET %s WHERE name = '%s' AND %s", b.quoted(), set, b.sequence, condition)
 	if b.dialect == Postgres {
 		err := one(ctx, conn, text+" RETURNING "+durable, nil, new(string))
 		return unless(errors.Is(err, sql.ErrNoRows), err)

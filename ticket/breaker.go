@@ -71,6 +71,10 @@ func (s *server) open(class Class) {
 // become changes the state. The caller holds the lock.
 func (s *server) become(state State) {
 	s.state, s.since = state, time.Now()
+	if state != Closed { // perhaps because of what it gives
+		s.burnt += s.spare.count()
+		s.spare = span{}
+	}
 	if state == HalfOpen || state == Closed {
 		s.lasting = false
 	}

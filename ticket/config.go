@@ -65,7 +65,7 @@ type Config struct {
 	// Limit is the greatest id to give out, such as 1<<53-1 for ids that JavaScript reads as numbers. Default: 1<<63-1.
 	Limit int64
 
-	// Timeout bounds a call whose context has no deadline, also of Setup, Resize and Check. Negative: it is not bounded. Default: 5 seconds.
+	// Timeout bounds a call whose context has no deadline, and those of Setup, Resize, Restore and Check, which have five times as long. Negative: it is not bounded. Default: 5 seconds.
 	Timeout time.Duration
 
 	// ServerTimeout bounds one attempt at one server, after which another is asked. Default: 1 second.
@@ -112,12 +112,12 @@ const maxTable = 63 - len(registerSuffix)
 // validSequence excludes what would have to be quoted in a string.
 var validSequence = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,64}$`)
 
-// bound gives a context without a deadline the configured one.
-func (c Config) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+// bound gives a context without a deadline a limit, unless there is none.
+func (c Config) bound(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok || c.Timeout < 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, c.Timeout)
+	return context.WithTimeout(ctx, limit)
 }
 
 // complete returns the configuration with its defaults, for that many servers.

@@ -70,7 +70,8 @@ type ServerError struct {
 	Class  Class
 	Err    error
 
-	lost bool // a number may have been drawn
+	lost   bool // a number may have been drawn
+	locked bool // by another writer of SQLite's
 }
 
 // Error has the server's name before what it said.

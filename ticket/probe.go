@@ -28,6 +28,7 @@ func (s *Servers) probe(ctx context.Context, p *server) (sold span, err error) {
 		return span{}, &ServerError{Server: p.name, Class: Quarantine, Err: err} // cannot happen: judge has parsed it
 	}
 	o.layout, o.bare, o.limit = l, c.bare, min(p.config.Limit, c.limit)
+	o.last = max(o.last, c.last) // a counter that is behind its row was set back
 	if _, blocks := p.counter.(blockCounter); !blocks {
 		o.high = 0 // single tickets have no floor
 	}

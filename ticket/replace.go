@@ -136,15 +136,16 @@ func (r replaceCounter) inspectRow(ctx context.Context, conn *sql.Conn, c *condi
 	if c.bare {
 		text = "''"
 	}
-	var id uint64
-	switch err := one(ctx, conn, fmt.Sprintf("SELECT id, %s FROM %s WHERE stub = '%s'", text, r.quoted(), r.sequence), nil, &id, &c.text); {
+	var id, at uint64
+	switch err := one(ctx, conn, fmt.Sprintf("SELECT id, (SELECT MAX(id) FROM %[2]s), %[1]s FROM %[2]s WHERE stub = '%[3]s'", text, r.quoted(), r.sequence),
+		nil, &id, &at, &c.text); {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
 	case err != nil:
 		return fmt.Errorf("reading the row: %w", err)
 	}
 	c.row = true
-	c.last = int64(min(id, math.MaxInt64))
+	c.last, c.at = int64(min(id, math.MaxInt64)), int64(min(at, math.MaxInt64))
 	if c.bare {
 		c.text = layout{number: r.number, servers: r.of, unit: 1}.String()
 	}
@@ -277,7 +278,7 @@ func (r replaceCounter) fence(ctx context.Context, conn *sql.Conn, o order) erro
 // raise stores a greater number in the row itself, which moves the counter forward and never back. It does nothing where a row has as much, and the
 // counter therefore is beyond it.
 func (r replaceCounter) raise(ctx context.Context, conn *sql.Conn, columns, matching string, floor int64) error {
-	text := fmt.Sprintf("REPLACE INTO %[1]s (id, %[2]s) SELECT %[3]d, %[2]s FROM %[1]s WHERE %[4]s AND NOT EXISTS (SELECT 1 FROM %[1]s AS other WHERE other.id >= %[3]d)",
+	text := fmt.Sprintf("REPLACE INTO %[1]s (id, %[2]s) SELECT %[3]d, %[2]s FROM %[1]s WHERE %[4]s AND id < %[3]d AND NOT EXISTS (SELECT 1 FROM %[1]s AS other WHERE other.id >= %[3]d)",
 		r.quoted(), columns, floor, matching)
 	if r.dialect == MySQL {
 		text += " FOR UPDATE"

@@ -19,7 +19,7 @@ import (
 // in the way is found before anything is changed. An error after that leaves rows frozen, from which nothing is sold: run it again. Two at once
 // for the same list do no harm, and all sequences on the same MySQL or MariaDB servers have to be resized one after the other, as they share the increment.
 func (s *Servers) Resize(ctx context.Context) error {
-	ctx, cancel := s.config.bound(ctx)
+	ctx, cancel := s.config.bound(ctx, patience*s.config.Timeout)
 	defer cancel()
 	var err error
 	for range resizeAttempts {
@@ -146,7 +146,7 @@ func (s *server) resizable(ctx context.Context, c condition, servers int) error 
 func (s *server) freeze(ctx context.Context, c condition) error {
 	to := s.layoutToBe()
 	if !c.row {
-		return s.make(ctx, c, to.frozen(), nil)
+		return s.ensure(ctx, c, to.frozen(), nil)
 	}
 	l, frozen, err := parseFrozen(c.text)
 	if err != nil || frozen {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 )
 
 // Restore makes a server go on after a number: all that it gives from then on is greater. It is for a server that has forgotten its sequence, or was set back, as
@@ -13,7 +14,7 @@ import (
 //
 // The name is the one that errors and Stats have. The error wraps [ErrConfig] for a name or a number that is none.
 func (s *Servers) Restore(ctx context.Context, name string, after int64) error {
-	ctx, cancel := s.config.bound(ctx)
+	ctx, cancel := s.config.bound(ctx, patience*s.config.Timeout)
 	defer cancel()
 	p := s.find(name)
 	if p == nil {
@@ -23,13 +24,27 @@ func (s *Servers) Restore(ctx context.Context, name string, after int64) error {
 		return fmt.Errorf("%w: to go on after %d, want 1 to less than the limit, %d", ErrConfig, after, s.config.Limit)
 	}
 	conditions, errs := s.lookAtAll(ctx)
-	s.learn(p, conditions, errs)
 	c := conditions[p.number-1]
 	if err := errs[p.number-1]; err != nil {
 		return err
 	}
-	if err := p.restore(ctx, c, after); err != nil {
+	if c.row {
+		if err := p.advance(ctx, c, after); err != nil {
+			return err
+		}
+	} else if err := s.replaceRow(ctx, p, conditions, errs, after); err != nil {
 		return err
+	}
+	// The statements do nothing where something is not as it has to be, and somebody else may have made the row meanwhile.
+	c, err := p.look(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.judge(nil, c, order{}); err != nil {
+		return err
+	}
+	if got := max(c.last, c.at); got < after {
+		return &ServerError{Server: p.name, Class: Permanent, Err: fmt.Errorf("%w: the row is at %d, want %d or more: somebody else changed it; run Restore again", ErrTable, got, after)}
 	}
 	p.mu.Lock()
 	if p.state == Closed {
@@ -39,22 +54,28 @@ func (s *Servers) Restore(ctx context.Context, name string, after int64) error {
 	return s.Readmit(name)
 }
 
-func (s *server) restore(ctx context.Context, c condition, after int64) error {
-	if !c.row {
-		l := s.place(layout{})
-		switch {
-		case l == (layout{}):
-			return &ServerError{Server: s.name, Class: Next, Err: fmt.Errorf("%w: the row's layout is not known unless all servers can be asked", ErrTable)}
-		case l.servers < s.number:
-			return &ServerError{Server: s.name, Class: Permanent, Err: fmt.Errorf("%w: the others have no place for number %d of %d; Resize makes one", ErrLayout, s.number, l.servers)}
-		}
-		text := l.String()
-		if c.bare && c.table {
-			text = ""
-		}
-		return s.with(ctx, func(conn *sql.Conn) error { return s.makeOnce(ctx, conn, text, after) })
+// replaceRow makes a row that is gone, in the layout of the others.
+func (s *Servers) replaceRow(ctx context.Context, p *server, conditions []condition, errs []error, after int64) error {
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("the row's layout is not known unless all servers can be asked: %w", err)
 	}
-	// The statements do nothing where something is not as it has to be, and would not say so.
+	l, err := s.placeFor(conditions)
+	if err != nil {
+		return err
+	}
+	l.number = p.number
+	if _, ok := l.after(after); !ok {
+		return &ServerError{Server: p.name, Class: Permanent, Err: &ExhaustedError{Limit: math.MaxInt64}}
+	}
+	text, c := l.String(), conditions[p.number-1]
+	if c.bare && c.table {
+		text = ""
+	}
+	return p.with(ctx, func(conn *sql.Conn) error { return p.makeRow(ctx, conn, text, after) })
+}
+
+// advance moves a row that is there beyond a number.
+func (s *server) advance(ctx context.Context, c condition, after int64) error {
 	if err := s.judge(nil, c, order{}); err != nil {
 		return err
 	}

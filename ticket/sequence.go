@@ -158,7 +158,7 @@ func (s sequenceCounter) fence(ctx context.Context, conn *sql.Conn, o order) err
 	if !ok {
 		return errUnmatched
 	}
-	err := s.locked(ctx, conn, fmt.Sprintf(`	IF last < %d AND %d = (SELECT seqincrement FROM pg_sequence WHERE seqrelid = '%[3]s'::regclass) THEN
+	err := s.locked(ctx, conn, fmt.Sprintf(`	IF last < %d AND %d = (pg_sequence_parameters('%[3]s'::regclass)).increment AND said NOT LIKE '>%%' THEN
 		PERFORM setval('%[3]s', %[1]d);
 	END IF;`, to, o.layout.servers, s.object()))
 	if err != nil && denied[diagnose(s.dialect, err).code] {
@@ -200,7 +200,8 @@ func (s sequenceCounter) thaw(ctx context.Context, conn *sql.Conn, to layout, fl
 	if !ok {
 		return &ExhaustedError{Limit: math.MaxInt64}
 	}
-	return s.locked(ctx, conn, fmt.Sprintf(`	IF said = '%[2]s' THEN
+	// The comment may be one of before, under other isolation levels than READ COMMITTED; what the SEQUENCE is at never is.
+	return s.locked(ctx, conn, fmt.Sprintf(`	IF said = '%[2]s' AND last < %[4]d THEN
 		ALTER SEQUENCE %[1]s INCREMENT BY %[3]d NO MAXVALUE START WITH %[4]d RESTART WITH %[4]d;
 		COMMENT ON SEQUENCE %[1]s IS '%[5]s';
 	END IF;`, s.object(), to.frozen(), to.servers, start, to))

@@ -50,6 +50,8 @@ type server struct {
 	// their contexts. It is nil for other dialects.
 	gate chan struct{}
 
+	told State // to Notify; guarded by Servers.telling
+
 	mu       sync.Mutex // guards all below
 	state    State
 	probing  bool          // HalfOpen, and somebody is at it
@@ -64,7 +66,6 @@ type server struct {
 	others   layout        // that another server's row has, for one that is missing here
 	unsure   bool          // of others: not all could be asked
 	spare    span          // drawn by a probe, not given out yet; units is 0 where there is none
-	told     State         // to Notify
 	warned   bool          // that it comes to its end
 	err      *ServerError  // the latest
 	since    time.Time     // it is in the state
@@ -227,7 +228,7 @@ func (s *server) readySQLite(ctx context.Context, conn *sql.Conn) error {
 
 // again reports whether to try again at once after that many attempts. On SQLite a lock of another one is waited for as long as the context lasts.
 func (s *server) again(ctx context.Context, failure *ServerError, attempts int) bool {
-	if failure.Class != Retry || ctx.Err() != nil || attempts > retries && s.dialect != SQLite {
+	if failure.Class != Retry || ctx.Err() != nil || attempts > retries && !failure.locked {
 		return false
 	}
 	// Those who met in a deadlock do not meet again.
@@ -313,7 +314,7 @@ func (s *server) missing(c condition, o order) error {
 		return fmt.Errorf("%w: the others have no place for number %d of %d; Resize makes one", ErrLayout, place.number, place.servers)
 	}
 	known := max(o.last, o.high)
-	if slices.Contains(c.made, s.number) {
+	if known > 0 || slices.Contains(c.made, s.number) {
 		return &TableError{Statement: s.statement(c, orDefault(place, s.layoutToBe()), openNumber), Err: fmt.Errorf("%w: %q in %s, of which the greatest id known here is %d; Restore makes it again, "+
 			"or the statement with a number for the question mark of which all after it are greater than any id in use", ErrForgotten, s.config.Sequence, s.config.Table, known)}
 	}
@@ -334,21 +335,22 @@ func (s *server) statement(c condition, l layout, after int64) string {
 	if c.bare {
 		text = ""
 	}
+	statements = append(statements, s.enter(s.number))
 	return strings.Join(append(statements, s.counter.row(text, after)...), ";\n")
 }
 
-// place is the layout of a row that is missing: that of before, or the one in which the others have a place for it, or the configuration's. It is zero where the
+// place is the layout of a row that is missing: the one in which the others have a place for it, or that of before, or the configuration's. It is zero where the
 // others could not be asked.
 func (s *server) place(before layout) layout {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
+	case s.others != (layout{}):
+		return layout{number: s.number, servers: s.others.servers, unit: s.others.unit}
 	case before != (layout{}):
 		return before
 	case s.layout != (layout{}):
 		return s.layout
-	case s.others != (layout{}):
-		return layout{number: s.number, servers: s.others.servers, unit: s.others.unit}
 	case s.unsure:
 		return layout{}
 	}
@@ -398,7 +400,7 @@ func (s *server) classify(err error) *ServerError {
 	case fault.kind != nil:
 		err = fmt.Errorf("%w: %w", fault.kind, err)
 	}
-	return &ServerError{Server: s.name, Class: fault.class, Err: err, lost: fault.code == ""}
+	return &ServerError{Server: s.name, Class: fault.class, Err: err, lost: fault.code == "", locked: s.dialect == SQLite && fault.class == Retry && fault.code != ""}
 }
 
 // patience is how many times the timeout of an attempt there is for what takes about as many round trips.

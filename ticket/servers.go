@@ -19,6 +19,7 @@ type Servers struct {
 	high    atomic.Int64  // the greatest id from any server
 
 	changed   broadcast     // of a server's state
+	telling   sync.Mutex    // guards what servers have told, and calls of Notify
 	admission chan struct{} // one place: see admit
 
 	closing context.Context // ends with Close
@@ -113,7 +114,7 @@ func (s *Servers) buy(ctx context.Context, count int64) (sale, error) {
 				break
 			}
 		}
-		wait, hopeless := s.again(round, troubled)
+		wait, hopeless := s.wait(round, troubled)
 		if hopeless {
 			return sale{}, s.unavailable(nil)
 		}
@@ -133,13 +134,7 @@ func (s *Servers) buy(ctx context.Context, count int64) (sale, error) {
 func (s *Servers) drawFrom(ctx context.Context, p *server, count int64, tried []bool) (span, error) {
 	limit := s.config.ServerTimeout
 	if deadline, ok := ctx.Deadline(); ok {
-		left := 1
-		for _, t := range tried {
-			if !t {
-				left++
-			}
-		}
-		limit = min(limit, time.Until(deadline)/time.Duration(left))
+		limit = min(limit, time.Until(deadline)/time.Duration(1+s.left(tried)))
 	}
 	attempt, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -163,6 +158,18 @@ func (s *Servers) drawFrom(ctx context.Context, p *server, count int64, tried []
 	return sold, nil
 }
 
+// left is how many servers in use were not tried yet.
+func (s *Servers) left(tried []bool) (left int) {
+	for i, p := range s.servers {
+		p.mu.Lock()
+		if !tried[i] && p.state == Closed {
+			left++
+		}
+		p.mu.Unlock()
+	}
+	return left
+}
+
 // pick returns the next server in use that was not tried yet, and marks it as tried. It is nil where there is none.
 func (s *Servers) pick(tried []bool) *server {
 	n := uint64(len(s.servers))
@@ -184,9 +191,9 @@ func (s *Servers) pick(tried []bool) *server {
 	return nil
 }
 
-// again returns how long to wait until a server may be asked again. It is hopeless where that would not help: each has an error that
+// wait returns how long to wait until a server may be asked again. It is hopeless where that would not help: each has an error that
 // lasts.
-func (s *Servers) again(round int, failed bool) (wait time.Duration, hopeless bool) {
+func (s *Servers) wait(round int, failed bool) (wait time.Duration, hopeless bool) {
 	hopeless, wait = true, s.config.MaxBackoff
 	for _, p := range s.servers {
 		p.mu.Lock()
@@ -229,12 +236,11 @@ func (s *Servers) notify(p *server) {
 	if s.config.Notify == nil {
 		return
 	}
+	s.telling.Lock() // so that the last that is told is how it is
+	defer s.telling.Unlock()
 	stats := p.stats()
-	p.mu.Lock()
-	told := p.told == stats.State
-	p.told = stats.State
-	p.mu.Unlock()
-	if !told {
+	if p.told != stats.State {
+		p.told = stats.State
 		s.config.Notify(stats)
 	}
 }
@@ -305,7 +311,7 @@ func (s *Servers) find(name string) *server {
 // Check looks at the settings, tables and rows of all servers, and returns what matters: what keeps a server from being used, and what is worth to be
 // known. The error joins those of the servers that could not be asked, and of those whose sequence is missing, each a [*ServerError].
 func (s *Servers) Check(ctx context.Context) ([]Finding, error) {
-	ctx, cancel := s.config.bound(ctx)
+	ctx, cancel := s.config.bound(ctx, patience*s.config.Timeout)
 	defer cancel()
 	var findings []Finding
 	var errs []error

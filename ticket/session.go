@@ -9,18 +9,18 @@ import (
 
 // mysqlSession is what a session of MySQL or MariaDB has set.
 type mysqlSession struct {
-	readOnly                                                   string
+	readOnly, format                                           string
 	autocommit, transaction, flush, binlog, syncBinlog         int64
 	increment, offset, serverAutocommit, serverInc, serverOffs int64
 }
 
-const mysqlSettings = "SELECT @@autocommit, 0 /*M! + @@in_transaction */, @@read_only, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog," +
+const mysqlSettings = "SELECT @@autocommit, 0 /*M! + @@in_transaction */, @@read_only, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog, @@binlog_format," +
 	" @@auto_increment_increment, @@auto_increment_offset, @@global.autocommit, @@global.auto_increment_increment, @@global.auto_increment_offset"
 
 // inspectMySQL adds what the settings of a session and its server mean.
 func inspectMySQL(ctx context.Context, conn *sql.Conn, c *condition, unsafe bool) (mysqlSession, error) {
 	var s mysqlSession
-	if err := one(ctx, conn, mysqlSettings, nil, &s.autocommit, &s.transaction, &s.readOnly, &s.flush, &s.binlog, &s.syncBinlog,
+	if err := one(ctx, conn, mysqlSettings, nil, &s.autocommit, &s.transaction, &s.readOnly, &s.flush, &s.binlog, &s.syncBinlog, &s.format,
 		&s.increment, &s.offset, &s.serverAutocommit, &s.serverInc, &s.serverOffs); err != nil {
 		return s, fmt.Errorf("reading the settings: %w", err)
 	}
@@ -37,6 +37,10 @@ func inspectMySQL(ctx context.Context, conn *sql.Conn, c *condition, unsafe bool
 	if s.flush != 1 && s.flush != 3 { // 3 is MariaDB's, and waits twice
 		c.findf(unless(unsafe, ErrUnsafe), "innodb_flush_log_at_trx_commit is %d: what is committed is lost when the %s crashes, and its tickets are given out "+
 			"again; set it to 1", s.flush, map[bool]string{true: "machine", false: "server or its machine"}[s.flush == 2])
+	}
+	if s.binlog == 1 && s.format == "STATEMENT" {
+		c.findf(unless(unsafe, ErrUnsafe), "binlog_format is STATEMENT: a replica holds the statements against its own settings, draws nothing, and is behind when it takes over; "+
+			"set it to MIXED or ROW")
 	}
 	if s.binlog == 1 && s.syncBinlog != 1 {
 		c.findf(nil, "sync_binlog is %d while the binary log is on: when the machine crashes, transactions that are not in the binary log on disk are rolled back; "+

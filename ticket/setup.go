@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -17,7 +18,7 @@ import (
 // [ErrForgotten] says that a row was there before and is not any more: it is not made again by itself, because it would begin with
 // numbers that are in use. One that wraps [ErrLayout] says that the rows which are there have no place for a new server: see [Servers.Resize].
 func (s *Servers) Setup(ctx context.Context) error {
-	ctx, cancel := s.config.bound(ctx)
+	ctx, cancel := s.config.bound(ctx, patience*s.config.Timeout)
 	defer cancel()
 	conditions, err := s.survey(ctx)
 	if err != nil {
@@ -31,7 +32,7 @@ func (s *Servers) Setup(ctx context.Context) error {
 	for i, p := range s.servers {
 		l := wanted
 		l.number = p.number
-		errs = append(errs, p.make(ctx, conditions[i], l.String(), madeOnce(conditions)))
+		errs = append(errs, p.ensure(ctx, conditions[i], l.String(), madeOnce(conditions)))
 		if i > 0 || conditions[i].row || conditions[i].down {
 			continue
 		}
@@ -96,9 +97,16 @@ func (s *Servers) learn(p *server, conditions []condition, errs []error) {
 	p.others, p.unsure = layout{}, false
 	for i, c := range conditions {
 		p.unsure = p.unsure || errs[i] != nil
-		if l, _, err := parseFrozen(c.text); err == nil && c.row && s.servers[i] != p {
-			p.others = l
+		l, frozen, err := parseFrozen(c.text)
+		if err != nil || !c.row || s.servers[i] == p {
+			continue
 		}
+		disagree := p.others != (layout{}) && (p.others.servers != l.servers || p.others.unit != l.unit)
+		p.unsure = p.unsure || frozen || disagree
+		p.others = l
+	}
+	if p.unsure {
+		p.others = layout{}
 	}
 }
 
@@ -140,18 +148,22 @@ func (s *Servers) reconsider() {
 	s.changed.broadcast()
 }
 
-// lookAtAll inspects all servers, and returns what it finds or an error for each.
+// lookAtAll inspects all servers at once, and returns what it finds or an error for each.
 func (s *Servers) lookAtAll(ctx context.Context) ([]condition, []error) {
 	conditions, errs := make([]condition, len(s.servers)), make([]error, len(s.servers))
+	var group sync.WaitGroup
 	for i, p := range s.servers {
-		c, err := p.look(ctx)
-		if err == nil {
-			if refused := refusal(c.findings); errors.Is(refused, ErrTable) || errors.Is(refused, ErrReadOnly) {
-				err = &ServerError{Server: p.name, Class: Permanent, Err: refused}
+		group.Go(func() {
+			c, err := p.look(ctx)
+			if err == nil {
+				if refused := refusal(c.findings); errors.Is(refused, ErrTable) || errors.Is(refused, ErrReadOnly) {
+					err = &ServerError{Server: p.name, Class: Permanent, Err: refused}
+				}
 			}
-		}
-		conditions[i], errs[i] = c, err
+			conditions[i], errs[i] = c, err
+		})
 	}
+	group.Wait()
 	return conditions, errs
 }
 
@@ -185,8 +197,8 @@ func (s *Servers) placeFor(conditions []condition) (layout, error) {
 	return wanted, nil
 }
 
-// make makes what is missing on a server. Made are the numbers of the servers whose rows were ever made.
-func (s *server) make(ctx context.Context, c condition, layout string, made []int64) error {
+// ensure makes what is missing on a server. Made are the numbers of the servers whose rows were ever made.
+func (s *server) ensure(ctx context.Context, c condition, layout string, made []int64) error {
 	if c.down || c.row && slices.Contains(c.made, s.number) {
 		return nil
 	}
@@ -207,7 +219,7 @@ func (s *server) make(ctx context.Context, c condition, layout string, made []in
 	// Of processes that are at it at once, some fail, and find what they need then.
 	var err error
 	for range 20 {
-		err = s.with(ctx, func(conn *sql.Conn) error { return s.makeOnce(ctx, conn, layout, 0) })
+		err = s.with(ctx, func(conn *sql.Conn) error { return s.makeRow(ctx, conn, layout, 0) })
 		if err == nil || errors.Is(err, ErrForgotten) || ctx.Err() != nil {
 			return err
 		}
@@ -224,9 +236,9 @@ func (s *server) make(ctx context.Context, c condition, layout string, made []in
 	return err
 }
 
-// makeOnce makes the tables, and in one transaction the row and its entry in the register. After is 0 for a new sequence; otherwise the row is made also where
+// makeRow makes the tables, and in one transaction the row and its entry in the register. After is 0 for a new sequence; otherwise the row is made also where
 // the entry is there already.
-func (s *server) makeOnce(ctx context.Context, conn *sql.Conn, layout string, after int64) error {
+func (s *server) makeRow(ctx context.Context, conn *sql.Conn, layout string, after int64) error {
 	c, err := s.counter.inspect(ctx, conn)
 	if err != nil {
 		return err
@@ -240,7 +252,7 @@ func (s *server) makeOnce(ctx context.Context, conn *sql.Conn, layout string, af
 	if _, err := conn.ExecContext(ctx, begin); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
-	if err := s.makeRow(ctx, conn, layout, after); err != nil {
+	if err := s.insertRow(ctx, conn, layout, after); err != nil {
 		s.abandon(ctx, conn)
 		return err
 	}
@@ -251,7 +263,7 @@ func (s *server) makeOnce(ctx context.Context, conn *sql.Conn, layout string, af
 	return nil
 }
 
-func (s *server) makeRow(ctx context.Context, conn *sql.Conn, layout string, after int64) error {
+func (s *server) insertRow(ctx context.Context, conn *sql.Conn, layout string, after int64) error {
 	if s.dialect == Postgres {
 		if _, err := conn.ExecContext(ctx, "SELECT "+durable); err != nil {
 			return fmt.Errorf("setting synchronous_commit: %w", err)

@@ -46,7 +46,7 @@ func Flickr(config Config, servers ...Server) (*Tickets, error) {
 // Next returns a ticket. It waits for a server at most as long as the context, or [Config.Timeout] where that has no deadline. The error is an
 // [*UnavailableError], or wraps [ErrClosed].
 func (t *Tickets) Next(ctx context.Context) (int64, error) {
-	ctx, cancel := t.config.bound(ctx)
+	ctx, cancel := t.config.bound(ctx, t.config.Timeout)
 	defer cancel()
 	return t.next(ctx)
 }
@@ -62,7 +62,7 @@ func (t *Tickets) next(ctx context.Context) (int64, error) {
 
 // Fill draws a ticket for each key, one after the other; blocks are the way to draw many. All are bound by one time, as Next is.
 func (t *Tickets) Fill(ctx context.Context, keys []int64) error {
-	ctx, cancel := t.config.bound(ctx)
+	ctx, cancel := t.config.bound(ctx, t.config.Timeout)
 	defer cancel()
 	for i := range keys {
 		id, err := t.next(ctx)
