@@ -314,7 +314,7 @@ func (s *server) missing(c condition, o order) error {
 		return fmt.Errorf("%w: the others have no place for number %d of %d; Resize makes one", ErrLayout, place.number, place.servers)
 	}
 	known := max(o.last, o.high)
-	if known > 0 || slices.Contains(c.made, s.number) {
+	if o.last > 0 || slices.Contains(c.made, s.number) {
 		return &TableError{Statement: s.statement(c, orDefault(place, s.layoutToBe()), openNumber), Err: fmt.Errorf("%w: %q in %s, of which the greatest id known here is %d; Restore makes it again, "+
 			"or the statement with a number for the question mark of which all after it are greater than any id in use", ErrForgotten, s.config.Sequence, s.config.Table, known)}
 	}
