@@ -65,14 +65,15 @@ func BenchmarkTicket(b *testing.B) {
 			}
 			name := fmt.Sprintf("db=%s/conns=%d/of=", database.Kind, connections)
 			statement, args := ticket.Statement(source)
+			raw := pool(b, database, connections) // one of its own, with the driver's settings
 			b.Run(name+"raw", func(b *testing.B) {
 				eachConnection(b, connections, func(ctx context.Context) error {
 					if dialect == ticket.Postgres {
 						var id int64
 						var on string
-						return db.QueryRowContext(ctx, statement, args...).Scan(&id, &on)
+						return raw.QueryRowContext(ctx, statement, args...).Scan(&id, &on)
 					}
-					result, err := db.ExecContext(ctx, statement, args...)
+					result, err := raw.ExecContext(ctx, statement, args...)
 					if err == nil {
 						_, err = result.LastInsertId()
 					}
