@@ -16,7 +16,9 @@ import (
 // Servers that are resized have two layouts for a while. One with another layout than the others' is not used if they were changed meanwhile.
 func TestAdmission(t *testing.T) {
 	one, two := single{1, 2}, single{2, 3}
-	behind := func(layout string) script { return replaceMySQL.inspected(layout).answer("row", values(602, layout)) }
+	behind := func(layout string) script {
+		return replaceMySQL.inspected(layout).answer("row", values(602, 602, layout))
+	}
 	down := two.look(602).fail("settings", errReset).until("settings") // on the connection that was there, and on a new one
 	for _, test := range []struct {
 		name   string
@@ -26,21 +28,21 @@ func TestAdmission(t *testing.T) {
 		is     error
 	}{
 		{"the other has it as well", single{1, 3}.look(601), nil, ticket.Closed, nil},
-		{"the other is frozen", replaceMySQL.inspected(">1/3").answer("row", values(601, ">1/3")), nil, ticket.Closed, nil},
+		{"the other is frozen", replaceMySQL.inspected(">1/3").answer("row", values(601, 601, ">1/3")), nil, ticket.Closed, nil},
 		{"the other is down", one.look(601).fail("settings", my(1040)).until("settings"), nil, ticket.Closed, nil},
 		{"it was changed itself", one.look(601), behind("2/2"), ticket.Open, ticket.ErrLayout},
 		{"it is down itself", one.look(601), slices.Concat(down, down), ticket.Open, errReset},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := newMock(t, append(one.look(600), one.draw(0, 601))...)
+				a := newMock(t, append(one.look(600), one.draw(600, 601))...)
 				b := newMock(t)
 				b.refuse = []error{errReset}
 				s, _ := tickets(t, ticket.Config{Failures: 1, Backoff: time.Second}, a, b)
 				probe(s)
 				wantNext(t, s, 601)
 				time.Sleep(2 * time.Second)
-				b.expect(slices.Concat(two.look(601), script{two.draw(0, 602)}, test.second)...)
+				b.expect(slices.Concat(two.look(601), script{two.draw(601, 602)}, test.second)...)
 				a.expect(test.first...)
 				probe(s)
 				stats := s.Stats().Servers
@@ -65,7 +67,7 @@ func TestBuy(t *testing.T) {
 			most := int64(math.MaxInt64) - step // as great as the next number may be
 			return s.with(floor, step, "default", "1/1x100", last+1, most)
 		}
-		m := newMock(t, append(k.inspected("1/1x100"), draw(1, 100, 0, 701))...)
+		m := newMock(t, append(k.inspected("1/1x100"), draw(1, 100, 600, 701))...)
 		s := k.servers(t, ticket.Config{}, m)
 		if got, err := s.Buy(t.Context(), 50); err != nil || got != (ticket.Span{First: 601, Last: 700, Count: 100}) {
 			t.Errorf("got %+v, %v", got, err)

@@ -60,11 +60,11 @@ func TestBurnt(t *testing.T) {
 		calls []step
 		want  int64
 	}{
-		{"the answer is lost", script{one.draw(0, 601)}, []step{one.draw(601, 602).fails(errReset)}, 1},
-		{"the server says no", script{one.draw(0, 601)}, []step{one.draw(601, 602).fails(my(1040))}, 0},
-		{"a number of before", script{one.draw(0, 601)}, []step{one.draw(601, 600)}, 1},
-		{"the probe's answer is lost", script{one.draw(0, 601).fails(errReset)}, nil, 1},
-		{"the server says no to a probe", script{one.draw(0, 601).fails(my(1040))}, nil, 0},
+		{"the answer is lost", script{one.draw(600, 601)}, []step{one.draw(601, 602).fails(errReset)}, 1},
+		{"the server says no", script{one.draw(600, 601)}, []step{one.draw(601, 602).fails(my(1040))}, 0},
+		{"a number of before", script{one.draw(600, 601)}, []step{one.draw(601, 600)}, 1},
+		{"the probe's answer is lost", script{one.draw(600, 601).fails(errReset)}, nil, 1},
+		{"the server says no to a probe", script{one.draw(600, 601).fails(my(1040))}, nil, 0},
 		{"a probe cannot look", script{queried(mysqlSettings).fails(errReset).named("look")}, nil, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestBurnt(t *testing.T) {
 func TestBurntBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := blockSQLite
-		draw := k.draw(0).with(1, 100, "default", "1/1x100", 1, int64(1<<63-1-100))
+		draw := k.draw(0).with(1, 100, "default", "1/1x100", 601, int64(1<<63-1-100))
 		draw.rows[0] = values(701)
 		m := newMock(t, append(k.inspected("1/1x100"), draw)...)
 		s := k.servers(t, ticket.Config{Failures: 1, Backoff: time.Second}, m)
@@ -116,8 +116,8 @@ func TestBurntBlock(t *testing.T) {
 func TestSettlePutAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, two := single{1, 2}, single{2, 2}
-		a := newMock(t, append(one.look(600), one.draw(0, 601))...)
-		b := newMock(t, append(two.look(601), two.draw(0, 602))...)
+		a := newMock(t, append(one.look(600), one.draw(600, 601))...)
+		b := newMock(t, append(two.look(601), two.draw(601, 602))...)
 		s, _ := tickets(t, ticket.Config{}, a, b)
 		release := make(chan struct{})
 		b.after = func(n int64) {
@@ -141,7 +141,7 @@ func TestSettlePutAside(t *testing.T) {
 func TestReasonStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := single{1, 1}
-		m := newMock(t, append(one.look(600), one.draw(0, 601), one.draw(601, 602).fails(my(1146)), queried(mysqlSettings).fails(errReset))...)
+		m := newMock(t, append(one.look(600), one.draw(600, 601), one.draw(601, 602).fails(my(1146)), queried(mysqlSettings).fails(errReset))...)
 		s, _ := tickets(t, ticket.Config{}, m)
 		wantNext(t, s, 601)
 		before := m.sent.Load()

@@ -121,7 +121,7 @@ func TestSkip(t *testing.T) {
 	denied := k.statements()[0].sends["fence"][0].answered().fails(pg("42501"))
 	at := func(last int64) step { return queried("SELECT last_value FROM "+object, values(last)) }
 	skip := func(count, last int64) step {
-		return queried("SELECT max(nextval(CAST(CAST($1 AS text) AS regclass))) FROM generate_series(1, CAST($2 AS bigint))", values(last)).with(object, count)
+		return queried("SELECT max(nextval(CAST(CAST($1 AS text) AS regclass))), "+durable+" FROM generate_series(1, CAST($2 AS bigint))", values(last, "on")).with(object, count)
 	}
 	for _, test := range []struct {
 		name  string

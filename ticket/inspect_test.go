@@ -26,32 +26,38 @@ var inspections = []struct {
 	change func(*ticket.Condition) // what is different from a server that is in order
 	finds  []found
 }{
-	{name: "autocommit", kind: replaceMySQL, look: settings(0, 0, 0, 1, 1, 1, 3, 2, 0, 3, 2), finds: []found{{ticket.ErrUnsafe, "autocommit is 0"}}},
-	{name: "autocommit, unsafe", kind: replaceMySQL, look: settings(0, 0, 0, 1, 1, 1, 3, 2, 0, 3, 2), unsafe: true, finds: []found{{ticket.ErrUnsafe, "autocommit is 0"}}},
+	{name: "autocommit", kind: replaceMySQL, look: settings(0, 0, 0, 1, 1, 1, "ROW", 3, 2, 0, 3, 2), finds: []found{{ticket.ErrUnsafe, "autocommit is 0"}}},
+	{name: "autocommit, unsafe", kind: replaceMySQL, look: settings(0, 0, 0, 1, 1, 1, "ROW", 3, 2, 0, 3, 2), unsafe: true, finds: []found{{ticket.ErrUnsafe, "autocommit is 0"}}},
 	{
-		name: "autocommit of before", kind: replaceMySQL, look: settings(0, 0, 0, 1, 1, 1, 3, 2, 1, 3, 2),
+		name: "autocommit of before", kind: replaceMySQL, look: settings(0, 0, 0, 1, 1, 1, "ROW", 3, 2, 1, 3, 2),
 		change: func(c *ticket.Condition) { c.Stale = true }, finds: []found{{ticket.ErrUnsafe, "autocommit is 0"}},
 	},
-	{name: "flush 0", kind: replaceMySQL, look: settings(1, 0, 0, 0, 1, 1, 3, 2, 1, 3, 2), finds: []found{{ticket.ErrUnsafe, "is 0: what is committed is lost when the server or its machine crashes"}}},
-	{name: "flush 2", kind: blockMySQL, look: settings(1, 0, 0, 2, 1, 1, 3, 2, 1, 3, 2), finds: []found{{ticket.ErrUnsafe, "is 2: what is committed is lost when the machine crashes"}}},
-	{name: "flush 2, unsafe", kind: blockMySQL, look: settings(1, 0, 0, 2, 1, 1, 3, 2, 1, 3, 2), unsafe: true, finds: []found{{nil, "is 2"}}},
-	{name: "flush 3", kind: replaceMySQL, look: settings(1, 0, 0, 3, 1, 1, 3, 2, 1, 3, 2)},
-	{name: "binary log", kind: replaceMySQL, look: settings(1, 0, 0, 1, 1, 0, 3, 2, 1, 3, 2), finds: []found{{nil, "sync_binlog is 0"}}},
-	{name: "no binary log", kind: replaceMySQL, look: settings(1, 0, 0, 1, 0, 0, 3, 2, 1, 3, 2)},
-	{name: "read only", kind: blockMySQL, look: settings(1, 0, 1, 1, 1, 1, 3, 2, 1, 3, 2), finds: []found{{nil, "read_only is on"}}},
+	{name: "flush 0", kind: replaceMySQL, look: settings(1, 0, 0, 0, 1, 1, "ROW", 3, 2, 1, 3, 2), finds: []found{{ticket.ErrUnsafe, "is 0: what is committed is lost when the server or its machine crashes"}}},
+	{name: "flush 2", kind: blockMySQL, look: settings(1, 0, 0, 2, 1, 1, "ROW", 3, 2, 1, 3, 2), finds: []found{{ticket.ErrUnsafe, "is 2: what is committed is lost when the machine crashes"}}},
+	{name: "flush 2, unsafe", kind: blockMySQL, look: settings(1, 0, 0, 2, 1, 1, "ROW", 3, 2, 1, 3, 2), unsafe: true, finds: []found{{nil, "is 2"}}},
+	{name: "flush 3", kind: replaceMySQL, look: settings(1, 0, 0, 3, 1, 1, "ROW", 3, 2, 1, 3, 2)},
+	{name: "binary log", kind: replaceMySQL, look: settings(1, 0, 0, 1, 1, 0, "ROW", 3, 2, 1, 3, 2), finds: []found{{nil, "sync_binlog is 0"}}},
+	{name: "no binary log", kind: replaceMySQL, look: settings(1, 0, 0, 1, 0, 0, "ROW", 3, 2, 1, 3, 2)},
+	{
+		name: "binary log of statements", kind: replaceMySQL, look: settings(1, 0, 0, 1, 1, 1, "STATEMENT", 3, 2, 1, 3, 2),
+		finds: []found{{ticket.ErrUnsafe, "binlog_format is STATEMENT"}},
+	},
+	{name: "binary log of statements, unsafe", kind: blockMySQL, look: settings(1, 0, 0, 1, 1, 1, "STATEMENT", 3, 2, 1, 3, 2), unsafe: true, finds: []found{{nil, "binlog_format is STATEMENT"}}},
+	{name: "no binary log, of statements", kind: replaceMySQL, look: settings(1, 0, 0, 1, 0, 1, "STATEMENT", 3, 2, 1, 3, 2)},
+	{name: "read only", kind: blockMySQL, look: settings(1, 0, 1, 1, 1, 1, "ROW", 3, 2, 1, 3, 2), finds: []found{{nil, "read_only is on"}}},
 	{name: "increment", kind: replaceMySQL, look: otherOffset(1, 2, 1, 2), finds: []found{{ticket.ErrLayout, "auto_increment_increment is 1 and auto_increment_offset 2, want 3 and 2"}}},
 	{name: "offset", kind: replaceMySQL, look: otherOffset(3, 1, 3, 1), finds: []found{{ticket.ErrLayout, "is 3 and auto_increment_offset 1, want 3 and 2"}}},
 	{
 		name: "offset of before", kind: replaceMySQL, look: otherOffset(3, 1, 3, 2),
 		change: func(c *ticket.Condition) { c.Stale = true }, finds: []found{{ticket.ErrLayout, "auto_increment_offset 1"}},
 	},
-	{name: "offset of blocks", kind: blockMySQL, look: settings(1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)},
+	{name: "offset of blocks", kind: blockMySQL, look: settings(1, 0, 0, 1, 1, 1, "ROW", 1, 1, 1, 1, 1)},
 	{
-		name: "offset, one server", kind: replaceMySQL, look: both(settings(1, 0, 0, 1, 1, 1, 7, 5, 1, 7, 5), rows("row", values(600, "1/1"))),
+		name: "offset, one server", kind: replaceMySQL, look: both(settings(1, 0, 0, 1, 1, 1, "ROW", 7, 5, 1, 7, 5), rows("row", values(600, 600, "1/1"))),
 		change: func(c *ticket.Condition) { c.Text = "1/1" },
 	},
 	{
-		name: "offset, frozen", kind: replaceMySQL, look: both(settings(1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1), rows("row", values(600, ">2/4"))),
+		name: "offset, frozen", kind: replaceMySQL, look: both(settings(1, 0, 0, 1, 1, 1, "ROW", 1, 1, 1, 1, 1), rows("row", values(600, 600, ">2/4"))),
 		change: func(c *ticket.Condition) { c.Text = ">2/4" },
 	},
 	{
@@ -77,7 +83,7 @@ var inspections = []struct {
 	{name: "MyISAM", kind: replaceMySQL, look: rows("engine", values("MyISAM")), finds: []found{{ticket.ErrUnsafe, "engine MyISAM"}}},
 	{name: "MEMORY, unsafe", kind: blockMySQL, look: rows("engine", values("MEMORY")), unsafe: true, finds: []found{{nil, "engine MEMORY"}}},
 	{name: "a view", kind: blockMySQL, look: rows("engine", values(nil)), finds: []found{{ticket.ErrUnsafe, "engine ,"}}},
-	{name: "no row", kind: replaceMySQL, look: rows("row"), change: func(c *ticket.Condition) { c.Row, c.Last, c.Text = false, 0, "" }},
+	{name: "no row", kind: replaceMySQL, look: rows("row"), change: func(c *ticket.Condition) { c.Row, c.Last, c.At, c.Text = false, 0, 0, "" }},
 	{name: "no row", kind: replaceSQLite, look: both(rows("row"), without("made", "counter")), change: func(c *ticket.Condition) { c.Row, c.Last, c.At, c.Text = false, 0, 0, "" }},
 	{name: "no row", kind: blockPostgres, look: rows("row"), change: func(c *ticket.Condition) { c.Row, c.Last, c.Text = false, 0, "" }},
 	{name: "no SEQUENCE", kind: sequence, look: both(rows("object"), without("value")), change: func(c *ticket.Condition) { c.Row, c.Last, c.Limit, c.Text = false, 0, 0, "" }},
@@ -86,14 +92,14 @@ var inspections = []struct {
 	{name: "no register", kind: sequence, look: failing("register", pg("42P01")), change: func(c *ticket.Condition) { c.Made = "[]" }},
 	{name: "register of others", kind: blockMySQL, look: failing("register", my(1142)), change: func(c *ticket.Condition) { c.Made = "[]" }},
 	{name: "all registered", kind: blockSQLite, look: rows("register", values(3), values(1), values(2)), change: func(c *ticket.Condition) { c.Made = "[3 1 2]" }},
-	{name: "unsigned beyond", kind: replaceMySQL, look: rows("row", values("18446744073709551615", "2/3")), change: func(c *ticket.Condition) { c.Last = math.MaxInt64 }},
-	{name: "garbage layout", kind: replaceMySQL, look: rows("row", values(600, "both")), change: func(c *ticket.Condition) { c.Text = "both" }},
+	{name: "unsigned beyond", kind: replaceMySQL, look: rows("row", values("18446744073709551615", "18446744073709551615", "2/3")), change: func(c *ticket.Condition) { c.Last, c.At = math.MaxInt64, math.MaxInt64 }},
+	{name: "garbage layout", kind: replaceMySQL, look: rows("row", values(600, 600, "both")), change: func(c *ticket.Condition) { c.Text = "both" }},
 	{
 		name: "no AUTOINCREMENT", kind: replaceSQLite, look: both(rows("made", values("CREATE TABLE t (id integer PRIMARY KEY)")), without("counter")),
-		change: func(c *ticket.Condition) { c.At = 0 }, finds: []found{{ticket.ErrTable, "is not AUTOINCREMENT"}},
+		finds: []found{{ticket.ErrTable, "is not AUTOINCREMENT"}},
 	},
 	{name: "counter of another row", kind: replaceSQLite, look: rows("counter", values(9000)), change: func(c *ticket.Condition) { c.At = 9000 }},
-	{name: "in a transaction", kind: blockMySQL, look: settings(1, 1, 0, 1, 1, 1, 3, 2, 1, 3, 2), change: func(c *ticket.Condition) { c.Stale = true }, finds: []found{{ticket.ErrUnsafe, "a transaction was begun on the connection and not ended"}}},
+	{name: "in a transaction", kind: blockMySQL, look: settings(1, 1, 0, 1, 1, 1, "ROW", 3, 2, 1, 3, 2), change: func(c *ticket.Condition) { c.Stale = true }, finds: []found{{ticket.ErrUnsafe, "a transaction was begun on the connection and not ended"}}},
 
 	{name: "fsync", kind: sequence, look: rows("settings", values("off", "on", false, "off")), finds: []found{{ticket.ErrUnsafe, "fsync is off"}}},
 	{name: "fsync, unsafe", kind: sequence, look: rows("settings", values("off", "on", false, "off")), unsafe: true, finds: []found{{nil, "fsync is off"}}},
@@ -150,7 +156,7 @@ func settings(v ...driver.Value) func(script) script { return rows("settings", v
 // otherOffset gives the session another increment and offset, and the server those it is said to have when it is asked again.
 func otherOffset(increment, offset, serverIncrement, serverOffset int64) func(script) script {
 	return func(s script) script {
-		s = settings(1, 0, 0, 1, 1, 1, increment, offset, 1, 1, 1)(s)
+		s = settings(1, 0, 0, 1, 1, 1, "ROW", increment, offset, 1, 1, 1)(s)
 		now := queried("SELECT @@global.auto_increment_increment, @@global.auto_increment_offset", values(serverIncrement, serverOffset)).named("global")
 		return slices.Insert(s, s.find("row")+1, now)
 	}
@@ -206,7 +212,7 @@ func (k kind) inOrder() ticket.Condition {
 		want.Last = 700
 	case k == sequence:
 		want.Last = 601
-	case k == replaceSQLite:
+	case k == replaceMySQL, k == replaceSQLite:
 		want.At = 600
 	}
 	return want
@@ -284,9 +290,9 @@ func TestInspectPublished(t *testing.T) {
 func publishedLook(look script) script {
 	look = look.answer("columns", values("id", "bigint", 1, 0), values("stub", "char", 0, 7))
 	i := look.find("row")
-	look[i].sql = strings.Replace(look[i].sql, "SELECT id, COALESCE(layout, '')", "SELECT id, ''", 1)
+	look[i].sql = strings.Replace(look[i].sql, "COALESCE(layout, '')", "''", 1)
 	if len(look[i].rows) > 0 {
-		look[i].rows = [][]driver.Value{values(look[i].rows[0][0], "")}
+		look[i].rows = [][]driver.Value{values(look[i].rows[0][0], look[i].rows[0][1], "")}
 	}
 	return look
 }

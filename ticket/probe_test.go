@@ -116,8 +116,8 @@ func TestSpareIsThrownAway(t *testing.T) {
 			s.rows = [][]driver.Value{values(end)}
 			return s.with(floor, jump, "default", layout, last+1, math.MaxInt64-jump)
 		}
-		a := newMock(t, append(k.inspected("1/2x100"), draw("1/2x100", 1, 200, 0, 1001))...)
-		b := newMock(t, append(k.inspected("2/2x100"), draw("2/2x100", 101, 200, 0, 901))...)
+		a := newMock(t, append(k.inspected("1/2x100"), draw("1/2x100", 1, 200, 600, 1001))...)
+		b := newMock(t, append(k.inspected("2/2x100"), draw("2/2x100", 101, 200, 700, 901))...)
 		s := k.servers(t, ticket.Config{}, a, b)
 		s.StartProbes()
 		synctest.Wait()

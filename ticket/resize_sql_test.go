@@ -21,6 +21,11 @@ func blocksChanged(set, layout string) step {
 	return executed("UPDATE `snowkey_blocks` SET "+set+" WHERE name = 'default' AND layout = '"+layout+"'", 1, 0)
 }
 
+// blocksThawed is the statement that gives a frozen row its layout, and where it goes on.
+func blocksThawed(next int64, layout string) step {
+	return executed(fmt.Sprintf("UPDATE `snowkey_blocks` SET next = %[1]d, layout = '%[2]s' WHERE name = 'default' AND layout = '>%[2]s' AND next <= %[1]d", next, layout), 1, 0)
+}
+
 // marked gives the first step a name.
 func (s script) marked(name string) script {
 	s = slices.Clone(s)
@@ -38,7 +43,7 @@ func newResized(first, second ticket.Counter) resized {
 			k.inspected("1/1x100").answer("row", values(701, "1/1x100")).marked("before"),
 			script{blocksChanged("layout = '>1/2x100'", "1/1x100").named("freeze")},
 			frozen.marked("froze"), frozen.marked("frozen"),
-			script{blocksChanged("next = 801, layout = '1/2x100'", ">1/2x100").named("thaw")},
+			script{blocksThawed(801, "1/2x100").named("thaw")},
 			k.inspected("1/2x100").answer("row", values(801, "1/2x100")).marked("after"),
 			script{executed(first.Enter(2), 1, 0).named("spread")},
 		),
@@ -46,7 +51,7 @@ func newResized(first, second ticket.Counter) resized {
 			k.empty().marked("before"),
 			k.making(second, ">2/2x100", k.empty()).marked("making"),
 			made.marked("froze"), made.marked("frozen"),
-			script{blocksChanged("next = 701, layout = '2/2x100'", ">2/2x100").named("thaw")},
+			script{blocksThawed(701, "2/2x100").named("thaw")},
 			k.inspected("2/2x100").answer("row", values(701, "2/2x100")).marked("after"),
 			script{executed(second.Enter(1), 1, 0).named("spread")},
 		),
@@ -242,7 +247,7 @@ func TestResizePublished(t *testing.T) {
 // What is in the way is found before anything is changed.
 func TestResizeRefuses(t *testing.T) {
 	moving := replaceMySQL.inspected(">1/2")
-	global := settings(1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
+	global := settings(1, 0, 0, 1, 1, 1, "ROW", 1, 1, 1, 1, 1)
 	preflight := func(errs ...error) script {
 		s := global(replaceMySQL.inspected("1/1")).until("settings").then(executed("SET GLOBAL auto_increment_increment = @@global.auto_increment_increment", 0, 0).named("set"))
 		if errs[0] != nil {
@@ -263,7 +268,7 @@ func TestResizeRefuses(t *testing.T) {
 		{"fewer servers", blockMySQL, blockMySQL.inspected("1/3x100"), blockMySQL.empty(), ticket.ErrLayout, "all 3 servers have to be in the list, which has 2"},
 		{"forgotten", blockMySQL, blockMySQL.inspected("1/1x100"), blockMySQL.inspected("2/2x100").rowless(2), ticket.ErrForgotten, "server 2"},
 		{"forgotten with its register", blockMySQL, blockMySQL.inspected("1/1x100").registered(1, 2), blockMySQL.empty(), ticket.ErrForgotten, "server 2"},
-		{"unsafe", blockMySQL, settings(1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1)(blockMySQL.inspected("1/1x100")), blockMySQL.empty(), ticket.ErrUnsafe, "server 1"},
+		{"unsafe", blockMySQL, settings(1, 0, 0, 0, 1, 1, "ROW", 1, 1, 1, 1, 1)(blockMySQL.inspected("1/1x100")), blockMySQL.empty(), ticket.ErrUnsafe, "server 1"},
 		{"bare SEQUENCE", sequence, sequence.inspected("1/1").answer("object", values("S", "p", 1, 1, math.MaxInt64, 1, false, "")), sequence.empty(), ticket.ErrLayout, "the row has no layout, as published"},
 		{"published", replaceMySQL, slices.Concat(moving, moving[:1]), publishedLook(replaceMySQL.inspected("2/2")), ticket.ErrLayout, "the row has no layout, as published"},
 		{"no privilege", replaceMySQL, slices.Concat(global(replaceMySQL.inspected("1/1")), preflight(nil, my(1227))), replaceMySQL.empty(), ticket.ErrLayout, "SET GLOBAL auto_increment_increment = 2, GLOBAL auto_increment_offset = 1 first"},
@@ -297,15 +302,15 @@ func TestThaw(t *testing.T) {
 	}{
 		{"settings fail", replaceMySQL, script{queried(mysqlSettings).fails(errReset)}, 700, errReset},
 		{"no privilege", replaceMySQL, script{
-			queried(mysqlSettings, values(1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)),
+			queried(mysqlSettings, values(1, 0, 0, 1, 1, 1, "ROW", 1, 1, 1, 1, 1)),
 			executed("SET GLOBAL auto_increment_increment = 3, GLOBAL auto_increment_offset = 2", 0, 0).fails(my(1227)),
 		}, 700, ticket.ErrLayout},
 		{"raise fails", replaceSQLite, script{executed(`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT 700, stub, layout FROM "snowkey_tickets"`+
-			` WHERE stub = 'default' AND layout = '>2/3' AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other WHERE other.id >= 700)`, 0, 0).fails(errReset)}, 700, errReset},
+			` WHERE stub = 'default' AND layout = '>2/3' AND id < 700 AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other WHERE other.id >= 700)`, 0, 0).fails(errReset)}, 700, errReset},
 		{"no numbers left", sequence, nil, math.MaxInt64, ticket.ErrExhausted},
 		{"no numbers left", blockPostgres, nil, math.MaxInt64, ticket.ErrExhausted},
-		{"row is gone", blockPostgres, script{queried(`UPDATE "snowkey_blocks" SET next = 701, layout = '2/3' WHERE name = 'default' AND layout = '>2/3' RETURNING ` + durable)}, 700, nil},
-		{"commit fails", blockPostgres, script{queried(`UPDATE "snowkey_blocks" SET next = 701, layout = '2/3' WHERE name = 'default' AND layout = '>2/3' RETURNING `+durable,
+		{"row is gone", blockPostgres, script{queried(`UPDATE "snowkey_blocks" SET next = 701, layout = '2/3' WHERE name = 'default' AND layout = '>2/3' AND next <= 701 RETURNING ` + durable)}, 700, nil},
+		{"commit fails", blockPostgres, script{queried(`UPDATE "snowkey_blocks" SET next = 701, layout = '2/3' WHERE name = 'default' AND layout = '>2/3' AND next <= 701 RETURNING `+durable,
 			values("on")).uncommitted(errReset)}, 700, errReset},
 	} {
 		t.Run(test.kind.String()+"/"+test.name, func(t *testing.T) {

@@ -20,9 +20,9 @@ func (k kind) moved() step {
 		return single{1, 1}.fence(0, 9000)
 	case replaceSQLite:
 		return executed(`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "snowkey_tickets" WHERE stub = 'default' AND id >= 0`+
-			` AND layout = '1/1' AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other WHERE other.id >= 9000)`, 1, 9000)
+			` AND layout = '1/1' AND id < 9000 AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other WHERE other.id >= 9000)`, 1, 9000)
 	case sequence:
-		return executed(locked(`"snowkey_tickets.default"`, `IF last < 9001 AND 1 = (SELECT seqincrement FROM pg_sequence WHERE seqrelid = '"snowkey_tickets.default"'::regclass) THEN
+		return executed(locked(`"snowkey_tickets.default"`, `IF last < 9001 AND 1 = (pg_sequence_parameters('"snowkey_tickets.default"'::regclass)).increment AND said NOT LIKE '>%' THEN
 				PERFORM setval('"snowkey_tickets.default"', 9001);
 			END IF;`), 0, 0)
 	case blockMySQL:
@@ -33,13 +33,25 @@ func (k kind) moved() step {
 	return s
 }
 
+// beyond is the inspection of the kind's server of the layout after it was moved beyond 9000.
+func (k kind) beyond(layout string) script {
+	look := k.inspected(layout)
+	switch {
+	case k == sequence:
+		return look.answer("value", values(9001, true))
+	case k.blocks:
+		return look.answer("row", values(9101, layout))
+	}
+	return look.answer("row", values(9000, 9000, layout))
+}
+
 // A row that is there is moved forward, and one that is missing made again, after the number.
 func TestRestoreStatements(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.String(), func(t *testing.T) {
 			m := newMock(t)
 			s := k.servers(t, ticket.Config{}, m)
-			m.expect(append(k.inspected(k.only()), k.moved())...)
+			m.expect(slices.Concat(k.inspected(k.only()), script{k.moved()}, k.beyond(k.only()))...)
 			if err := s.Restore(t.Context(), "server 1", 9000); err != nil {
 				t.Error(err)
 			}
@@ -49,7 +61,7 @@ func TestRestoreStatements(t *testing.T) {
 			for i, statement := range s.Counter(1).Row(k.only(), 9000) {
 				making[insert+i].sql = statement
 			}
-			m.expect(append(k.rowless(1), making...)...)
+			m.expect(slices.Concat(k.rowless(1), making, k.beyond(k.only()))...)
 			if err := s.Restore(t.Context(), "server 1", 9000); err != nil {
 				t.Error(err)
 			}
@@ -77,9 +89,9 @@ func TestRestoreRefuses(t *testing.T) {
 		{"garbage", "server 2", 9000, k.inspected("1/2x100"), k.inspected("2/2x100").answer("row", values(101, "two")), ticket.Quarantine, ticket.ErrLayout, `it is "two"`},
 		{"frozen", "server 2", 9000, k.inspected(">1/2x100"), k.inspected(">2/2x100"), ticket.Next, ticket.ErrMoving, "to 2; if none is at work, run it again"},
 		{"another number", "server 2", 9000, k.inspected("1/2x100"), k.inspected("1/2x100"), ticket.Quarantine, ticket.ErrLayout, "it is number 1 of 2, and in the list it is number 2"},
-		{"unsafe", "server 2", 9000, k.inspected("1/2x100"), settings(1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1)(k.inspected("2/2x100")), ticket.Quarantine, ticket.ErrUnsafe, "innodb_flush"},
-		{"no place", "server 2", 9000, k.inspected("1/1x100"), k.inspected("2/2x100").rowless(2), ticket.Permanent, ticket.ErrLayout, "the others have no place for number 2 of 1; Resize makes one"},
-		{"not known", "server 2", 9000, down, k.inspected("2/2x100").rowless(2), ticket.Next, ticket.ErrTable, "the row's layout is not known unless all servers can be asked"},
+		{"unsafe", "server 2", 9000, k.inspected("1/2x100"), settings(1, 0, 0, 0, 1, 1, "ROW", 1, 1, 1, 1, 1)(k.inspected("2/2x100")), ticket.Quarantine, ticket.ErrUnsafe, "innodb_flush"},
+		{"no place", "server 2", 9000, k.inspected("1/1x100"), k.inspected("2/2x100").rowless(2), 0, ticket.ErrLayout, "server 1: ticket: the server has another layout: it has 1/1x100, and there are 2 servers; Resize makes place for them"},
+		{"not known", "server 2", 9000, down, k.inspected("2/2x100").rowless(2), 0, nil, "the row's layout is not known unless all servers can be asked: server 1: "},
 		{"exhausted", "server 2", 999_950, k.inspected("1/2x100"), slices.Concat(k.inspected("2/2x100"), k.inspected("2/2x100")), ticket.Permanent, ticket.ErrExhausted, "1000000"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -113,7 +125,7 @@ func TestRestoreTakesThePlace(t *testing.T) {
 	making := k.making(s.Counter(2), "2/4x50", gone)
 	making[making.find("enter")].result = answer{}
 	making[making.find("insert")].sql = "INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', 9051, '2/4x50')"
-	b.expect(append(gone, making...)...)
+	b.expect(slices.Concat(gone, making, k.inspected("2/4x50").answer("row", values(9051, "2/4x50")))...)
 	if err := s.Restore(t.Context(), "server 2", 9000); err != nil {
 		t.Error(err)
 	}
@@ -140,14 +152,14 @@ func TestRestorePublished(t *testing.T) {
 	gone := publishedLook(k.rowless(1))
 	making := k.making(s.Counter(1), "1/1", nil).until("enter")
 	m.expect(slices.Concat(gone, gone, making, gone,
-		script{executed("INSERT INTO `snowkey_tickets` (id, stub) VALUES (9000, 'default')", 1, 9000), executed(k.end("COMMIT"), 0, 0)})...)
+		script{executed("INSERT INTO `snowkey_tickets` (id, stub) VALUES (9000, 'default')", 1, 9000), executed(k.end("COMMIT"), 0, 0)}, publishedLook(k.beyond("1/1")))...)
 	if err := s.Restore(t.Context(), "server 1", 9000); err != nil {
 		t.Error(err)
 	}
-	m.expect(append(publishedLook(k.inspected("1/1")), executed(
+	m.expect(slices.Concat(publishedLook(k.inspected("1/1")), script{executed(
 		"REPLACE INTO `snowkey_tickets` (id, stub) SELECT 9000, stub FROM `snowkey_tickets` WHERE stub = 'default' AND id >= 0"+
 			" AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */ AND @@innodb_flush_log_at_trx_commit IN (1, 3)"+
-			" AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other WHERE other.id >= 9000) FOR UPDATE", 2, 9000))...)
+			" AND id < 9000 AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other WHERE other.id >= 9000) FOR UPDATE", 2, 9000)}, publishedLook(k.beyond("1/1")))...)
 	if err := s.Restore(t.Context(), "server 1", 9000); err != nil {
 		t.Error(err)
 	}
@@ -157,25 +169,25 @@ func TestRestorePublished(t *testing.T) {
 func TestRestoreIsProbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := single{1, 1}
-		m := newMock(t, append(one.look(600), one.draw(0, 601))...)
+		m := newMock(t, append(one.look(600), one.draw(600, 601))...)
 		s, notes := tickets(t, ticket.Config{Timeout: time.Second}, m)
 		wantNext(t, s, 601)
 		wantNotes(t, notes, "server 1 closed")
-		m.expect(append(one.look(601), one.fence(0, 9000))...)
+		m.expect(slices.Concat(one.look(601), script{one.fence(0, 9000)}, one.look(9000))...)
 		if err := s.Restore(t.Context(), "server 1", 9000); err != nil {
 			t.Fatal(err)
 		}
 		wantNotes(t, notes, "server 1 half-open")
-		m.expect(append(one.look(9000), one.draw(601, 9001))...)
+		m.expect(append(one.look(9000), one.draw(9000, 9001))...)
 		wantNext(t, s, 9001)
 		wantNotes(t, notes, "server 1 closed")
-		m.expect(append(script{one.draw(9001, 9001)}, append(one.look(50), one.fence(0, 20_000))...)...)
+		m.expect(slices.Concat(script{one.draw(9001, 9001)}, one.look(50), script{one.fence(0, 20_000)}, one.look(20_000))...)
 		_, err := s.Next(t.Context())
 		wantUnavailable(t, err, ticket.ErrRegression)
 		if err := s.Restore(t.Context(), "server 1", 20_000); err != nil {
 			t.Fatal(err)
 		}
-		m.expect(append(one.look(20_000), one.draw(9001, 20_001))...)
+		m.expect(append(one.look(20_000), one.draw(20000, 20_001))...)
 		wantNext(t, s, 20_001)
 		if got := fmt.Sprint(notes()); got != "[server 1 quarantined server 1 half-open server 1 closed]" {
 			t.Errorf("notified of %s", got)

@@ -206,11 +206,13 @@ func wantForgotten(t *testing.T, k kind, err error) {
 	want := map[kind]string{
 		replaceMySQL:  "INSERT INTO `snowkey_tickets` (id, stub, layout) VALUES (?, 'default', '1/1')",
 		replaceSQLite: `INSERT INTO "snowkey_tickets" (id, stub, layout) VALUES (?, 'default', '1/1')`,
-		sequence:      `CREATE SEQUENCE "snowkey_tickets.default" INCREMENT BY 1 MINVALUE 0 START WITH ?;` + "\nCOMMENT ON SEQUENCE \"snowkey_tickets.default\" IS '1/1'",
-		blockMySQL:    "INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', ?, '1/1x100')",
-		blockPostgres: `INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', ?, '1/1x100')`,
-		blockSQLite:   `INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', ?, '1/1x100')`,
+		sequence: `CREATE SEQUENCE "snowkey_tickets.default" INCREMENT BY 1 MINVALUE 0 START WITH 1;` + "\nCOMMENT ON SEQUENCE \"snowkey_tickets.default\" IS '1/1';\n" +
+			`SELECT setval('"snowkey_tickets.default"', ? / 1 * 1 + 1)`,
+		blockMySQL:    "INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', (? DIV 100 + 1) * 100 + 1, '1/1x100')",
+		blockPostgres: `INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', (? / 100 + 1) * 100 + 1, '1/1x100')`,
+		blockSQLite:   `INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', (? / 100 + 1) * 100 + 1, '1/1x100')`,
 	}[k]
+	want = k.servers(t, ticket.Config{}, newMock(t)).Counter(1).Enter(1) + ";\n" + want
 	if table.Statement != want || !strings.Contains(err.Error(), "this makes it:\n"+want) {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
@@ -329,7 +331,7 @@ func TestCheck(t *testing.T) {
 		{"other units", k.inspected("2/3x50"), []found{{ticket.ErrLayout, "the layout is 2/3x50"}}, nil},
 		{"another number", k.inspected("3/3x100"), nil, ticket.ErrLayout},
 		{"nearly used", k.inspected("2/3x100").answer("row", values(900101, "2/3x100")), []found{{nil, "90.0 % of the ids up to 1000000 are used"}}, nil},
-		{"unsafe", settings(1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1)(k.inspected("2/3x100")), []found{{ticket.ErrUnsafe, "innodb_flush"}}, nil},
+		{"unsafe", settings(1, 0, 0, 0, 1, 1, "ROW", 1, 1, 1, 1, 1)(k.inspected("2/3x100")), []found{{ticket.ErrUnsafe, "innodb_flush"}}, nil},
 		{
 			"not a table of ours", k.inspected("2/3x100").answer("columns", values("a", "int", 0, 0)).without("engine", "row"),
 			[]found{{ticket.ErrTable, "no column name"}, {ticket.ErrTable, "no column next"}, {ticket.ErrTable, "no column layout"}}, nil,
@@ -363,7 +365,7 @@ func TestCheck(t *testing.T) {
 // Check looks with a session that has the settings of now.
 func TestCheckStale(t *testing.T) {
 	k := replaceMySQL
-	stale := settings(0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)(k.inspected("1/1"))
+	stale := settings(0, 0, 0, 1, 1, 1, "ROW", 1, 1, 1, 1, 1)(k.inspected("1/1"))
 	m := newMock(t, append(stale, k.inspected("1/1")...)...)
 	got, err := k.servers(t, ticket.Config{}, m).Check(t.Context())
 	wantFindings(t, got, nil)

@@ -21,7 +21,7 @@ func (s single) layout() string { return fmt.Sprintf("%d/%d", s.number, s.of) }
 
 // look is the inspection that comes before a server is used, after the ticket.
 func (s single) look(last int64) script {
-	return replaceMySQL.inspected(s.layout()).answer("row", values(last, s.layout()))
+	return replaceMySQL.inspected(s.layout()).answer("row", values(last, last, s.layout()))
 }
 
 func (s single) matching(last int64) string {
@@ -40,7 +40,7 @@ func (s single) draw(last, id int64) step {
 // fence is the statement that moves it beyond a number.
 func (s single) fence(last, high int64) step {
 	return executed(fmt.Sprintf("REPLACE INTO `snowkey_tickets` (id, stub, layout) SELECT %d, stub, layout FROM `snowkey_tickets` WHERE %s"+
-		" AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other WHERE other.id >= %[1]d) FOR UPDATE", high, s.matching(last)), 2, high)
+		" AND id < %[1]d AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other WHERE other.id >= %[1]d) FOR UPDATE", high, s.matching(last)), 2, high)
 }
 
 // tickets is a source from mocks of MySQL servers, that notes what it is notified of.
@@ -112,7 +112,7 @@ func wantUnavailable(t *testing.T, err error, is ...error) *ticket.UnavailableEr
 func TestNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := single{1, 1}
-		m := newMock(t, append(one.look(600), one.draw(0, 601), one.draw(601, 602), one.draw(602, 610))...)
+		m := newMock(t, append(one.look(600), one.draw(600, 601), one.draw(601, 602), one.draw(602, 610))...)
 		s, notes := tickets(t, ticket.Config{}, m)
 		wantNext(t, s, 601, 602, 610)
 		wantNotes(t, notes, "server 1 closed")
@@ -130,8 +130,8 @@ func TestNext(t *testing.T) {
 func TestFailover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, two := single{1, 2}, single{2, 2}
-		a := newMock(t, append(one.look(599), one.draw(0, 601), one.draw(601, 603).fails(my(1040)), one.draw(601, 603).fails(my(1040)))...)
-		b := newMock(t, append(two.look(600), two.draw(0, 602), two.draw(602, 604), two.draw(604, 606), two.draw(606, 608), two.draw(608, 610))...)
+		a := newMock(t, append(one.look(599), one.draw(599, 601), one.draw(601, 603).fails(my(1040)), one.draw(601, 603).fails(my(1040)))...)
+		b := newMock(t, append(two.look(600), two.draw(600, 602), two.draw(602, 604), two.draw(604, 606), two.draw(606, 608), two.draw(608, 610))...)
 		s, notes := tickets(t, ticket.Config{Failures: 2, Backoff: time.Second}, a, b)
 		probe(s)
 		notes()
@@ -144,7 +144,7 @@ func TestFailover(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second) // of the bubble's clock
 		// The probe finds server 1 behind the others: its ticket is thrown away, it is moved forward.
-		a.expect(append(one.look(603), one.draw(601, 605), one.fence(605, 610), one.draw(605, 611))...)
+		a.expect(append(one.look(603), one.draw(603, 605), one.fence(605, 610), one.draw(605, 611))...)
 		probe(s)
 		wantNotes(t, notes, "server 1 closed")
 		if stats := s.Stats().Servers[0]; stats.Fences != 1 || stats.Burnt != 1 || stats.State != ticket.Closed {
@@ -177,7 +177,7 @@ func TestFence(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := newMock(t, append(one.look(600), one.draw(0, 601))...)
+				a := newMock(t, append(one.look(600), one.draw(600, 601))...)
 				b := newMock(t)
 				b.refuse = []error{errReset}
 				s, notes := tickets(t, ticket.Config{Limit: test.limit, Failures: 1, Backoff: time.Second}, a, b)
@@ -215,7 +215,7 @@ func TestFence(t *testing.T) {
 func TestQuarantine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := single{1, 1}
-		m := newMock(t, append(one.look(600), one.draw(0, 601), one.draw(601, 601))...)
+		m := newMock(t, append(one.look(600), one.draw(600, 601), one.draw(601, 601))...)
 		s, notes := tickets(t, ticket.Config{}, m)
 		wantNext(t, s, 601)
 		_, err := s.Next(t.Context())
@@ -241,7 +241,7 @@ func TestQuarantine(t *testing.T) {
 		wantUnavailable(t, err, ticket.ErrRegression)
 		wantNotes(t, notes, "server 1 half-open", "server 1 quarantined")
 
-		m.expect(append(one.look(700), one.draw(601, 701))...)
+		m.expect(append(one.look(700), one.draw(700, 701))...)
 		if err := s.Readmit("server 1"); err != nil {
 			t.Fatal(err)
 		}
@@ -320,7 +320,7 @@ func TestFill(t *testing.T) {
 func TestExhausted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := single{1, 1}
-		m := newMock(t, append(one.look(88), one.draw(0, 89), one.draw(89, 90), one.draw(90, 91), one.draw(91, 101))...)
+		m := newMock(t, append(one.look(88), one.draw(88, 89), one.draw(89, 90), one.draw(90, 91), one.draw(91, 101))...)
 		s, notes := tickets(t, ticket.Config{Limit: 100}, m)
 		wantNext(t, s, 89)
 		wantNotes(t, notes, "server 1 closed")
@@ -341,7 +341,7 @@ func TestExhausted(t *testing.T) {
 func TestDisagreement(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, two := single{1, 2}, single{2, 3}
-		a := newMock(t, append(one.look(600), one.draw(0, 601))...)
+		a := newMock(t, append(one.look(600), one.draw(600, 601))...)
 		b := newMock(t)
 		b.refuse = []error{errReset}
 		s, notes := tickets(t, ticket.Config{Failures: 1, Backoff: time.Second}, a, b)
@@ -349,7 +349,7 @@ func TestDisagreement(t *testing.T) {
 		wantNext(t, s, 601)
 		notes()
 		time.Sleep(2 * time.Second)
-		b.expect(append(append(two.look(601), two.draw(0, 602)), two.look(602)...)...)
+		b.expect(append(append(two.look(601), two.draw(601, 602)), two.look(602)...)...)
 		a.expect(one.look(601)...)
 		probe(s)
 		for _, stats := range s.Stats().Servers {

@@ -19,7 +19,7 @@ var blockMySQLStatements = []statements{
 					" AND @@innodb_flush_log_at_trx_commit IN (1, 3)"},
 			},
 			"freeze": {{"UPDATE `snowkey_blocks` SET layout = '>2/4x100' WHERE name = 'default' AND layout = '2/3x100'"}},
-			"thaw":   {{"UPDATE `snowkey_blocks` SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100'"}},
+			"thaw":   {{"UPDATE `snowkey_blocks` SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100' AND next <= 9301"}},
 			"tables": {
 				{"CREATE TABLE IF NOT EXISTS `snowkey_blocks` (name varchar(64) NOT NULL PRIMARY KEY, next bigint NOT NULL," +
 					" layout varchar(32) NOT NULL) ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"},
@@ -41,7 +41,7 @@ var blockMySQLStatements = []statements{
 					" AND @@innodb_flush_log_at_trx_commit IN (1, 3)"},
 			},
 			"freeze": {{"UPDATE `snowkey_blocks` SET layout = '>1/2x100' WHERE name = 'default' AND layout = '1/1x100'"}},
-			"thaw":   {{"UPDATE `snowkey_blocks` SET next = 9001, layout = '1/2x100' WHERE name = 'default' AND layout = '>1/2x100'"}},
+			"thaw":   {{"UPDATE `snowkey_blocks` SET next = 9001, layout = '1/2x100' WHERE name = 'default' AND layout = '>1/2x100' AND next <= 9001"}},
 			"row":    {{"INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', 1, '1/1x100')"}},
 			"after":  {{"INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', 9001, '1/1x100')"}},
 			"frozen": {{"INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', 1, '>1/1x100')"}},
@@ -73,7 +73,7 @@ var blockMySQLStatements = []statements{
 					" AND @@innodb_flush_log_at_trx_commit IN (1, 3)"},
 			},
 			"freeze": {{"UPDATE `keys`.`blocks` SET layout = '>2/4x100' WHERE name = 'default' AND layout = '2/3x100'"}},
-			"thaw":   {{"UPDATE `keys`.`blocks` SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100'"}},
+			"thaw":   {{"UPDATE `keys`.`blocks` SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100' AND next <= 9301"}},
 			"tables": {
 				{"CREATE TABLE IF NOT EXISTS `keys`.`blocks` (name varchar(64) NOT NULL PRIMARY KEY, next bigint NOT NULL," +
 					" layout varchar(32) NOT NULL) ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"},
@@ -107,7 +107,7 @@ var blockPostgresStatements = []statements{
 			},
 			"freeze": {{`UPDATE "snowkey_blocks" SET layout = '>2/4x100' WHERE name = 'default' AND layout = '2/3x100' RETURNING ` + durable}},
 			"thaw": {
-				{`UPDATE "snowkey_blocks" SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100' RETURNING ` + durable},
+				{`UPDATE "snowkey_blocks" SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100' AND next <= 9301 RETURNING ` + durable},
 			},
 			"tables": {
 				{`CREATE TABLE IF NOT EXISTS "snowkey_blocks" (name varchar(64) COLLATE "C" NOT NULL` +
@@ -129,7 +129,7 @@ var blockPostgresStatements = []statements{
 			},
 			"freeze": {{`UPDATE "snowkey_blocks" SET layout = '>1/2x100' WHERE name = 'default' AND layout = '1/1x100' RETURNING ` + durable}},
 			"thaw": {
-				{`UPDATE "snowkey_blocks" SET next = 9001, layout = '1/2x100' WHERE name = 'default' AND layout = '>1/2x100' RETURNING ` + durable},
+				{`UPDATE "snowkey_blocks" SET next = 9001, layout = '1/2x100' WHERE name = 'default' AND layout = '>1/2x100' AND next <= 9001 RETURNING ` + durable},
 			},
 			"row":    {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 1, '1/1x100')`}},
 			"after":  {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 9001, '1/1x100')`}},
@@ -162,7 +162,7 @@ var blockPostgresStatements = []statements{
 			},
 			"freeze": {{`UPDATE "keys"."blocks" SET layout = '>2/4x100' WHERE name = 'default' AND layout = '2/3x100' RETURNING ` + durable}},
 			"thaw": {
-				{`UPDATE "keys"."blocks" SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100' RETURNING ` + durable},
+				{`UPDATE "keys"."blocks" SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100' AND next <= 9301 RETURNING ` + durable},
 			},
 			"tables": {
 				{`CREATE TABLE IF NOT EXISTS "keys"."blocks" (name varchar(64) COLLATE "C" NOT NULL` +
@@ -195,7 +195,7 @@ var blockSQLiteStatements = []statements{
 				{`UPDATE "snowkey_blocks" SET next = MAX(next, ?) + ? WHERE name = ? AND layout = ? AND next BETWEEN ? AND ? RETURNING next`, values(9101, 1500, "default", "2/3x100", 501, 9223372036854774307)},
 			},
 			"freeze": {{`UPDATE "snowkey_blocks" SET layout = '>2/4x100' WHERE name = 'default' AND layout = '2/3x100'`}},
-			"thaw":   {{`UPDATE "snowkey_blocks" SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100'`}},
+			"thaw":   {{`UPDATE "snowkey_blocks" SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100' AND next <= 9301`}},
 			"tables": {
 				{`CREATE TABLE IF NOT EXISTS "snowkey_blocks" (name varchar(64) NOT NULL PRIMARY KEY, next bigint NOT NULL,` +
 					" layout varchar(32) NOT NULL)"},
@@ -214,7 +214,7 @@ var blockSQLiteStatements = []statements{
 				{`UPDATE "snowkey_blocks" SET next = MAX(next, ?) + ? WHERE name = ? AND layout = ? AND next BETWEEN ? AND ? RETURNING next`, values(9001, 500, "default", "1/1x100", 501, 9223372036854775307)},
 			},
 			"freeze": {{`UPDATE "snowkey_blocks" SET layout = '>1/2x100' WHERE name = 'default' AND layout = '1/1x100'`}},
-			"thaw":   {{`UPDATE "snowkey_blocks" SET next = 9001, layout = '1/2x100' WHERE name = 'default' AND layout = '>1/2x100'`}},
+			"thaw":   {{`UPDATE "snowkey_blocks" SET next = 9001, layout = '1/2x100' WHERE name = 'default' AND layout = '>1/2x100' AND next <= 9001`}},
 			"row":    {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 1, '1/1x100')`}},
 			"after":  {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 9001, '1/1x100')`}},
 			"frozen": {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 1, '>1/1x100')`}},
@@ -240,7 +240,7 @@ var blockSQLiteStatements = []statements{
 				{`UPDATE "keys"."blocks" SET next = MAX(next, ?) + ? WHERE name = ? AND layout = ? AND next BETWEEN ? AND ? RETURNING next`, values(9101, 1500, "default", "2/3x100", 501, 9223372036854774307)},
 			},
 			"freeze": {{`UPDATE "keys"."blocks" SET layout = '>2/4x100' WHERE name = 'default' AND layout = '2/3x100'`}},
-			"thaw":   {{`UPDATE "keys"."blocks" SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100'`}},
+			"thaw":   {{`UPDATE "keys"."blocks" SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100' AND next <= 9301`}},
 			"tables": {
 				{`CREATE TABLE IF NOT EXISTS "keys"."blocks" (name varchar(64) NOT NULL PRIMARY KEY, next bigint NOT NULL,` +
 					" layout varchar(32) NOT NULL)"},

@@ -13,7 +13,7 @@ var replaceMySQLStatements = []statements{
 					" WHERE NON_UNIQUE = 0 AND TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'snowkey_tickets' GROUP BY INDEX_NAME" +
 					" ORDER BY INDEX_NAME <> 'PRIMARY'"},
 				{"SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'snowkey_tickets'"},
-				{"SELECT id, COALESCE(layout, '') FROM `snowkey_tickets` WHERE stub = 'default'"},
+				{"SELECT id, (SELECT MAX(id) FROM `snowkey_tickets`), COALESCE(layout, '') FROM `snowkey_tickets` WHERE stub = 'default'"},
 				{"SELECT number FROM `snowkey_tickets_register` WHERE name = 'default'"},
 			},
 			"draw": {
@@ -24,7 +24,7 @@ var replaceMySQLStatements = []statements{
 			"fence": {
 				{"REPLACE INTO `snowkey_tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `snowkey_tickets`" +
 					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */ AND @@auto_increment_increment = 3" +
-					" AND @@auto_increment_offset = 2 AND @@innodb_flush_log_at_trx_commit IN (1, 3) AND NOT EXISTS (SELECT 1" +
+					" AND @@auto_increment_offset = 2 AND @@innodb_flush_log_at_trx_commit IN (1, 3) AND id < 9000 AND NOT EXISTS (SELECT 1" +
 					" FROM `snowkey_tickets` AS other WHERE other.id >= 9000) FOR UPDATE"},
 			},
 			"preflight": {
@@ -36,7 +36,7 @@ var replaceMySQLStatements = []statements{
 				{mysqlSettings},
 				{"SET GLOBAL auto_increment_increment = 4, GLOBAL auto_increment_offset = 2"},
 				{"REPLACE INTO `snowkey_tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `snowkey_tickets`" +
-					" WHERE stub = 'default' AND layout = '>2/4' AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other" +
+					" WHERE stub = 'default' AND layout = '>2/4' AND id < 9000 AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other" +
 					" WHERE other.id >= 9000) FOR UPDATE"},
 				{"UPDATE `snowkey_tickets` SET layout = '2/4' WHERE stub = 'default' AND layout = '>2/4'"},
 			},
@@ -64,7 +64,7 @@ var replaceMySQLStatements = []statements{
 			"fence": {
 				{"REPLACE INTO `snowkey_tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `snowkey_tickets`" +
 					" WHERE stub = 'default' AND id >= 500 AND layout = '1/1' AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */" +
-					" AND @@innodb_flush_log_at_trx_commit IN (1, 3) AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other" +
+					" AND @@innodb_flush_log_at_trx_commit IN (1, 3) AND id < 9000 AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other" +
 					" WHERE other.id >= 9000) FOR UPDATE"},
 			},
 			"freeze": {{"UPDATE `snowkey_tickets` SET layout = '>1/2' WHERE stub = 'default' AND layout = '1/1'"}},
@@ -72,7 +72,7 @@ var replaceMySQLStatements = []statements{
 				{mysqlSettings},
 				{"SET GLOBAL auto_increment_increment = 2, GLOBAL auto_increment_offset = 1"},
 				{"REPLACE INTO `snowkey_tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `snowkey_tickets`" +
-					" WHERE stub = 'default' AND layout = '>1/2' AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other" +
+					" WHERE stub = 'default' AND layout = '>1/2' AND id < 9000 AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other" +
 					" WHERE other.id >= 9000) FOR UPDATE"},
 				{"UPDATE `snowkey_tickets` SET layout = '1/2' WHERE stub = 'default' AND layout = '>1/2'"},
 			},
@@ -92,7 +92,7 @@ var replaceMySQLStatements = []statements{
 			"fence": {
 				{"REPLACE INTO `snowkey_tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `snowkey_tickets`" +
 					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */ AND @@auto_increment_increment = 3" +
-					" AND @@auto_increment_offset = 2 AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other" +
+					" AND @@auto_increment_offset = 2 AND id < 9000 AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other" +
 					" WHERE other.id >= 9000) FOR UPDATE"},
 			},
 		},
@@ -108,7 +108,7 @@ var replaceMySQLStatements = []statements{
 					" WHERE NON_UNIQUE = 0 AND TABLE_SCHEMA = 'keys' AND TABLE_NAME = 'tickets' GROUP BY INDEX_NAME" +
 					" ORDER BY INDEX_NAME <> 'PRIMARY'"},
 				{"SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'keys' AND TABLE_NAME = 'tickets'"},
-				{"SELECT id, COALESCE(layout, '') FROM `keys`.`tickets` WHERE stub = 'default'"},
+				{"SELECT id, (SELECT MAX(id) FROM `keys`.`tickets`), COALESCE(layout, '') FROM `keys`.`tickets` WHERE stub = 'default'"},
 				{"SELECT number FROM `keys`.`tickets_register` WHERE name = 'default'"},
 			},
 			"draw": {
@@ -119,7 +119,7 @@ var replaceMySQLStatements = []statements{
 			"fence": {
 				{"REPLACE INTO `keys`.`tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `keys`.`tickets`" +
 					" WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */ AND @@auto_increment_increment = 3" +
-					" AND @@auto_increment_offset = 2 AND @@innodb_flush_log_at_trx_commit IN (1, 3) AND NOT EXISTS (SELECT 1" +
+					" AND @@auto_increment_offset = 2 AND @@innodb_flush_log_at_trx_commit IN (1, 3) AND id < 9000 AND NOT EXISTS (SELECT 1" +
 					" FROM `keys`.`tickets` AS other WHERE other.id >= 9000) FOR UPDATE"},
 			},
 			"freeze": {{"UPDATE `keys`.`tickets` SET layout = '>2/4' WHERE stub = 'default' AND layout = '2/3'"}},
@@ -127,7 +127,7 @@ var replaceMySQLStatements = []statements{
 				{mysqlSettings},
 				{"SET GLOBAL auto_increment_increment = 4, GLOBAL auto_increment_offset = 2"},
 				{"REPLACE INTO `keys`.`tickets` (id, stub, layout) SELECT 9000, stub, layout FROM `keys`.`tickets`" +
-					" WHERE stub = 'default' AND layout = '>2/4' AND NOT EXISTS (SELECT 1 FROM `keys`.`tickets` AS other" +
+					" WHERE stub = 'default' AND layout = '>2/4' AND id < 9000 AND NOT EXISTS (SELECT 1 FROM `keys`.`tickets` AS other" +
 					" WHERE other.id >= 9000) FOR UPDATE"},
 				{"UPDATE `keys`.`tickets` SET layout = '2/4' WHERE stub = 'default' AND layout = '>2/4'"},
 			},
@@ -155,7 +155,7 @@ var replaceMySQLStatements = []statements{
 			"fence": {
 				{"REPLACE INTO `snowkey_tickets` (id, stub) SELECT 9000, stub FROM `snowkey_tickets`" +
 					" WHERE stub = 'default' AND id >= 500 AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */ AND @@auto_increment_increment = 3" +
-					" AND @@auto_increment_offset = 2 AND @@innodb_flush_log_at_trx_commit IN (1, 3) AND NOT EXISTS (SELECT 1" +
+					" AND @@auto_increment_offset = 2 AND @@innodb_flush_log_at_trx_commit IN (1, 3) AND id < 9000 AND NOT EXISTS (SELECT 1" +
 					" FROM `snowkey_tickets` AS other WHERE other.id >= 9000) FOR UPDATE"},
 			},
 			"row":   {{"INSERT INTO `snowkey_tickets` (stub) VALUES ('default')"}},
@@ -177,7 +177,7 @@ var replaceSQLiteStatements = []statements{
 				{"SELECT name, type, 0, 0 FROM pragma_table_info('snowkey_tickets', 'main')"},
 				{"SELECT (SELECT group_concat(lower(c.name)) FROM pragma_index_info(i.name, 'main') AS c)" +
 					` FROM pragma_index_list('snowkey_tickets', 'main') AS i WHERE i."unique" = 1 AND i.partial = 0`},
-				{`SELECT id, COALESCE(layout, '') FROM "snowkey_tickets" WHERE stub = 'default'`},
+				{`SELECT id, (SELECT MAX(id) FROM "snowkey_tickets"), COALESCE(layout, '') FROM "snowkey_tickets" WHERE stub = 'default'`},
 				{`SELECT COALESCE(sql, '') FROM "main".sqlite_master WHERE type = 'table' AND name = 'snowkey_tickets' COLLATE NOCASE`},
 				{`SELECT MAX(COALESCE(MAX(id), 0), COALESCE((SELECT seq FROM "main".sqlite_sequence WHERE name = 'snowkey_tickets' COLLATE NOCASE), 0)) AS at FROM "snowkey_tickets"`},
 				{`SELECT number FROM "snowkey_tickets_register" WHERE name = 'default'`},
@@ -189,13 +189,13 @@ var replaceSQLiteStatements = []statements{
 			},
 			"fence": {
 				{`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "snowkey_tickets"` +
-					` WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other` +
+					` WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND id < 9000 AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other` +
 					" WHERE other.id >= 9000)"},
 			},
 			"freeze": {{`UPDATE "snowkey_tickets" SET layout = '>2/4' WHERE stub = 'default' AND layout = '2/3'`}},
 			"thaw": {
 				{`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "snowkey_tickets"` +
-					` WHERE stub = 'default' AND layout = '>2/4' AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other` +
+					` WHERE stub = 'default' AND layout = '>2/4' AND id < 9000 AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other` +
 					" WHERE other.id >= 9000)"},
 				{`UPDATE "snowkey_tickets" SET layout = '2/4' WHERE stub = 'default' AND layout = '>2/4'`},
 			},
@@ -226,13 +226,13 @@ var replaceSQLiteStatements = []statements{
 			},
 			"fence": {
 				{`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "snowkey_tickets"` +
-					` WHERE stub = 'default' AND id >= 500 AND layout = '1/1' AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other` +
+					` WHERE stub = 'default' AND id >= 500 AND layout = '1/1' AND id < 9000 AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other` +
 					" WHERE other.id >= 9000)"},
 			},
 			"freeze": {{`UPDATE "snowkey_tickets" SET layout = '>1/2' WHERE stub = 'default' AND layout = '1/1'`}},
 			"thaw": {
 				{`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "snowkey_tickets"` +
-					` WHERE stub = 'default' AND layout = '>1/2' AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other` +
+					` WHERE stub = 'default' AND layout = '>1/2' AND id < 9000 AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other` +
 					" WHERE other.id >= 9000)"},
 				{`UPDATE "snowkey_tickets" SET layout = '1/2' WHERE stub = 'default' AND layout = '>1/2'`},
 			},
@@ -262,7 +262,7 @@ var replaceSQLiteStatements = []statements{
 				{"SELECT name, type, 0, 0 FROM pragma_table_info('tickets', 'keys')"},
 				{"SELECT (SELECT group_concat(lower(c.name)) FROM pragma_index_info(i.name, 'keys') AS c)" +
 					` FROM pragma_index_list('tickets', 'keys') AS i WHERE i."unique" = 1 AND i.partial = 0`},
-				{`SELECT id, COALESCE(layout, '') FROM "keys"."tickets" WHERE stub = 'default'`},
+				{`SELECT id, (SELECT MAX(id) FROM "keys"."tickets"), COALESCE(layout, '') FROM "keys"."tickets" WHERE stub = 'default'`},
 				{`SELECT COALESCE(sql, '') FROM "keys".sqlite_master WHERE type = 'table' AND name = 'tickets' COLLATE NOCASE`},
 				{`SELECT MAX(COALESCE(MAX(id), 0), COALESCE((SELECT seq FROM "keys".sqlite_sequence WHERE name = 'tickets' COLLATE NOCASE), 0)) AS at FROM "keys"."tickets"`},
 				{`SELECT number FROM "keys"."tickets_register" WHERE name = 'default'`},
@@ -274,13 +274,13 @@ var replaceSQLiteStatements = []statements{
 			},
 			"fence": {
 				{`REPLACE INTO "keys"."tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "keys"."tickets"` +
-					` WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND NOT EXISTS (SELECT 1 FROM "keys"."tickets" AS other` +
+					` WHERE stub = 'default' AND id >= 500 AND layout = '2/3' AND id < 9000 AND NOT EXISTS (SELECT 1 FROM "keys"."tickets" AS other` +
 					" WHERE other.id >= 9000)"},
 			},
 			"freeze": {{`UPDATE "keys"."tickets" SET layout = '>2/4' WHERE stub = 'default' AND layout = '2/3'`}},
 			"thaw": {
 				{`REPLACE INTO "keys"."tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "keys"."tickets"` +
-					` WHERE stub = 'default' AND layout = '>2/4' AND NOT EXISTS (SELECT 1 FROM "keys"."tickets" AS other` +
+					` WHERE stub = 'default' AND layout = '>2/4' AND id < 9000 AND NOT EXISTS (SELECT 1 FROM "keys"."tickets" AS other` +
 					" WHERE other.id >= 9000)"},
 				{`UPDATE "keys"."tickets" SET layout = '2/4' WHERE stub = 'default' AND layout = '>2/4'`},
 			},
@@ -311,7 +311,7 @@ var replaceSQLiteStatements = []statements{
 			},
 			"fence": {
 				{`REPLACE INTO "snowkey_tickets" (id, stub) SELECT 9000, stub FROM "snowkey_tickets"` +
-					` WHERE stub = 'default' AND id >= 500 AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other` +
+					` WHERE stub = 'default' AND id >= 500 AND id < 9000 AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other` +
 					" WHERE other.id >= 9000)"},
 			},
 			"row": {

@@ -15,7 +15,7 @@ var sequenceStatements = []statements{
 			},
 			"draw": {{"SELECT id, " + durable + logged + drawn, values("\"snowkey_tickets.default\"")}},
 			"fence": {
-				{locked(`"snowkey_tickets.default"`, `IF last < 9002 AND 3 = (SELECT seqincrement FROM pg_sequence WHERE seqrelid = '"snowkey_tickets.default"'::regclass) THEN
+				{locked(`"snowkey_tickets.default"`, `IF last < 9002 AND 3 = (pg_sequence_parameters('"snowkey_tickets.default"'::regclass)).increment AND said NOT LIKE '>%' THEN
 				PERFORM setval('"snowkey_tickets.default"', 9002);
 			END IF;`)},
 			},
@@ -28,7 +28,7 @@ var sequenceStatements = []statements{
 			END IF;`)},
 			},
 			"thaw": {
-				{locked(`"snowkey_tickets.default"`, `IF said = '>2/4' THEN
+				{locked(`"snowkey_tickets.default"`, `IF said = '>2/4' AND last < 9002 THEN
 				ALTER SEQUENCE "snowkey_tickets.default" INCREMENT BY 4 NO MAXVALUE START WITH 9002 RESTART WITH 9002;
 				COMMENT ON SEQUENCE "snowkey_tickets.default" IS '2/4';
 			END IF;`)},
@@ -55,7 +55,7 @@ var sequenceStatements = []statements{
 		name: "sequence, 1 of 1", kind: sequence, number: 1, of: 1,
 		sends: map[string][]sent{
 			"fence": {
-				{locked(`"snowkey_tickets.default"`, `IF last < 9001 AND 1 = (SELECT seqincrement FROM pg_sequence WHERE seqrelid = '"snowkey_tickets.default"'::regclass) THEN
+				{locked(`"snowkey_tickets.default"`, `IF last < 9001 AND 1 = (pg_sequence_parameters('"snowkey_tickets.default"'::regclass)).increment AND said NOT LIKE '>%' THEN
 				PERFORM setval('"snowkey_tickets.default"', 9001);
 			END IF;`)},
 			},
@@ -67,7 +67,7 @@ var sequenceStatements = []statements{
 			END IF;`)},
 			},
 			"thaw": {
-				{locked(`"snowkey_tickets.default"`, `IF said = '>1/2' THEN
+				{locked(`"snowkey_tickets.default"`, `IF said = '>1/2' AND last < 9001 THEN
 				ALTER SEQUENCE "snowkey_tickets.default" INCREMENT BY 2 NO MAXVALUE START WITH 9001 RESTART WITH 9001;
 				COMMENT ON SEQUENCE "snowkey_tickets.default" IS '1/2';
 			END IF;`)},
@@ -107,7 +107,7 @@ var sequenceStatements = []statements{
 			},
 			"draw": {{"SELECT id, " + durable + logged + drawn, values("\"keys\".\"tickets.default\"")}},
 			"fence": {
-				{locked(`"keys"."tickets.default"`, `IF last < 9002 AND 3 = (SELECT seqincrement FROM pg_sequence WHERE seqrelid = '"keys"."tickets.default"'::regclass) THEN
+				{locked(`"keys"."tickets.default"`, `IF last < 9002 AND 3 = (pg_sequence_parameters('"keys"."tickets.default"'::regclass)).increment AND said NOT LIKE '>%' THEN
 				PERFORM setval('"keys"."tickets.default"', 9002);
 			END IF;`)},
 			},
@@ -120,7 +120,7 @@ var sequenceStatements = []statements{
 			END IF;`)},
 			},
 			"thaw": {
-				{locked(`"keys"."tickets.default"`, `IF said = '>2/4' THEN
+				{locked(`"keys"."tickets.default"`, `IF said = '>2/4' AND last < 9002 THEN
 				ALTER SEQUENCE "keys"."tickets.default" INCREMENT BY 4 NO MAXVALUE START WITH 9002 RESTART WITH 9002;
 				COMMENT ON SEQUENCE "keys"."tickets.default" IS '2/4';
 			END IF;`)},

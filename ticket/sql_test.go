@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	mysqlSettings = "SELECT @@autocommit, 0 /*M! + @@in_transaction */, @@read_only, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog, " +
+	mysqlSettings = "SELECT @@autocommit, 0 /*M! + @@in_transaction */, @@read_only, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog, @@binlog_format, " +
 		"@@auto_increment_increment, @@auto_increment_offset, " +
 		"@@global.autocommit, @@global.auto_increment_increment, @@global.auto_increment_offset"
 
@@ -61,7 +61,7 @@ var columnsOf = []struct {
 	part  string
 	count int
 }{
-	{"SELECT @@autocommit", 11},
+	{"SELECT @@autocommit", 12},
 	{"SELECT current_setting('fsync')", 4},
 	{"SELECT id, set_config", 2},
 	{"SELECT id FROM (SELECT nextval", 1},
