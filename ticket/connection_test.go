@@ -73,7 +73,7 @@ func TestReadyOneByOne(t *testing.T) {
 			s.rows[0] = values(end)
 			return s
 		}
-		m := newMock(t, append(k.inspected("1/1x100"), draw(0, 701))...)
+		m := newMock(t, append(k.inspected("1/1x100").answer("row", values(1, "1/1x100")), draw(0, 701))...)
 		m.expect(draw(700, 801), draw(800, 901))
 		s := k.servers(t, ticket.Config{}, m)
 		if _, err := s.Buy(t.Context(), 100); err != nil {

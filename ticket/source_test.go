@@ -265,7 +265,7 @@ func TestPermanent(t *testing.T) {
 		_, err := s.Next(t.Context())
 		wantUnavailable(t, err, ticket.ErrTable)
 		var table *ticket.TableError
-		if !errors.As(err, &table) || !strings.HasPrefix(table.Statement, "CREATE TABLE IF NOT EXISTS `snowkey_tickets`") || strings.Count(table.Statement, ";\n") != 2 {
+		if !errors.As(err, &table) || !strings.HasPrefix(table.Statement, "CREATE TABLE IF NOT EXISTS `snowkey_tickets`") || strings.Count(table.Statement, ";\n") != 3 {
 			t.Errorf("got %v", err)
 		}
 		if waited := time.Since(start); waited != 0 {
