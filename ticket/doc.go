@@ -16,7 +16,10 @@
 //     result; nothing asks a pool for LAST_INSERT_ID().
 //  3. The statement itself states what has to be true, and draws nothing otherwise: that the row is there, and has the layout which the
 //     caller takes it to have; that the session commits on its own; that it has the increment and the offset; that a commit waits for the
-//     disk; that the row is no further back than it was. A setting that changes between a check and a draw therefore draws nothing.
+//     disk (innodb_flush_log_at_trx_commit, synchronous_commit); that the row is no further back than it was. A setting that changes between a
+//     check and a draw therefore draws nothing. What else matters is checked when a server is probed: fsync, SQLite's pragmas, the engine, the types
+//     of columns, binlog_format. Refused is what loses commits when the server crashes; sync_binlog, and SQLite's synchronous = NORMAL with WAL, of which only a
+//     crash of the machine takes advantage, are warnings of Check.
 //  4. What came back is checked once more: it is one of the server's own numbers, and greater than all that the server had given this
 //     source before the draw began. Otherwise it is thrown away, and so is everything else from that server until somebody has looked.
 //  5. A row that is gone is never made again by itself, since its successor would begin anew: a second table, the register, has the number of every
@@ -114,7 +117,8 @@
 // With an [Config.Increment] that is greater than the number of servers, a new server takes a number that is free: add it to the list, run
 // Setup. Otherwise Resize changes the increment, while the sources go on: it freezes the rows of all servers, so that nothing is sold
 // any more, finds the greatest number, and gives each row the new layout beyond that. Ids flow again after a few round trips. Sources
-// that have the old list go on with the servers they know. A Resize that was interrupted leaves rows frozen, and is run again.
+// that have the old list go on with the servers they know. A SEQUENCE's MAXVALUE is given up, and has to belong to who resizes; to draw takes USAGE, SELECT and
+// UPDATE on it. A Resize that was interrupted leaves rows frozen, and is run again.
 //
 // # What is not protected
 //
@@ -122,6 +126,11 @@
 //     alone; one that starts afterwards, and others' ids, cannot be known. Call Restore, with the greatest id of the tables that have them, before the
 //     server is used. The same goes for a sequence whose only server has lost its database, register and all.
 //   - Sequences in tables of other names, or on servers that are not in the list, are other sequences.
+//   - A list of servers that is changed while processes go by two lists: two lists that differ in their second server are two sequences. Setup tells each
+//     register of the other servers last: a process that is killed in its first Setup may leave a server that only its own register knows.
+//   - The published table has no layout: while the increment of its servers is changed one by one, processes with the old list and the new one give the
+//     same numbers. End them all first.
+//   - A transaction that was begun and left open on a connection of the pool, on MySQL itself, and with drivers of PostgreSQL that do not drop it.
 //   - Writers that do not go by the rules: what else writes to the published table is assumed to use REPLACE with the server's variables.
 //   - MySQL before 8.0, and MariaDB before 10.2.4, compute the counter of AUTO_INCREMENT from the rows when they start. The row of a sequence
 //     keeps it, unless it is deleted.
