@@ -158,3 +158,24 @@ func TestReasonStays(t *testing.T) {
 		}
 	})
 }
+
+// What a probe drew is given to nobody once the server is not in use any more.
+func TestSpareIsBurnt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := blockSQLite
+		draw := k.draw(0).with(1, 100, "default", "1/1x100", 601, int64(1<<63-1-100))
+		draw.rows[0] = values(701)
+		s := k.servers(t, ticket.Config{}, newMock(t, append(k.inspected("1/1x100"), draw)...))
+		s.StartProbes()
+		synctest.Wait()
+		if stats := s.ServerStats()[0]; stats.State != ticket.Closed || stats.Burnt != 0 {
+			t.Errorf("got %+v, want it in use", stats)
+		}
+		s.Aside(1, ticket.ErrLayout)
+		if stats := s.ServerStats()[0]; stats.State != ticket.Quarantined || stats.Burnt != 100 {
+			t.Errorf("got %+v, want 100 burnt", stats)
+		}
+		_, err := s.Buy(t.Context(), 100)
+		wantUnavailable(t, err, ticket.ErrLayout)
+	})
+}

@@ -193,3 +193,45 @@ func TestBrokenConnection(t *testing.T) {
 		t.Errorf("got %v, want %v", err, errReset)
 	}
 }
+
+// A server that hangs leaves time to those that are in use, and to them alone.
+func TestShareOfTheDeadline(t *testing.T) {
+	config := ticket.Config{Failures: 5, Backoff: time.Minute, ServerTimeout: 10 * time.Second, Timeout: time.Second}
+	one, two := single{1, 2}, single{2, 2}
+	t.Run("another in use", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			a := newMock(t, append(one.look(600), one.draw(600, 601))...)
+			b := newMock(t, append(two.look(600), two.draw(600, 602), two.draw(602, 604))...)
+			a.db.SetMaxIdleConns(-1)
+			s, _ := tickets(t, config, a, b)
+			probe(s)
+			wantNext(t, s, 601, 602)
+			a.hangs = true
+			start := time.Now()
+			wantNext(t, s, 604)
+			if waited := time.Since(start); waited != 500*time.Millisecond {
+				t.Errorf("waited %v, want half of the time", waited)
+			}
+		})
+	})
+	t.Run("another is down", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			a := newMock(t, append(one.look(600), one.draw(600, 601))...)
+			b := newMock(t)
+			b.refuse = []error{errReset, errReset}
+			a.db.SetMaxIdleConns(-1)
+			config := config
+			config.Failures, config.ServerTimeout = 1, 800*time.Millisecond
+			s, _ := tickets(t, config, a, b)
+			probe(s)
+			wantNext(t, s, 601)
+			a.hangs = true
+			start := time.Now()
+			_, err := s.Next(t.Context())
+			wantUnavailable(t, err, context.DeadlineExceeded)
+			if stats := s.Stats().Servers[0]; stats.State != ticket.Open || stats.Since.Sub(start) != 800*time.Millisecond {
+				t.Errorf("got %+v after %v, want it open after 800ms", stats, stats.Since.Sub(start))
+			}
+		})
+	})
+}

@@ -61,6 +61,22 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// Where the others disagree there is no place that could be told.
+func TestMissingWhileOthersDisagree(t *testing.T) {
+	k := blockMySQL
+	for name, first := range map[string]string{"servers": "1/4x50", "units": "1/3x100"} {
+		t.Run(name, func(t *testing.T) {
+			s := k.servers(t, ticket.Config{}, newMock(t, k.inspected(first)...), newMock(t, k.empty()...), newMock(t, k.inspected("3/3x50")...))
+			_, err := s.Check(t.Context())
+			wantServerError(t, err, ticket.Permanent, ticket.ErrTable)
+			var table *ticket.TableError
+			if !errors.As(err, &table) || table.Statement != "" || !strings.Contains(err.Error(), "Setup makes it when all servers can be asked") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
 // A server for which the others have no place is not made by any statement.
 func TestMissingWithoutPlace(t *testing.T) {
 	k := blockMySQL

@@ -113,6 +113,34 @@ func TestRestoreAtTheEnd(t *testing.T) {
 	s := k.servers(t, ticket.Config{}, newMock(t, k.inspected("1/3")...), newMock(t, k.inspected("2/3")...), newMock(t, k.inspected("3/3")...))
 	err := s.Restore(t.Context(), "server 2", math.MaxInt64-1)
 	wantServerError(t, err, ticket.Permanent, ticket.ErrExhausted)
+	k = blockPostgres
+	s = k.servers(t, ticket.Config{}, newMock(t, k.inspected("1/2x100")...), newMock(t, k.inspected("2/2x100").rowless(1, 2)...))
+	err = s.Restore(t.Context(), "server 2", math.MaxInt64-1)
+	wantServerError(t, err, ticket.Permanent, ticket.ErrExhausted)
+}
+
+// The statement may have done nothing: what Restore finds afterwards tells.
+func TestRestoreLooksAgain(t *testing.T) {
+	k := blockMySQL
+	for _, test := range []struct {
+		name string
+		then script
+		is   error
+		text string
+	}{
+		{"behind", k.inspected("1/1x100"), ticket.ErrTable, "the row is at 600, want 9000 or more: somebody else changed it; run Restore again"},
+		{"frozen", k.inspected(">1/2x100"), ticket.ErrMoving, "to 2; if none is at work, run it again"},
+		{"gone", k.rowless(1), ticket.ErrForgotten, "Restore makes it again"},
+		{"down", script{queried(mysqlSettings).fails(my(1040))}, nil, "1040"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := newMock(t, slices.Concat(k.inspected("1/1x100"), script{k.moved()}, test.then)...)
+			err := k.servers(t, ticket.Config{}, m).Restore(t.Context(), "server 1", 9000)
+			if err == nil || test.is != nil && !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.text) {
+				t.Errorf("got %v, want %v: %s", err, test.is, test.text)
+			}
+		})
+	}
 }
 
 // The row that is made again has the place that the others have for it, whatever the configuration.
