@@ -6,6 +6,13 @@ import (
 	"time"
 )
 
+// used reports whether the server is in use.
+func (s *server) used() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state == Closed
+}
+
 // drawn notes a draw that succeeded.
 func (s *server) drawn(sold span) {
 	s.mu.Lock()

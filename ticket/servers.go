@@ -144,7 +144,9 @@ func (s *Servers) drawFrom(ctx context.Context, p *server, count int64, tried []
 	}
 	sold, err := p.draw(ctx, attempt, count, high)
 	if err != nil {
-		s.changed.broadcast()
+		if !p.used() {
+			s.changed.broadcast()
+		}
 		s.notify(p)
 		return span{}, err
 	}
@@ -161,11 +163,9 @@ func (s *Servers) drawFrom(ctx context.Context, p *server, count int64, tried []
 // left is how many servers in use were not tried yet.
 func (s *Servers) left(tried []bool) (left int) {
 	for i, p := range s.servers {
-		p.mu.Lock()
-		if !tried[i] && p.state == Closed {
+		if !tried[i] && p.used() {
 			left++
 		}
-		p.mu.Unlock()
 	}
 	return left
 }
@@ -179,11 +179,7 @@ func (s *Servers) pick(tried []bool) *server {
 		if tried[k] {
 			continue
 		}
-		p := s.servers[k]
-		p.mu.Lock()
-		used := p.state == Closed
-		p.mu.Unlock()
-		if used {
+		if p := s.servers[k]; p.used() {
 			tried[k] = true
 			return p
 		}
