@@ -1,0 +1,172 @@
+package ticket
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// retries is how often an error that is gone with the next attempt is tried again at once.
+const retries = 3
+
+// draw draws count ids from a server in use, rounded up to units. An error is a *ServerError, and counted. Parent is the caller's context, ctx
+// the one of this attempt.
+func (s *server) draw(parent, ctx context.Context, count, high int64) (span, error) {
+	s.mu.Lock()
+	good := s.good
+	o := order{layout: s.layout, bare: s.bare, units: (count + s.layout.unit - 1) / s.layout.unit, high: high, last: s.last, limit: s.limit}
+	if sold := s.spare; sold.units > 0 {
+		s.spare = span{}
+		if sold.first > high {
+			s.mu.Unlock()
+			return sold, nil
+		}
+		s.burnt += sold.count()
+	}
+	s.mu.Unlock()
+	start := time.Now()
+	sold, err := s.try(ctx, o)
+	if err != nil {
+		// A deadline that comes soon says little about the server, however late this machine notices it; that it has given nothing for
+		// so long says more.
+		deadline, bound := ctx.Deadline()
+		short := ctx.Err() != nil && bound && deadline.Sub(start) < s.config.ServerTimeout/20 && start.Sub(good) < s.config.ServerTimeout
+		return span{}, s.failed(err, o, short || errors.Is(parent.Err(), context.Canceled))
+	}
+	s.drawn(sold)
+	return sold, nil
+}
+
+// errChanged says that the row has another layout than the one it is drawn with.
+var errChanged = fmt.Errorf("%w: it was changed", ErrLayout)
+
+// try draws, again where that helps. An error is a *ServerError.
+func (s *server) try(ctx context.Context, o order) (span, error) {
+	stale := s.db.Stats().Idle + 1 // connections that may have to be found out to be closed
+	for attempt := 1; ; attempt++ {
+		sold, err := s.once(ctx, &o)
+		if err == nil {
+			return sold, nil
+		}
+		if errors.Is(err, driver.ErrBadConn) && stale > 0 {
+			stale--
+			attempt--
+			continue
+		}
+		failure := s.classify(err)
+		if !s.again(ctx, failure, attempt) {
+			return span{}, failure
+		}
+	}
+}
+
+// pause waits for a time, and no longer than the context.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// once draws on one connection, and finds out why where nothing was drawn. It may make the order smaller for the next time.
+func (s *server) once(ctx context.Context, o *order) (span, error) {
+	if s.gate != nil {
+		select {
+		case s.gate <- struct{}{}:
+			defer func() { <-s.gate }()
+		case <-ctx.Done():
+			failure := s.classify(ctx.Err())
+			failure.lost = false
+			return span{}, failure
+		}
+	}
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return span{}, err
+	}
+	defer conn.Close() // which gives it back to the pool
+	sold, err := s.counter.draw(ctx, conn, *o)
+	if errors.Is(err, errUnmatched) {
+		return span{}, s.unmatched(ctx, conn, o)
+	}
+	if err != nil {
+		if diagnose(s.dialect, err).kind == ErrTable {
+			// Also which statement makes it, and after which number.
+			if why := s.unmatched(ctx, conn, o); errors.Is(why, ErrTable) {
+				err = why
+			}
+		}
+		return span{}, err
+	}
+	if err := s.verify(*o, sold); err != nil {
+		// The statement of a SEQUENCE does not name the layout: a resize may have changed it since.
+		if _, ok := s.counter.(sequenceCounter); ok && errors.Is(err, ErrLayout) {
+			if found := s.unmatched(ctx, conn, o); !errors.Is(found, errUnmatched) {
+				var failure *ServerError
+				if !errors.As(found, &failure) {
+					failure = s.classify(found)
+				}
+				failure.lost = true
+				return span{}, failure
+			}
+		}
+		return span{}, err
+	}
+	return sold, nil
+}
+
+// again reports whether to try again at once after that many attempts. On SQLite a lock of another one is waited for as long as the context lasts.
+func (s *server) again(ctx context.Context, failure *ServerError, attempts int) bool {
+	if failure.Class != Retry || ctx.Err() != nil || attempts > retries && !failure.locked {
+		return false
+	}
+	// Those who met in a deadlock do not meet again.
+	return pause(ctx, time.Duration(rand.Int64N(int64(time.Millisecond)))) == nil
+}
+
+// verify checks what was drawn. An error is a *ServerError.
+func (s *server) verify(o order, sold span) error {
+	var err error
+	class := Quarantine
+	switch {
+	case !o.layout.begins(sold.first):
+		err = fmt.Errorf("%w: it gave %d, which is not a number of %s", ErrLayout, sold.first, o.layout)
+	case sold.first <= o.last:
+		err = fmt.Errorf("%w: it gave %d after %d", ErrRegression, sold.first, o.last)
+	case sold.last() > o.limit || sold.last() < sold.first:
+		class, err = Permanent, &ExhaustedError{Limit: o.limit}
+	default:
+		return nil
+	}
+	return &ServerError{Server: s.name, Class: class, Err: err, lost: true}
+}
+
+// unmatched finds out why a statement drew nothing.
+func (s *server) unmatched(ctx context.Context, conn *sql.Conn, o *order) error {
+	c, err := s.counter.inspect(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if err := s.judge(conn, c, *o); err != nil {
+		return err
+	}
+	if l, _ := parseLayout(c.text); l != o.layout || c.bare != o.bare {
+		return &ServerError{Server: s.name, Class: Next, Err: errChanged}
+	}
+	left := (min(o.limit, c.limit) - max(c.last, c.at, o.high)) / o.layout.jump()
+	switch {
+	case left <= 1 && o.units == 1:
+		return &ServerError{Server: s.name, Class: Permanent, Err: &ExhaustedError{Limit: min(o.limit, c.limit)}}
+	case left <= o.units:
+		o.units = max(1, left-1)
+	}
+	return &ServerError{Server: s.name, Class: Retry, Err: errUnmatched}
+}

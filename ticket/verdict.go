@@ -1,0 +1,139 @@
+package ticket
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// judge returns the error that the condition of a server means for a draw, if any: a *ServerError.
+func (s *server) judge(conn *sql.Conn, c condition, o order) error {
+	fail := func(class Class, err error) error { return &ServerError{Server: s.name, Class: class, Err: err} }
+	if c.stale && conn != nil {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it
+		return fail(Retry, fmt.Errorf("%w: a session with the settings of before: %w", driver.ErrBadConn, refusal(c.findings)))
+	}
+	if err := refusal(c.findings); err != nil {
+		switch {
+		case errors.Is(err, ErrReadOnly):
+			return fail(Next, err)
+		case errors.Is(err, ErrTable):
+			return fail(Permanent, err)
+		}
+		return fail(Quarantine, err)
+	}
+	if !c.table || !c.row {
+		return fail(Permanent, s.missing(c, o))
+	}
+	l, frozen, err := parseFrozen(c.text)
+	switch {
+	case err != nil:
+		return fail(Quarantine, err)
+	case frozen:
+		return fail(Next, fmt.Errorf("%w, to %d; if none is at work, run it again", ErrMoving, l.servers))
+	case l.number != s.number:
+		return fail(Quarantine, fmt.Errorf("%w: it is number %d of %d, and in the list it is number %d", ErrLayout, l.number, l.servers, s.number))
+	case c.last < o.last:
+		return fail(Quarantine, fmt.Errorf("%w: it gave %d, and is at %d now", ErrRegression, o.last, c.last))
+	}
+	return nil
+}
+
+// missing returns the error for a sequence that is not there.
+func (s *server) missing(c condition, o order) error {
+	place := s.place(o.layout)
+	if place != (layout{}) && place.servers < place.number {
+		return fmt.Errorf("%w: the others have no place for number %d of %d; Resize makes one", ErrLayout, place.number, place.servers)
+	}
+	known := max(o.last, o.high)
+	if o.last > 0 || slices.Contains(c.made, s.number) {
+		return &TableError{Statement: s.statement(c, orDefault(place, s.layoutToBe()), openNumber), Err: fmt.Errorf("%w: %q in %s, of which the greatest id known here is %d; Restore makes it again, "+
+			"or the statement with a number for the question mark of which all after it are greater than any id in use", ErrForgotten, s.config.Sequence, s.config.Table, known)}
+	}
+	err := fmt.Errorf("no sequence %q in %s", s.config.Sequence, s.config.Table)
+	if place == (layout{}) {
+		return &TableError{Err: fmt.Errorf("%w; Setup makes it when all servers can be asked", err)}
+	}
+	return &TableError{Statement: s.statement(c, place, 0), Err: err}
+}
+
+// statement makes what is missing for a row, after the number where one is given.
+func (s *server) statement(c condition, l layout, after int64) string {
+	var statements []string
+	if !c.table || len(c.made) == 0 {
+		statements = s.counter.tables()
+	}
+	text := l.String()
+	if c.bare {
+		text = ""
+	}
+	statements = append(statements, s.enter(s.number))
+	return strings.Join(append(statements, s.counter.row(text, after)...), ";\n")
+}
+
+// place is the layout of a row that is missing: the one in which the others have a place for it, or that of before, or the configuration's. It is zero where the
+// others could not be asked.
+func (s *server) place(before layout) layout {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.others != (layout{}):
+		return layout{number: s.number, servers: s.others.servers, unit: s.others.unit}
+	case before != (layout{}):
+		return before
+	case s.layout != (layout{}):
+		return s.layout
+	case s.unsure:
+		return layout{}
+	}
+	return s.layoutToBe()
+}
+
+// layoutToBe is the layout of a row that Setup makes first.
+func (s *server) layoutToBe() layout {
+	return layout{number: s.number, servers: int64(s.config.Increment), unit: s.unit()}
+}
+
+func (s *server) unit() int64 {
+	if b, ok := s.counter.(blockCounter); ok {
+		return b.unit
+	}
+	return 1
+}
+
+// refusal returns the first finding's error that keeps the server from being used.
+func refusal(findings []Finding) error {
+	for _, f := range findings {
+		if f.Refused() {
+			return fmt.Errorf("%w: %s", f.Err, f.Text)
+		}
+	}
+	return nil
+}
+
+// classify makes what a driver said an error of the server's. The caller does not hold the lock.
+func (s *server) classify(err error) *ServerError {
+	var failure *ServerError
+	if errors.As(err, &failure) { // it has been
+		return failure
+	}
+	fault := diagnose(s.dialect, err)
+	switch {
+	case errors.Is(err, ErrExhausted), errors.Is(err, ErrTable), errors.Is(err, ErrLayout):
+		fault.class = Permanent
+	case fault.kind == ErrExhausted:
+		s.mu.Lock()
+		err = &ExhaustedError{Limit: s.limit, Err: err}
+		s.mu.Unlock()
+	case fault.kind == ErrTable && denied[fault.code]:
+		err = fmt.Errorf("%w: the user has not the right to: %w", ErrTable, err)
+	case fault.kind == ErrTable:
+		err = &TableError{Err: err}
+	case fault.kind != nil:
+		err = fmt.Errorf("%w: %w", fault.kind, err)
+	}
+	return &ServerError{Server: s.name, Class: fault.class, Err: err, lost: fault.code == "", locked: s.dialect == SQLite && fault.class == Retry && fault.code != ""}
+}
