@@ -123,8 +123,8 @@
 // # What is not protected
 //
 //   - A server that loses commits: a restored backup, a failover to a replica that was behind. A source that runs on notices, and leaves the server
-//     alone; one that starts afterwards, and others' ids, cannot be known. Call Restore, with the greatest id of the tables that have them, before the
-//     server is used. The same goes for a sequence whose only server has lost its database, register and all.
+//     alone; one that starts afterwards, and others' ids, cannot be known. End the processes that hold blocks, and call Restore with the greatest id of the
+//     tables that have them before the server is used. The same goes for a sequence whose only server has lost its database, register and all.
 //   - Sequences in tables of other names, or on servers that are not in the list, are other sequences.
 //   - A list of servers that is changed while processes go by two lists: two lists that differ in their second server are two sequences. Setup tells each
 //     register of the other servers last: a process that is killed in its first Setup may leave a server that only its own register knows.
@@ -132,6 +132,8 @@
 //     same numbers. End them all first.
 //   - A transaction that was begun and left open on a connection of the pool, on MySQL itself, and with drivers of PostgreSQL that do not drop it.
 //   - Writers that do not go by the rules: what else writes to the published table is assumed to use REPLACE with the server's variables.
+//   - Several sequences in one table of single tickets on MySQL and MariaDB under READ COMMITTED: when one is fenced or restored, it may take away the row of
+//     another, which then is forgotten, though no id comes twice. Use REPEATABLE READ, the default, or a table for each.
 //   - MySQL before 8.0, and MariaDB before 10.2.4, compute the counter of AUTO_INCREMENT from the rows when they start. The row of a sequence
 //     keeps it, unless it is deleted.
 //   - On SQLite, a transaction of the caller's that has written to the same file holds off every draw until it ends: use another file, or blocks. The

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Restore makes a server go on after a number: all that it gives from then on is greater. It is for a server that has forgotten its sequence, or was set back, as
-// by a restored backup; who calls it has to know a number that is no less than any id in use, from the tables that have them. A row that is
-// missing is made again, one that is there is moved forward and never back, and the server is probed by the next call.
+// by a restored backup; who calls it has to know a number that is no less than any id in use: from the tables that have them, and of blocks from the
+// processes that hold some, which are best ended before. What this source has is known. A row that is
+// missing is made again, one that is there is moved forward and never back, and the server is probed by the next call. Where a Resize was interrupted, the
+// row is made for it, and the error wraps [ErrMoving]: run Resize again. Where all rows are gone, the list has to be that of all servers.
 //
 // The name is the one that errors and Stats have. The error wraps [ErrConfig] for a name or a number that is none.
 func (s *Servers) Restore(ctx context.Context, name string, after int64) error {
@@ -23,6 +26,7 @@ func (s *Servers) Restore(ctx context.Context, name string, after int64) error {
 	if after < 1 || after >= s.config.Limit {
 		return fmt.Errorf("%w: to go on after %d, want 1 to less than the limit, %d", ErrConfig, after, s.config.Limit)
 	}
+	after = max(after, s.high.Load()) // also what is in a stock is in use
 	conditions, errs := s.lookAtAll(ctx)
 	c := conditions[p.number-1]
 	if err := errs[p.number-1]; err != nil {
@@ -60,18 +64,36 @@ func (s *Servers) replaceRow(ctx context.Context, p *server, conditions []condit
 		return fmt.Errorf("the row's layout is not known unless all servers can be asked: %w", err)
 	}
 	l, err := s.placeFor(conditions)
+	text := layout.String
+	if moving, ok := frozenTo(conditions); ok {
+		// The row is made as the others are, and the Resize that was interrupted goes on with it.
+		l, text, err = moving, layout.frozen, nil
+	}
 	if err != nil {
 		return err
+	}
+	if most := slices.Max(append(madeOnce(conditions), 0)); !slices.ContainsFunc(conditions, func(c condition) bool { return c.row }) && most > int64(len(s.servers)) {
+		return &ServerError{Server: p.name, Class: Permanent, Err: fmt.Errorf("%w: no row is left that says it, and there was a server %d; give the list of all of them", ErrLayout, most)}
 	}
 	l.number = p.number
 	if _, ok := l.after(after); !ok {
 		return &ServerError{Server: p.name, Class: Permanent, Err: &ExhaustedError{Limit: math.MaxInt64}}
 	}
-	text, c := l.String(), conditions[p.number-1]
+	label, c := text(l), conditions[p.number-1]
 	if c.bare && c.table {
-		text = ""
+		label = ""
 	}
-	return p.with(ctx, func(conn *sql.Conn) error { return p.makeRow(ctx, conn, text, after) })
+	return p.with(ctx, func(conn *sql.Conn) error { return p.makeRow(ctx, conn, label, after) })
+}
+
+// frozenTo returns the layout that a row is on its way to, if there is one.
+func frozenTo(conditions []condition) (layout, bool) {
+	for _, c := range conditions {
+		if l, frozen, err := parseFrozen(c.text); err == nil && c.row && frozen {
+			return l, true
+		}
+	}
+	return layout{}, false
 }
 
 // advance moves a row that is there beyond a number.
