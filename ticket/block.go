@@ -43,16 +43,7 @@ func (b blockCounter) row(text string, after int64) []string {
 
 func (b blockCounter) inspect(ctx context.Context, conn *sql.Conn) (condition, error) {
 	c := condition{limit: 1<<63 - 1}
-	var err error
-	switch b.dialect {
-	case MySQL:
-		_, err = inspectMySQL(ctx, conn, &c, b.unsafe)
-	case Postgres:
-		err = inspectPostgres(ctx, conn, &c, b.unsafe)
-	case SQLite:
-		err = inspectSQLite(ctx, conn, &c, b.schema(), b.unsafe)
-	}
-	if err != nil {
+	if _, err := b.settings(ctx, conn, &c, b.unsafe); err != nil {
 		return c, err
 	}
 	if err := b.inspectTable(ctx, conn, &c); err != nil {
@@ -63,6 +54,7 @@ func (b blockCounter) inspect(ctx context.Context, conn *sql.Conn) (condition, e
 			return c, err
 		}
 	}
+	var err error
 	c.made, err = b.made(ctx, conn)
 	return c, err
 }

@@ -29,7 +29,7 @@ func (s *Servers) probe(ctx context.Context, p *server) (sold span, err error) {
 	}
 	o.layout, o.bare, o.limit = l, c.bare, min(p.config.Limit, c.limit)
 	o.last = max(o.last, c.last) // a counter that is behind its row was set back
-	if _, blocks := p.counter.(blockCounter); !blocks {
+	if !s.blocks {
 		o.high = 0 // single tickets have no floor
 	}
 	if sold, err = p.try(ctx, o); err != nil {

@@ -46,13 +46,7 @@ func (r replaceCounter) row(text string, after int64) []string {
 
 func (r replaceCounter) inspect(ctx context.Context, conn *sql.Conn) (condition, error) {
 	c := condition{limit: math.MaxInt64}
-	var session mysqlSession
-	var err error
-	if r.dialect == MySQL {
-		session, err = inspectMySQL(ctx, conn, &c, r.unsafe)
-	} else {
-		err = inspectSQLite(ctx, conn, &c, r.schema(), r.unsafe)
-	}
+	session, err := r.settings(ctx, conn, &c, r.unsafe)
 	if err != nil {
 		return c, err
 	}

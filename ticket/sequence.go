@@ -48,7 +48,7 @@ func (s sequenceCounter) row(text string, after int64) []string {
 
 func (s sequenceCounter) inspect(ctx context.Context, conn *sql.Conn) (condition, error) {
 	c := condition{table: true}
-	if err := inspectPostgres(ctx, conn, &c, s.unsafe); err != nil {
+	if _, err := s.settings(ctx, conn, &c, s.unsafe); err != nil {
 		return c, err
 	}
 	var start, increment, most, cache int64

@@ -7,6 +7,19 @@ import (
 	"strings"
 )
 
+// settings adds what the settings of a session and its server mean. The session is MySQL's alone.
+func (n names) settings(ctx context.Context, conn *sql.Conn, c *condition, unsafe bool) (session mysqlSession, err error) {
+	switch n.dialect {
+	case MySQL:
+		session, err = inspectMySQL(ctx, conn, c, unsafe)
+	case Postgres:
+		err = inspectPostgres(ctx, conn, c, unsafe)
+	case SQLite:
+		err = inspectSQLite(ctx, conn, c, n.schema(), unsafe)
+	}
+	return session, err
+}
+
 // mysqlSession is what a session of MySQL or MariaDB has set.
 type mysqlSession struct {
 	readOnly, format                                           string

@@ -30,7 +30,7 @@ func Replace(server Server, config Config) (*Tickets, error) {
 //
 // It does nothing yet: Setup makes what is missing, and the first call checks the servers. The error wraps [ErrConfig] or [ErrDialect].
 //
-// Source: Kay Kremerskothen, "Ticket Servers: Distributed Unique Primary Keys on the Cheap", code.flickr.net, 2010.
+// Source: "Ticket Servers: Distributed Unique Primary Keys on the Cheap", code.flickr.net, 2010.
 func Flickr(config Config, servers ...Server) (*Tickets, error) {
 	config, err := config.complete(DefaultTable, len(servers))
 	if err != nil {
