@@ -1,0 +1,212 @@
+package result
+
+import "time"
+
+// Schema is the number of the document's schema, raised when a field changes its meaning or goes.
+const Schema = 2
+
+// Result is the outcome of one run, as it is written in JSON. Times are in UTC.
+type Result struct {
+	Schema      int        `json:"schema"`
+	Tool        string     `json:"tool"` // the program and its version
+	Made        time.Time  `json:"made"` // when the run began
+	Seconds     float64    `json:"seconds"`
+	Interrupted string     `json:"interrupted,omitempty"` // why the run ended before its plan was done; what was measured until then is here
+	Plan        Plan       `json:"plan"`
+	Machine     Machine    `json:"machine"`
+	Databases   []Database `json:"databases"`
+}
+
+// Plan is what the run set out to do.
+type Plan struct {
+	Profile    string   `json:"profile"` // quick or full
+	Strategies []string `json:"strategies"`
+	Rows       int      `json:"rows"`   // inserted in each table and round
+	Batch      int      `json:"batch"`  // rows an INSERT
+	Rounds     int      `json:"rounds"` // interleaved: each strategy once in each, in another order
+	Budget     float64  `json:"budget_seconds,omitempty"`
+	Seed       uint64   `json:"seed"` // of the rows and of the order of the strategies
+}
+
+// Machine is where the program ran; a database server may run elsewhere.
+type Machine struct {
+	OS     string `json:"os"`
+	Arch   string `json:"arch"`
+	CPUs   int    `json:"cpus"`
+	CPU    string `json:"cpu,omitempty"`          // its name, where the system tells
+	Memory int64  `json:"memory_bytes,omitempty"` // of the machine, where the system tells
+	Go     string `json:"go"`
+}
+
+// Setting is a setting of the database that the figures depend on.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Database is what was measured on one database.
+type Database struct {
+	Name       string     `json:"name"` // its DSN without a password
+	Kind       string     `json:"kind"` // sqlite, mysql or postgres
+	Version    string     `json:"version"`
+	Private    bool       `json:"private"` // started by the run, for itself alone
+	Settings   []Setting  `json:"settings"`
+	Cache      Figure     `json:"cache"`            // bytes of pages that the database keeps in memory
+	Failed     string     `json:"failed,omitempty"` // why measuring on it ended early
+	Strategies []Strategy `json:"strategies"`
+}
+
+// Strategy is what was measured of one strategy on one database.
+type Strategy struct {
+	Name         string `json:"name"`
+	About        string `json:"about"`
+	Origin       string `json:"origin"`       // who published it, and where
+	Needs        string `json:"needs"`        // what has to be there
+	Cost         string `json:"cost"`         // what one pays for it
+	Coordination string `json:"coordination"` // what its processes have to agree upon
+	Decodes      string `json:"decodes"`      // what a key tells of its row, "nothing" or more
+	Guess        string `json:"guess"`        // what somebody who knows one key knows of others
+
+	Skipped string `json:"skipped,omitempty"` // why it was not measured here: what it needs that is missing, or an error
+
+	Verify     Verify     `json:"verify"`
+	Key        Key        `json:"key"`
+	Generation Generation `json:"generation"`
+	Latency    Latency    `json:"latency"`
+	Growth     Growth     `json:"growth"`
+	Storage    Storage    `json:"storage"`
+	Read       Read       `json:"read"`
+	Shards     Shards     `json:"shards"`
+	Crash      Crash      `json:"crash"`
+}
+
+// Verify is the outcome of the checks that come before any measuring.
+type Verify struct {
+	Checks []Check `json:"checks"`
+}
+
+// The states of a [Check].
+const (
+	Passed = "passed"
+	Failed = "failed"
+	NotRun = "not run"
+)
+
+// Check is one of the checks.
+type Check struct {
+	Name     string `json:"name"`               // "unique: goroutines", "unique: processes", "order", "round trip", "clock steps back"
+	State    string `json:"state"`              // Passed, Failed or NotRun
+	Keys     int    `json:"keys"`               // looked at
+	Detail   string `json:"detail,omitempty"`   // what was seen: how many steps, what the source did, or why it was not run
+	Evidence string `json:"evidence,omitempty"` // of a failure: the two equal keys and who got them, the inversion, the value that came back
+}
+
+// OK tells whether no check has failed.
+func (v Verify) OK() bool {
+	for _, c := range v.Checks {
+		if c.State == Failed {
+			return false
+		}
+	}
+	return true
+}
+
+// Key is what the keys themselves are like, by a sample of them.
+type Key struct {
+	Column  string   `json:"column"`      // the type of the column
+	Bytes   int      `json:"bytes"`       // of the key in its column
+	Text    int      `json:"text_length"` // characters of its text form, the longest of the sample
+	JSSafe  bool     `json:"js_safe"`     // exact as a number of JavaScript: below 2^53. A key that is no number is a string there, and safe.
+	Numeric bool     `json:"numeric"`
+	Sample  []string `json:"sample"`   // the text of a few keys that followed each other
+	Gap     Figure   `json:"gap_bits"` // bits of the median distance from a key to the next of its process: how many a stranger has to try; keys without order have all their random bits
+}
+
+// Generation is how fast keys are made, without storing rows.
+type Generation struct {
+	// Limit is the most keys a second that one process can make by its layout, 0 where nothing but its speed limits it.
+	Limit float64 `json:"limit_keys_per_second"`
+	// Capped has the nanoseconds a key at full speed for 1, 2, 4… goroutines: the limit counts.
+	Capped []Speed `json:"capped"`
+	// Uncapped has the same with a clock that runs faster than the limit, so that the code alone counts; like Capped where there is no limit.
+	Uncapped []Speed `json:"uncapped"`
+	// Batch has the nanoseconds a key where many are asked for in one call.
+	Batch []Speed `json:"batch"`
+	// Floor has the nanoseconds of reading the clock once, taken in the same rounds.
+	Floor Figure `json:"floor"`
+}
+
+// Speed is a figure by the number of goroutines or of keys a call.
+type Speed struct {
+	Goroutines int    `json:"goroutines"`
+	Keys       int    `json:"keys_per_call"`
+	Time       Figure `json:"ns_per_key"`
+}
+
+// Latency is how long one key takes at a fixed rate, counted from when the call should have begun, so that a stall counts for all calls
+// that it held up.
+type Latency struct {
+	Rate       float64 `json:"rate_per_second,omitempty"` // asked for, by all goroutines together
+	Goroutines int     `json:"goroutines,omitempty"`
+	Achieved   float64 `json:"achieved_per_second,omitempty"`
+	Samples    []int64 `json:"ns,omitempty"` // in the order of the intended starts
+	Why        string  `json:"why,omitempty"`
+}
+
+// Growth is inserting through GORM while a table grows from nothing.
+type Growth struct {
+	Tenths []Tenth `json:"tenths,omitempty"` // ten, unless Why
+	// Batches has for each round the microseconds of every INSERT in order.
+	Batches [][]int64 `json:"batches_us,omitempty"`
+	Rows    int       `json:"rows,omitempty"` // that each round inserted; fewer than planned for what is slow, see the tenths' Why
+	Why     string    `json:"why,omitempty"`
+}
+
+// Tenth is the growth of a tenth of the rows; a sample a round.
+type Tenth struct {
+	RowsPerSecond Figure `json:"rows_per_second"`
+	P99           Figure `json:"p99_us"` // of an INSERT
+}
+
+// Storage is what the table of Growth looks like at its end, with as many rows as its Growth has; a sample a round.
+type Storage struct {
+	Table     Figure `json:"table_bytes_per_row"` // where rows are stored in the primary key's own tree (InnoDB, SQLite's rowid), that tree
+	Index     Figure `json:"index_bytes_per_row"` // all others, the primary key's too where it is one of its own
+	Splits    Figure `json:"page_splits"`
+	Fill      Figure `json:"leaf_fill"`             // of the primary key's leaf pages, 0 to 1
+	Log       Figure `json:"log_bytes_per_row"`     // WAL or redo
+	Pages     Figure `json:"written_bytes_per_row"` // of data pages
+	CacheUsed Figure `json:"index_to_cache"`        // the size of table and indexes over that of the database's cache; above 1 they do not fit
+}
+
+// Read is what reading the table of Growth costs; a sample a round.
+type Read struct {
+	Ordered Figure `json:"ordered_us_per_1000"` // microseconds for 1,000 rows, when all are read in the order of their keys
+	Recent  Figure `json:"recent_us_per_1000"`  // when the last rows inserted are read by their keys, one by one
+	Buffers Figure `json:"buffers_per_1000"`    // pages that the ordered read asked the cache for
+}
+
+// Shards is how evenly the keys fall on shards by key modulo n: of keys made one at a time, on a quiet system, as few traffic shows what much
+// hides.
+type Shards struct {
+	Method string  `json:"method,omitempty"` // how a key becomes a number, and how the keys were spaced
+	Keys   int     `json:"keys,omitempty"`
+	Chi    []Chi   `json:"chi_square,omitempty"` // for 2, 4 … 1024 shards
+	Counts []int64 `json:"counts,omitempty"`     // for 16 shards
+	Why    string  `json:"why,omitempty"`
+}
+
+// Chi is Pearson's χ² of the counts against equal ones.
+type Chi struct {
+	Shards int     `json:"shards"`
+	Value  float64 `json:"chi_square"`
+	P      float64 `json:"p"` // of at least this value, if they were equal
+}
+
+// Crash is what a database that is killed costs: figures of a private one, killed with SIGKILL while keys were drawn; a sample a kill.
+type Crash struct {
+	Twice  Figure `json:"issued_twice"` // keys that were given out before the kill and again after it
+	Lost   Figure `json:"lost"`         // numbers skipped, for keys that count
+	Outage Figure `json:"outage_ms"`    // the longest wait for a key, from the kill until keys flow again; Down says for how long the database was away
+	Down   Figure `json:"down_ms"`
+}
