@@ -5,22 +5,22 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	_ "github.com/mattn/go-sqlite3" // the driver of SQLite databases
+
+	"github.com/snowkey-go/snowkey/internal/dbserver"
 )
 
-// Database is one fresh, empty database that was made for one test.
-type Database struct {
-	Kind       string // "sqlite", "mysql" or "postgres"
-	DSN        string // as snowkey takes it: sqlite:PATH, mysql:DSN or postgres://…
-	DriverName string // for sql.Open: "sqlite3", "mysql" or "pgx"; all are registered
-	DriverDSN  string // for sql.Open: DSN as the driver takes it
-}
+// createLimit bounds making a database, and dropping it.
+const createLimit = 30 * time.Second
+
+// Database is one fresh, empty database that was made for one test. SQLite's driver is
+// registered as "sqlite3".
+type Database dbserver.Database
 
 // SQLite returns a database in a file of the test's temporary folder. The file does
 // not exist before the first connection.
@@ -61,45 +61,30 @@ func (d Database) Open(t testing.TB) *sql.DB {
 func (s *Server) Database(t testing.TB) Database {
 	t.Helper()
 	name := databaseName(t.Name())
-	if err := s.execute(s.engine.create(name)); err != nil {
-		t.Fatalf("dbtest: creating database %s on %s: %v%s", name, s.version, err, s.logNote())
+	ctx, cancel := context.WithTimeout(context.Background(), createLimit)
+	defer cancel()
+	d, err := s.Server.Database(ctx, name)
+	if err != nil {
+		t.Fatalf("dbtest: %v; the end of the server's log:\n%s", err, s.Log())
 	}
-	d := s.engine.database(s.admin, name)
 	t.Cleanup(func() {
 		switch {
 		case t.Failed():
-			t.Logf("dbtest: the test's database is left in place: %s", s.engine.redacted(d.DriverDSN))
+			t.Logf("dbtest: the test's database is left in place: %s", d.Redacted())
 			if s.shared {
-				t.Logf("dbtest: the end of the server's log:%s", s.logNote())
+				t.Logf("dbtest: the end of the server's log:\n%s", s.Log())
 			}
-		case s.guard != nil && !s.shared:
+		case s.Private() && !s.shared:
 			// The server's folder goes with the server, at the end of this test.
 		default:
-			if err := s.execute(s.engine.drop(name)); err != nil {
-				t.Errorf("dbtest: dropping database %s, is a transaction still open? %v", name, err)
+			ctx, cancel := context.WithTimeout(context.Background(), createLimit)
+			defer cancel()
+			if err := s.Drop(ctx, name); err != nil {
+				t.Errorf("dbtest: is a transaction still open? %v", err)
 			}
 		}
 	})
-	return d
-}
-
-// execute runs statements on one connection as the server's administrator. It opens
-// and closes the connection, so that nothing of it is left between calls.
-func (s *Server) execute(statements []string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	db, err := sql.Open(s.engine.driver(), s.admin)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1) // session settings hold for the statements after them
-	for _, statement := range statements {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("%s: %w", statement, err)
-		}
-	}
-	return nil
+	return Database(d)
 }
 
 // databaseName returns a name of at most 53 letters, digits and underscores, within

@@ -1,11 +1,19 @@
 package dbtest_test
 
 import (
+	"context"
+	"database/sql"
 	"strings"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
+
+// kinds are the kinds of server, and what starts one.
+var kinds = []struct {
+	name  string
+	start func(testing.TB, ...string) *dbtest.Server
+}{{"mysql", dbtest.StartMySQL}, {"postgres", dbtest.StartPostgres}}
 
 func TestSQLite(t *testing.T) {
 	a, b := dbtest.SQLite(t), dbtest.SQLite(t)
@@ -24,9 +32,13 @@ func TestDatabases(t *testing.T) {
 			t.Setenv("SNOWKEY_TEST_MYSQL", "") // on a server that is ours: a failed test leaves its database
 			t.Setenv("SNOWKEY_TEST_POSTGRES", "")
 			database := map[string]func(testing.TB) dbtest.Database{"mysql": dbtest.MySQL, "postgres": dbtest.Postgres}[kind.name]
+			databases := map[string]string{
+				"mysql":    "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = ?",
+				"postgres": "SELECT COUNT(*) FROM pg_database WHERE datname = $1",
+			}[kind.name]
 			count := func(t testing.TB, name string) string {
 				t.Helper()
-				n, err := query(t.Context(), database(t).Open(t), kind.databases, name)
+				n, err := query(t.Context(), database(t).Open(t), databases, name)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -84,4 +96,17 @@ func TestDatabaseName(t *testing.T) {
 			t.Errorf("of %q: got %q and %q, want two names that begin with %q and have at most 63 bytes", test, name, again, prefix)
 		}
 	}
+}
+
+func execSQL(t testing.TB, db *sql.DB, statement string) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// query returns the first column of the first row, as text.
+func query(ctx context.Context, db *sql.DB, statement string, args ...any) (text string, err error) {
+	err = db.QueryRowContext(ctx, statement, args...).Scan(&text)
+	return text, err
 }

@@ -1,21 +1,16 @@
 // Package dbtest gives a test a database of its own, on SQLite, on MySQL or
-// MariaDB, and on PostgreSQL, and starts the servers for that itself.
+// MariaDB, and on PostgreSQL. Package dbserver starts the servers for that, and says
+// what they are like and why none outlives the test process; here is which test has
+// which server, when a test is skipped, and what becomes of a test's database.
 //
 // # Servers
 //
 // [MySQL] and [Postgres] make a database on a server that the test process starts
 // when it first needs it and shares among its tests. [StartMySQL] and
 // [StartPostgres] start a server for one test, with settings of its own, which the
-// test may stop, kill, pause, resume and start again on the same data. Every server
-// has its own data folder and its own Unix socket, and listens on no port; it runs
-// as the user nobody when the tests run as root. Nothing that runs on the machine
-// already is used or disturbed. Servers keep the settings that make commits durable
-// (fsync, innodb_flush_log_at_trx_commit=1), so a killed server has its commits
-// after the next start.
-//
-// The programs are looked for in PATH, then in the folders that distributions put
-// them in: mariadbd or mysqld, mariadb-install-db, postgres and initdb. A test that
-// needs a missing one is skipped with a sentence that says what to install.
+// test may stop, kill, pause, resume and start again on the same data. A test that
+// needs a server whose programs are missing is skipped with a sentence that says what
+// to install.
 //
 // # Environment
 //
@@ -26,21 +21,4 @@
 //     [StartPostgres] start a private server nevertheless.
 //   - SNOWKEY_TEST_REQUIRE lists kinds, "mysql,postgres", whose absence makes a test
 //     fail where it would be skipped.
-//
-// # What a server does not outlive
-//
-// A private server never outlives the test process, however that ends: by itself, by
-// a panic, by os.Exit, or by SIGKILL. A guard process sees to it, one for each
-// server: the test binary executed again, which the init function of this package
-// recognises by an environment variable. The guard is the server's parent, and
-// adopts whatever the server leaves behind, so it always knows the server's
-// processes exactly. It takes commands from the test process through a pipe. The
-// kernel closes that pipe when the test process is gone; the guard then kills the
-// server's processes, removes its folder, and ends. Should the guard itself be
-// killed, the kernel kills the server; only then its folder stays.
-//
-//	test process ──commands──▶ guard ──parent of──▶ server ──▶ its children
-//	             ◀──replies───
-//
-// Private servers need Linux. Elsewhere the environment has to name a server.
 package dbtest

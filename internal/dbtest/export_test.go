@@ -1,45 +1,7 @@
 package dbtest
 
-import (
-	"testing"
-)
-
-// ForgetProgramFolders leaves PATH as the only place where programs are looked for.
-func ForgetProgramFolders() { programFolders = nil }
-
-// PostgresFolders is postgresFolders.
-var PostgresFolders = postgresFolders
-
 // DatabaseName is databaseName.
 var DatabaseName = databaseName
 
-// Redacted masks the passwords of drivers' DSNs.
-func Redacted(kind, dsn string) string {
-	if kind == "mysql" {
-		return mysqlEngine{}.redacted(dsn)
-	}
-	return postgresEngine{}.redacted(dsn)
-}
-
-// GivenVersion reads what a server answers to the question for its version.
-func GivenVersion(kind, text string) string {
-	if kind == "mysql" {
-		return mysqlEngine{}.version(text)
-	}
-	return postgresEngine{}.version(text)
-}
-
-// Dir is the server's folder.
-func (s *Server) Dir() string { return s.guard.dir }
-
-// PID is the server's process number.
-func (s *Server) PID(t testing.TB) int {
-	t.Helper()
-	s.guard.mu.Lock()
-	defer s.guard.mu.Unlock()
-	answer, err := s.guard.ask(request{Do: doStatus})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer.PID
-}
+// GiveUp is giveUp.
+var GiveUp = giveUp

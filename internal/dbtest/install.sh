@@ -9,7 +9,7 @@
 # is not called at all.
 set -eu
 
-# The folders beside PATH are those of program.go.
+# The folders beside PATH are those of ../dbserver/program.go.
 folders="/usr/sbin /usr/bin /usr/libexec /usr/local/bin /usr/local/sbin /usr/local/libexec /usr/local/mysql/bin /usr/local/pgsql/bin"
 
 # found NAME tells whether the program exists in PATH or in one of the folders.

@@ -7,29 +7,23 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbserver"
 )
 
-// requireVariable lists the kinds of server that a test may not be skipped without.
+// requireVariable lists the kinds of server, and the browser, that a test may not be skipped without.
 const requireVariable = "SNOWKEY_TEST_REQUIRE"
-
-// unavailableError says why there cannot be a server on this machine as it is. The
-// test is skipped then; any other error fails it.
-type unavailableError struct {
-	reason string // a sentence that names what is missing and what to do
-}
-
-func (e *unavailableError) Error() string { return e.reason }
 
 // required tells whether list, the value of requireVariable, has the kind.
 func required(list, kind string) (bool, error) {
 	var kinds []string
 	for word := range strings.SplitSeq(list, ",") {
 		switch word = strings.TrimSpace(word); word {
-		case "":
-		case mysqlEngine{}.kind(), postgresEngine{}.kind():
+		case "", "chromium": // the browser is for tests of another package
+		case dbserver.MySQL, dbserver.Postgres:
 			kinds = append(kinds, word)
 		default:
-			return false, fmt.Errorf("dbtest: %s=%s has the unknown word %q; it is a comma-separated list of mysql and postgres",
+			return false, fmt.Errorf("dbtest: %s=%s has the unknown word %q; it is a comma-separated list of chromium, mysql and postgres",
 				requireVariable, list, word)
 		}
 	}
@@ -45,21 +39,26 @@ func checkRequired(t testing.TB) {
 	}
 }
 
-// giveUp ends a test that cannot have its server: with a skip if the server is
-// unavailable and not required, else with a failure.
-func giveUp(t testing.TB, e engine, err error) {
+// giveUp ends a test that cannot have its server: with a skip if the error is a
+// [dbserver.UnavailableError] and the kind is not required, else with a failure.
+func giveUp(t testing.TB, kind string, err error) {
 	t.Helper()
-	var unavailable *unavailableError
+	var unavailable *dbserver.UnavailableError
 	if !errors.As(err, &unavailable) {
 		t.Fatal(err)
 	}
-	isRequired, requireErr := required(os.Getenv(requireVariable), e.kind())
+	what := unavailable.Missing + ": "
+	if unavailable.Install != "" {
+		what += "install " + unavailable.Install + ", as `make test` does, or "
+	}
+	what += "set " + variables[kind] + " to a server's DSN"
+	isRequired, requireErr := required(os.Getenv(requireVariable), kind)
 	switch {
 	case requireErr != nil:
 		t.Fatal(requireErr)
 	case isRequired:
-		t.Fatalf("dbtest: %s requires %s, but %v", requireVariable, e.kind(), err)
+		t.Fatalf("dbtest: %s requires %s, but %s", requireVariable, kind, what)
 	default:
-		t.Skip(err)
+		t.Skip(what)
 	}
 }

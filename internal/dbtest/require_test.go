@@ -1,34 +1,50 @@
 package dbtest_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbserver"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// TestMissingPrograms runs tests where no server's programs can be found.
+// TestMissingPrograms gives up where no server's programs can be found.
 func TestMissingPrograms(t *testing.T) {
-	t.Parallel()
-	const none = "SNOWKEY_TEST_REQUIRE="
+	programs := &dbserver.UnavailableError{Kind: "mysql", Missing: "no server found", Install: "mariadb-server-core"}
+	system := &dbserver.UnavailableError{Kind: "postgres", Missing: "private servers need Linux"}
 	for _, test := range []struct {
-		name, kind, require string
-		want                []string
+		name, require string
+		err           *dbserver.UnavailableError
+		skipped       bool
+		want          string
 	}{
-		{"mysql", "mysql", none, []string{"--- SKIP", "no MySQL or MariaDB server found", "install mariadb-server-core", "SNOWKEY_TEST_MYSQL"}},
-		{"postgres", "postgres", none, []string{"--- SKIP", "no PostgreSQL server found", "install postgresql", "SNOWKEY_TEST_POSTGRES"}},
-		{"the other is required", "mysql", none + "postgres", []string{"--- SKIP", "no MySQL or MariaDB server found"}},
-		{"mysql is required", "mysql", none + "mysql", []string{"--- FAIL", "SNOWKEY_TEST_REQUIRE requires mysql", "install mariadb-server-core"}},
-		{"postgres is required", "postgres", none + "mysql, postgres", []string{"--- FAIL", "SNOWKEY_TEST_REQUIRE requires postgres", "install postgresql"}},
-		{"unknown word", "mysql", none + "postgres,mariadb", []string{"--- FAIL", `unknown word "mariadb"`, "mysql and postgres"}},
+		{"mysql", "", programs, true, "no server found: install mariadb-server-core, as `make test` does, or set SNOWKEY_TEST_MYSQL to a server's DSN"},
+		{"postgres", "", system, true, "private servers need Linux: set SNOWKEY_TEST_POSTGRES to a server's DSN"},
+		{"the other is required", "postgres", programs, true, "no server found"},
+		{"mysql is required", "mysql", programs, false, "SNOWKEY_TEST_REQUIRE requires mysql, but no server found: install"},
+		{"postgres is required", "mysql, postgres", system, false, "SNOWKEY_TEST_REQUIRE requires postgres, but private servers"},
+		{"the browser is required", "chromium", programs, true, "no server found"},
+		{"unknown word", "postgres,mariadb", programs, false, `unknown word "mariadb"; it is a comma-separated list of chromium, mysql and postgres`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			output, _ := child(t, test.kind, "PATH="+t.TempDir(), "SNOWKEY_TEST_MYSQL=", "SNOWKEY_TEST_POSTGRES=", test.require).CombinedOutput()
-			for _, want := range test.want {
-				if !strings.Contains(string(output), want) {
-					t.Errorf("got\n%s\nwant %q in it", output, want)
-				}
+			t.Setenv("SNOWKEY_TEST_REQUIRE", test.require)
+			r := record(t, func(r testing.TB) { dbtest.GiveUp(r, test.err.Kind, fmt.Errorf("wrapped: %w", test.err)) })
+			if got := r.messages.String(); r.skipped != test.skipped || r.failed == test.skipped || !strings.Contains(got, test.want) {
+				t.Errorf("got skipped=%v, failed=%v and\n%s\nwant skipped=%v and %q", r.skipped, r.failed, got, test.skipped, test.want)
 			}
 		})
+	}
+}
+
+// TestBrokenServer wants a failure, and no skip, with the server's own words.
+func TestBrokenServer(t *testing.T) {
+	r := record(t, func(t testing.TB) { dbtest.StartMySQL(t, "--no-such-option") })
+	if r.skipped {
+		t.Skip(r.messages.String())
+	}
+	if got := r.messages.String(); !r.failed || !strings.Contains(got, "unknown option '--no-such-option'") {
+		t.Errorf("got failed=%v and\n%s\nwant a failure with what the server says", r.failed, got)
 	}
 }
 

@@ -1,10 +1,20 @@
 package dbtest
 
 import (
+	"context"
 	"os"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbserver"
 )
+
+// variables are the environment variables that name a running server, by its kind.
+var variables = map[string]string{dbserver.MySQL: "SNOWKEY_TEST_MYSQL", dbserver.Postgres: "SNOWKEY_TEST_POSTGRES"}
+
+// connectLimit bounds connecting to the server that the environment names.
+const connectLimit = 20 * time.Second
 
 // shared is the server of one engine that the tests of this process share. It is
 // started once; nothing stops it but its guard, when the process is gone, so that no
@@ -22,32 +32,35 @@ var sharedMySQL, sharedPostgres shared
 // tests and starts now if it has not yet. It cannot be stopped, killed or paused.
 func MySQLServer(t testing.TB) *Server {
 	t.Helper()
-	return sharedMySQL.get(t, mysqlEngine{})
+	return sharedMySQL.get(t, dbserver.MySQL)
 }
 
 // PostgresServer is like [MySQLServer], for PostgreSQL and SNOWKEY_TEST_POSTGRES.
 func PostgresServer(t testing.TB) *Server {
 	t.Helper()
-	return sharedPostgres.get(t, postgresEngine{})
+	return sharedPostgres.get(t, dbserver.Postgres)
 }
 
-func (s *shared) get(t testing.TB, e engine) *Server {
+func (s *shared) get(t testing.TB, kind string) *Server {
 	t.Helper()
 	checkRequired(t)
-	if value := os.Getenv(e.variable()); value != "" {
-		server, err := givenServer(e, value)
+	if value := os.Getenv(variables[kind]); value != "" {
+		ctx, cancel := context.WithTimeout(context.Background(), connectLimit)
+		defer cancel()
+		server, err := dbserver.Connect(ctx, kind, value)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("dbtest: the server that %s names: %v", variables[kind], err)
 		}
-		return server
+		return &Server{Server: server, kind: kind}
 	}
 	s.once.Do(func() {
-		if s.server, s.err = newServer(e, programFolders, nil); s.server != nil {
-			s.server.shared = true
+		var server *dbserver.Server
+		if server, s.err = dbserver.Start(context.Background(), kind); s.err == nil {
+			s.server = &Server{Server: server, kind: kind, shared: true}
 		}
 	})
 	if s.err != nil {
-		giveUp(t, e, s.err)
+		giveUp(t, kind, s.err)
 	}
 	return s.server
 }

@@ -27,20 +27,3 @@ func TestVersion(t *testing.T) {
 		})
 	}
 }
-
-func TestVersionText(t *testing.T) {
-	for _, test := range []struct{ kind, text, want string }{
-		{"mysql", "10.11.6-MariaDB-0+deb12u1", "MariaDB 10.11.6"},
-		{"mysql", "5.5.5-10.4.34-MariaDB-log", "MariaDB 10.4.34"},
-		{"mysql", "8.0.36-0ubuntu0.22.04.1", "MySQL 8.0.36"},
-		{"mysql", "9.1.0", "MySQL 9.1.0"},
-		{"postgres", "15.6 (Debian 15.6-0+deb12u1)", "PostgreSQL 15.6"},
-		{"postgres", "18beta1", "PostgreSQL 18beta1"},
-	} {
-		t.Run(test.text, func(t *testing.T) {
-			if got := dbtest.GivenVersion(test.kind, test.text); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
-}

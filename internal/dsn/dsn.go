@@ -94,10 +94,22 @@ func parsePostgres(source string) (DSN, error) {
 // String returns a DSN of the same database without a password or options.
 func (d DSN) String() string { return d.public }
 
-// Open returns a pool of connections to the database. It connects to nothing yet.
+// Open returns a pool of connections to the database, which logs nothing: the MySQL driver would print to standard error when its server goes
+// away. It connects to nothing yet.
 func (d DSN) Open() (*sql.DB, error) {
-	drivers := map[string]string{SQLite: "sqlite3", MySQL: "mysql", Postgres: "pgx"}
-	return sql.Open(drivers[d.Kind], d.Source)
+	if d.Kind != MySQL {
+		return sql.Open(map[string]string{SQLite: "sqlite3", Postgres: "pgx"}[d.Kind], d.Source)
+	}
+	config, err := sqldriver.ParseDSN(d.Source)
+	if err != nil {
+		return nil, err
+	}
+	config.Logger = &sqldriver.NopLogger{}
+	connector, err := sqldriver.NewConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
 }
 
 // Dialector returns GORM's dialector over a pool of connections to the database.

@@ -1,4 +1,4 @@
-package dbtest
+package dbserver
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 )
 
 // programFolders are searched after PATH, which leaves out the sbin folders for most
-// users. install.sh searches the same ones.
+// users. dbtest/install.sh searches the same ones.
 var programFolders = []string{
 	"/usr/sbin", "/usr/bin", "/usr/libexec",
 	"/usr/local/bin", "/usr/local/sbin", "/usr/local/libexec",

@@ -1,4 +1,4 @@
-package dbtest
+package dbserver
 
 import (
 	"bufio"
@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// guardVariable tells a test binary that it is to be a guard.
-const guardVariable = "SNOWKEY_DBTEST_GUARD"
+// guardVariable tells a program that it is to be a guard.
+const guardVariable = "SNOWKEY_DBSERVER_GUARD"
 
-// A request is one line of JSON that the test process sends its guard. The guard
+// A request is one line of JSON that a process sends its guard. The guard
 // answers each with one reply.
 type request struct {
 	Do     action
@@ -47,7 +47,8 @@ type reply struct {
 	Ended string // status: how the server ended, such as "exit status 1"
 }
 
-// guard is the test process's side of a guard process. It has no goroutine.
+// guard is the side of a guard process that the one which started it has. It has no
+// goroutine.
 type guard struct {
 	dir string // the server's folder
 	cmd *exec.Cmd
@@ -57,31 +58,33 @@ type guard struct {
 	replies  *os.File
 	reader   *bufio.Reader // of replies
 	broken   error         // why no request can be sent any more
+	closed   bool
 }
 
 // startGuard starts a guard process, and has it make a folder with the prefix.
 func startGuard(prefix string) (*guard, error) {
 	stdin, requests, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("dbtest: a pipe to a guard: %w", err)
+		return nil, fmt.Errorf("dbserver: a pipe to a guard: %w", err)
 	}
 	defer stdin.Close()
 	replies, stdout, err := os.Pipe()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("dbtest: a pipe from a guard: %w", err), requests.Close())
+		return nil, errors.Join(fmt.Errorf("dbserver: a pipe from a guard: %w", err), requests.Close())
 	}
 	defer stdout.Close()
-	// The guard must not hold the test's own output: go test waits until it is closed.
+	// The guard must not hold the process's own output: whoever reads that, as go test
+	// does, waits until it is closed.
 	cmd := guardCommand()
 	cmd.Env = append(os.Environ(), guardVariable+"=1")
 	cmd.Stdin, cmd.Stdout = stdin, stdout
 	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("dbtest: starting a guard: %w", err), requests.Close(), replies.Close())
+		return nil, errors.Join(fmt.Errorf("dbserver: starting a guard: %w", err), requests.Close(), replies.Close())
 	}
 	g := &guard{cmd: cmd, requests: requests, replies: replies, reader: bufio.NewReader(replies)}
 	answer, err := g.ask(request{Do: doOpen, Args: []string{prefix}})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("dbtest: making a server's folder: %w", err), g.close())
+		return nil, errors.Join(fmt.Errorf("dbserver: making a server's folder: %w", err), g.close())
 	}
 	g.dir = answer.Dir
 	return g, nil
@@ -169,13 +172,23 @@ func (g *guard) resume() error {
 	return err
 }
 
+// abandon has the guard end, whatever it does, and returns before it has. Only close may
+// follow. Unlike all others it may be called while a request is at work.
+func (g *guard) abandon() { _ = g.requests.Close() } // closed already: it ends
+
 // close ends the guard, and returns when the server's processes, its folder and the
-// guard are gone.
+// guard are gone. A second call does nothing.
 func (g *guard) close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.broken = errors.New("its test has ended")
+	if g.closed {
+		return nil
+	}
+	g.closed, g.broken = true, errors.New("the server has been closed")
 	err := g.requests.Close()
+	if errors.Is(err, os.ErrClosed) {
+		err = nil // abandoned
+	}
 	// Its end of the replies is closed when it ends.
 	err = errors.Join(err, g.replies.SetReadDeadline(time.Now().Add(time.Minute)))
 	if _, readErr := io.Copy(io.Discard, g.replies); readErr != nil {
@@ -184,7 +197,7 @@ func (g *guard) close() error {
 	}
 	err = errors.Join(err, g.replies.Close(), g.cmd.Wait())
 	if err != nil {
-		return fmt.Errorf("dbtest: ending the guard of the server in %s: %w", g.dir, err)
+		return fmt.Errorf("dbserver: ending the guard of the server in %s: %w", g.dir, err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
-package dbtest
+package dbserver
 
 import (
+	"database/sql"
 	"errors"
 	"os/exec"
 	"path/filepath"
@@ -15,29 +16,48 @@ type mysqlEngine struct{}
 
 var _ engine = mysqlEngine{}
 
-func (mysqlEngine) kind() string     { return "mysql" }
-func (mysqlEngine) variable() string { return "SNOWKEY_TEST_MYSQL" }
-func (mysqlEngine) driver() string   { return "mysql" }
+func (mysqlEngine) kind() string   { return MySQL }
+func (mysqlEngine) driver() string { return "mysql" }
 
-func (e mysqlEngine) find(folders []string) (programs, error) {
+// open spares standard error what the driver prints there of connections that die.
+func (mysqlEngine) open(dsn string) (*sql.DB, error) {
+	config, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	config.Logger = &mysql.NopLogger{}
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+const mysqlPackages = "mariadb-server-core and mariadb-client-core"
+
+func (mysqlEngine) find(folders []string) (programs, error) {
 	server, ok := findProgram(folders, "mariadbd", "mysqld")
 	if !ok {
-		return programs{}, &unavailableError{"no MySQL or MariaDB server found (mariadbd or mysqld, in PATH and the system's program folders): " +
-			"install mariadb-server-core and mariadb-client-core, as `make test` does, or set " +
-			e.variable() + " to a server's DSN"}
+		return programs{}, &UnavailableError{
+			Kind:    MySQL,
+			Missing: "no MySQL or MariaDB server found (mariadbd or mysqld, in PATH and the system's program folders)",
+			Install: mysqlPackages,
+		}
 	}
 	version, err := exec.Command(server, "--no-defaults", "--version").CombinedOutput()
 	if err != nil {
-		return programs{}, errors.New("dbtest: " + server + " --version: " + err.Error() + "\n" + string(version))
+		return programs{}, errors.New("dbserver: " + server + " --version: " + err.Error() + "\n" + string(version))
 	}
 	if !strings.Contains(string(version), "MariaDB") {
 		return programs{server: server, oracle: true}, nil
 	}
 	init, ok := findProgram(folders, "mariadb-install-db", "mysql_install_db")
 	if !ok {
-		return programs{}, &unavailableError{server + " found, but not the program that makes its data folder (mariadb-install-db): " +
-			"install mariadb-server-core and mariadb-client-core, as `make test` does, or set " +
-			e.variable() + " to a server's DSN"}
+		return programs{}, &UnavailableError{
+			Kind:    MySQL,
+			Missing: server + " found, but not the program that makes its data folder (mariadb-install-db)",
+			Install: mysqlPackages,
+		}
 	}
 	return programs{server: server, init: init}, nil
 }
@@ -88,6 +108,17 @@ func (e mysqlEngine) leftovers(dir string) []string {
 	return []string{e.socket(dir), e.socket(dir) + ".lock", filepath.Join(dir, "mysqld.pid")}
 }
 
+func (mysqlEngine) setting(name, value string) string { return "--" + name + "=" + value }
+
+// reserved ignores that options may have prefixes and be cut short.
+func (mysqlEngine) reserved(name string) bool {
+	switch strings.ReplaceAll(name, "_", "-") {
+	case "datadir", "socket", "pid-file", "tmpdir", "skip-networking", "port", "bind-address", "user", "defaults-file", "no-defaults":
+		return true
+	}
+	return false
+}
+
 func (mysqlEngine) stopSignal() syscall.Signal { return syscall.SIGTERM }
 
 func (e mysqlEngine) local(dir string) string {
@@ -99,24 +130,24 @@ func (e mysqlEngine) local(dir string) string {
 	return config.FormatDSN()
 }
 
-func (e mysqlEngine) given(value string) (string, error) {
-	config, err := mysql.ParseDSN(strings.TrimPrefix(value, "mysql:"))
+func (mysqlEngine) given(text string) (string, error) {
+	config, err := mysql.ParseDSN(strings.TrimPrefix(text, "mysql:"))
 	if err != nil {
-		return "", errors.New("dbtest: " + e.variable() + " is no DSN of github.com/go-sql-driver/mysql; " +
+		return "", errors.New("dbserver: this is no DSN of github.com/go-sql-driver/mysql; " +
 			"one looks like mysql:user:password@tcp(host:3306)/?parseTime=true (the value may hold a password, so it is not shown)")
 	}
 	config.ParseTime = true
 	return config.FormatDSN(), nil
 }
 
-func (e mysqlEngine) database(admin, name string) Database {
+func (e mysqlEngine) database(admin, name string) (Database, error) {
 	config, err := mysql.ParseDSN(admin)
-	if err != nil {
-		panic("dbtest: a DSN that FormatDSN made does not parse") // cannot happen: local and given made it
+	if err != nil { // cannot happen: local and given made it
+		return Database{}, errors.New("dbserver: a DSN that FormatDSN made does not parse")
 	}
 	config.DBName = name
 	dsn := config.FormatDSN()
-	return Database{Kind: e.kind(), DSN: "mysql:" + dsn, DriverName: e.driver(), DriverDSN: dsn}
+	return Database{Kind: e.kind(), DSN: "mysql:" + dsn, DriverName: e.driver(), DriverDSN: dsn}, nil
 }
 
 func (mysqlEngine) redacted(dsn string) string {

@@ -1,6 +1,7 @@
-package dbtest
+package dbserver
 
 import (
+	"database/sql"
 	"errors"
 	"net/url"
 	"path/filepath"
@@ -16,17 +17,20 @@ type postgresEngine struct{}
 
 var _ engine = postgresEngine{}
 
-func (postgresEngine) kind() string     { return "postgres" }
-func (postgresEngine) variable() string { return "SNOWKEY_TEST_POSTGRES" }
-func (postgresEngine) driver() string   { return "pgx" }
+func (postgresEngine) kind() string   { return Postgres }
+func (postgresEngine) driver() string { return "pgx" }
 
-func (e postgresEngine) find(folders []string) (programs, error) {
+func (e postgresEngine) open(dsn string) (*sql.DB, error) { return sql.Open(e.driver(), dsn) }
+
+func (postgresEngine) find(folders []string) (programs, error) {
 	folders = append(folders[:len(folders):len(folders)], postgresFolders(folders)...)
 	initdb, ok := findProgram(folders, "initdb")
 	if !ok {
-		return programs{}, &unavailableError{"no PostgreSQL server found (initdb and postgres, in PATH and the system's program folders): " +
-			"install postgresql, as `make test` does, or set " +
-			e.variable() + " to a server's URL"}
+		return programs{}, &UnavailableError{
+			Kind:    Postgres,
+			Missing: "no PostgreSQL server found (initdb and postgres, in PATH and the system's program folders)",
+			Install: "postgresql",
+		}
 	}
 	// The server must be of initdb's version, so of its folder, whatever PATH links to.
 	if real, err := filepath.EvalSymlinks(initdb); err == nil {
@@ -34,8 +38,11 @@ func (e postgresEngine) find(folders []string) (programs, error) {
 	}
 	server := filepath.Join(filepath.Dir(initdb), "postgres")
 	if !isProgram(server) {
-		return programs{}, &unavailableError{initdb + " found, but not the server beside it (" + server + "): " +
-			"install postgresql, as `make test` does, or set " + e.variable() + " to a server's URL"}
+		return programs{}, &UnavailableError{
+			Kind:    Postgres,
+			Missing: initdb + " found, but not the server beside it (" + server + ")",
+			Install: "postgresql",
+		}
 	}
 	return programs{server: server, init: initdb}, nil
 }
@@ -64,6 +71,17 @@ func (postgresEngine) leftovers(dir string) []string {
 	return []string{socket, socket + ".lock", filepath.Join(dir, "data", "postmaster.pid")}
 }
 
+func (postgresEngine) setting(name, value string) string { return name + "=" + value }
+
+func (postgresEngine) reserved(name string) bool {
+	switch strings.ToLower(name) {
+	case "data_directory", "unix_socket_directories", "listen_addresses", "port", "dynamic_shared_memory_type",
+		"config_file", "hba_file", "ident_file", "external_pid_file":
+		return true
+	}
+	return false
+}
+
 // stopSignal is SIGINT, PostgreSQL's fast shutdown; SIGTERM waits for all clients.
 func (postgresEngine) stopSignal() syscall.Signal { return syscall.SIGINT }
 
@@ -73,16 +91,16 @@ func (postgresEngine) local(dir string) string {
 	return (&url.URL{Scheme: "postgres", Path: "/postgres", OmitHost: false, RawQuery: query.Encode()}).String()
 }
 
-func (e postgresEngine) given(value string) (string, error) {
-	address, err := url.Parse(value)
+func (postgresEngine) given(text string) (string, error) {
+	address, err := url.Parse(text)
 	if err == nil && address.Scheme != "postgres" && address.Scheme != "postgresql" {
 		err = errors.New("another scheme")
 	}
 	if err == nil {
-		_, err = pgx.ParseConfig(value)
+		_, err = pgx.ParseConfig(text)
 	}
 	if err != nil {
-		return "", errors.New("dbtest: " + e.variable() + " is no URL of a PostgreSQL server; " +
+		return "", errors.New("dbserver: this is no URL of a PostgreSQL server; " +
 			"one looks like postgres://user:password@host:5432/postgres (the value may hold a password, so it is not shown)")
 	}
 	if strings.Trim(address.Path, "/") == "" && address.Query().Get("dbname") == "" && address.Query().Get("database") == "" {
@@ -91,17 +109,17 @@ func (e postgresEngine) given(value string) (string, error) {
 	return address.String(), nil
 }
 
-func (e postgresEngine) database(admin, name string) Database {
+func (e postgresEngine) database(admin, name string) (Database, error) {
 	address, err := url.Parse(admin)
-	if err != nil {
-		panic("dbtest: a URL that String made does not parse") // cannot happen: local and given made it
+	if err != nil { // cannot happen: local and given made it
+		return Database{}, errors.New("dbserver: a URL that String made does not parse")
 	}
 	query := address.Query()
 	query.Del("dbname") // would win over the path
 	query.Del("database")
 	address.Path, address.RawQuery = "/"+name, query.Encode()
 	dsn := address.String()
-	return Database{Kind: e.kind(), DSN: dsn, DriverName: e.driver(), DriverDSN: dsn}
+	return Database{Kind: e.kind(), DSN: dsn, DriverName: e.driver(), DriverDSN: dsn}, nil
 }
 
 func (postgresEngine) redacted(dsn string) string {

@@ -1,4 +1,4 @@
-package dbtest
+package dbserver
 
 // ChildrenOf is childrenOf.
 var ChildrenOf = childrenOf

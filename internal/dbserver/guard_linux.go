@@ -1,4 +1,4 @@
-package dbtest
+package dbserver
 
 import (
 	"bufio"
@@ -19,21 +19,22 @@ import (
 )
 
 // guardSupported returns nil: this is Linux.
-func guardSupported(engine) error { return nil }
+func guardSupported(string) error { return nil }
 
-// guardCommand is the command of a guard: this test binary again. Its session is its
-// own, so that an interrupt from the terminal ends the test first, and the guard then
-// in order.
+// guardCommand is the command of a guard: this program again. Its session is its own,
+// so that an interrupt from the terminal, which goes to the whole foreground group,
+// reaches neither it nor the server: this process may end its work in good order, and
+// when it has ended the guard ends the server.
 func guardCommand() *exec.Cmd {
 	return &exec.Cmd{
-		Path:        "/proc/self/exe", // holds even if go test has removed the file
-		Args:        []string{"snowkey-dbtest-guard"},
+		Path:        "/proc/self/exe", // holds even if the file has been removed, as go test does, or replaced
+		Args:        []string{"snowkey-dbserver-guard"},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 }
 
 // init makes this process a guard if it was started as one. It never returns then:
-// no test and no TestMain of the binary runs. The runtime keeps init functions on the
+// neither main nor a test of the program runs. The runtime keeps init functions on the
 // process's first thread, which matters because the kernel kills the server when the
 // thread that started it ends.
 func init() {
@@ -44,7 +45,7 @@ func init() {
 
 // guardProcess is the guard's own state. Only its main goroutine uses it.
 type guardProcess struct {
-	requests <-chan request // closed when the test process is gone
+	requests <-chan request // closed when the process that started the guard is gone
 	children chan os.Signal // a child has ended, or several have
 	signals  chan os.Signal // somebody ends the guard
 
@@ -301,7 +302,7 @@ func (g *guardProcess) stop(s syscall.Signal, limit time.Duration) error {
 }
 
 // wait waits until the server has ended, and tells whether it has within the limit.
-// It does not return if the test process goes first.
+// It does not return if the process that started the guard goes first.
 func (g *guardProcess) wait(limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

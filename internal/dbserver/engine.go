@@ -1,18 +1,38 @@
-package dbtest
+package dbserver
 
-import "syscall"
+import (
+	"database/sql"
+	"fmt"
+	"syscall"
+)
+
+// The kinds of server, as in [Database].
+const (
+	MySQL    = "mysql" // MariaDB, or MySQL where only that is installed
+	Postgres = "postgres"
+)
+
+func engineOf(kind string) (engine, error) {
+	switch kind {
+	case MySQL:
+		return mysqlEngine{}, nil
+	case Postgres:
+		return postgresEngine{}, nil
+	}
+	return nil, fmt.Errorf("dbserver: unknown kind of server %q: want %s or %s", kind, MySQL, Postgres)
+}
 
 // engine is what differs between the kinds of server.
 type engine interface {
-	// kind is the word for this engine in Database.Kind and SNOWKEY_TEST_REQUIRE.
+	// kind is the word for this engine in Database.Kind.
 	kind() string
-	// variable is the environment variable that names a running server.
-	variable() string
 	// driver is the name for sql.Open.
 	driver() string
+	// open returns a pool of the driver that logs nothing: servers are killed here.
+	open(dsn string) (*sql.DB, error)
 
 	// find looks for the engine's programs in PATH and in folders. Its error is an
-	// *unavailableError when they are not there.
+	// *UnavailableError when they are not there.
 	find(folders []string) (programs, error)
 	// initialise is the command that fills the empty folder dir with a server's data.
 	initialise(p programs, dir string) []string
@@ -21,16 +41,20 @@ type engine interface {
 	// leftovers are the files in dir by which a killed server would keep the next one
 	// on its data from starting, if its process number were in use again.
 	leftovers(dir string) []string
+	// setting is the argument of serve that sets name to value, and reserved tells of a
+	// name that only serve itself may set.
+	setting(name, value string) string
+	reserved(name string) bool
 	// stopSignal asks the server to end in good order, without waiting for clients.
 	stopSignal() syscall.Signal
 
 	// local is the driver's DSN of the administrator of the server in dir.
 	local(dir string) string
-	// given turns the value of variable into the driver's DSN of an administrator. Its
-	// error does not hold the value, which may hold a password.
-	given(value string) (string, error)
+	// given turns what names a running server into the driver's DSN of an
+	// administrator. Its error does not hold the text, which may hold a password.
+	given(text string) (string, error)
 	// database is the database name on the server of the administrator's DSN.
-	database(admin, name string) Database
+	database(admin, name string) (Database, error)
 	// redacted is a driver's DSN with its password masked.
 	redacted(dsn string) string
 

@@ -1,21 +1,24 @@
-package dbtest_test
+package dbserver_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
-	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbserver"
 )
 
-// TestNothingOutlives ends test processes in all ways, and wants each server, all that
+// TestNothingOutlives ends processes in all ways, and wants each server, all that
 // descends from it, and its folder to be gone with them.
 func TestNothingOutlives(t *testing.T) {
 	t.Parallel()
@@ -26,15 +29,15 @@ func TestNothingOutlives(t *testing.T) {
 		{"it ends", "end", false},
 		{"os.Exit", "exit", false},
 		{"panic", "panic", false},
+		{"interrupt of its process group", "interrupt", false},
 		{"SIGKILL", "wait", true},
 		{"SIGKILL while servers are paused", "paused", true},
 		{"SIGKILL while its guards work", "busy", true},
-		{"SIGKILL while its guards work, later", "busy", true},
-		{"SIGKILL while its guards work, later still", "busy", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := child(t, test.what, "SNOWKEY_TEST_MYSQL=", "SNOWKEY_TEST_POSTGRES=")
+			cmd := child(t, test.what)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 			stdin, err := cmd.StdinPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -74,6 +77,8 @@ func TestNothingOutlives(t *testing.T) {
 			}
 			if test.kill {
 				err = cmd.Process.Kill()
+			} else if test.what == "interrupt" {
+				err = syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) // as Ctrl-C does
 			} else {
 				_, err = io.WriteString(stdin, "\n")
 			}
@@ -86,7 +91,7 @@ func TestNothingOutlives(t *testing.T) {
 				t.Error(err)
 			}
 			waitErr := cmd.Wait()
-			if ended := test.what == "end"; ended != (waitErr == nil) {
+			if ended := test.what == "end" || test.what == "interrupt"; ended != (waitErr == nil) {
 				t.Errorf("the process ended with %v, and said\n%s", waitErr, rest)
 			}
 
@@ -104,14 +109,14 @@ func TestNothingOutlives(t *testing.T) {
 	}
 }
 
-// TestNothingOutlivesStart kills test processes while their server's data folder is
+// TestNothingOutlivesStart kills processes while their server's data folder is
 // being made.
 func TestNothingOutlivesStart(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := child(t, "start "+kind.name, "SNOWKEY_TEST_MYSQL=", "SNOWKEY_TEST_POSTGRES=")
+			cmd := child(t, "start "+kind.name)
 			output, err := cmd.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -158,32 +163,70 @@ func TestNothingOutlivesStart(t *testing.T) {
 	}
 }
 
+// TestStoppedStart ends the context of a start while the data folder is being made.
+func TestStoppedStart(t *testing.T) {
+	for kind, file := range map[string]string{"mysql": "ibdata1", "postgres": "PG_VERSION"} {
+		t.Run(kind, func(t *testing.T) {
+			temp, err := os.MkdirTemp("", "snowkey-test-") // short enough for a socket's path, unlike the test's own
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer os.RemoveAll(temp)
+			if err := os.Chmod(temp, 0o755); err != nil { // the server's user is another one
+				t.Fatal(err)
+			}
+			t.Setenv("TMPDIR", temp)
+			why := errors.New("the test has seen enough")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			ended := make(chan error, 1)
+			go func() {
+				server, err := dbserver.Start(ctx, kind)
+				if err == nil {
+					err = errors.Join(errors.New("it was started"), server.Close())
+				}
+				ended <- err
+			}()
+			eventually(t, func() string {
+				found, err := filepath.Glob(filepath.Join(temp, "snowkey-*", "data", file))
+				if err != nil || len(found) == 0 && len(ended) == 0 {
+					return fmt.Sprintf("no %s below %s (%v)", file, temp, err)
+				}
+				return ""
+			})
+			cancel(why)
+			err = <-ended
+			if unavailable := new(dbserver.UnavailableError); errors.As(err, &unavailable) {
+				t.Skip(err)
+			}
+			if !errors.Is(err, why) {
+				t.Errorf("got %v, want the context's cause", err)
+			}
+			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+				t.Errorf("%v is left behind (%v)", left, err)
+			}
+		})
+	}
+}
+
 // TestKilledGuard wants the server to go with its guard.
 func TestKilledGuard(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			server, dir := 0, ""
-			r := record(t, func(r testing.TB) {
-				s := kind.start(r)
-				server, dir = s.PID(t), s.Dir()
-				alive := descendants(t, server)
-				alive[server], _ = startTime(server)
-				if err := s.KillGuard(); err != nil {
-					t.Error(err)
-				}
-				eventually(t, func() string { return anythingLeft(alive, nil) })
-				wantError(t, "Kill", s.Kill(), "no answer from the server's guard")
-			})
-			if r.skipped {
-				t.Skip(r.messages.String())
+			s := startHere(t, kind.name)
+			server, dir := s.PID(t), s.Dir()
+			alive := descendants(t, server)
+			alive[server], _ = startTime(server)
+			if err := s.KillGuard(); err != nil {
+				t.Error(err)
 			}
-			if !r.failed {
-				t.Error("a test whose guard was killed passed")
-			}
+			eventually(t, func() string { return anythingLeft(alive, nil) })
+			wantError(t, "Kill", s.Kill(), "no answer from the server's guard")
+			wantError(t, "Close", s.Close(), "signal: killed")
 			// Only here nobody else does.
-			dbtest.RemoveSharedMemory(filepath.Join(dir, "data"))
+			dbserver.RemoveSharedMemory(filepath.Join(dir, "data"))
 			if err := os.RemoveAll(dir); err != nil {
 				t.Error(err)
 			}
@@ -212,7 +255,7 @@ func descendants(t testing.TB, pid int) map[int]string {
 	t.Helper()
 	found := map[int]string{}
 	for parents := []int{pid}; len(parents) > 0; {
-		parents = dbtest.ChildrenOf(parents...)
+		parents = dbserver.ChildrenOf(parents...)
 		for _, pid := range parents {
 			if started, ok := startTime(pid); ok {
 				found[pid] = started

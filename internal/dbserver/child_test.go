@@ -1,18 +1,21 @@
-package dbtest_test
+package dbserver_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 
-	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbserver"
 )
 
 // childVariable says what TestChild does. It does nothing without it.
-const childVariable = "SNOWKEY_DBTEST_CHILD"
+const childVariable = "SNOWKEY_DBSERVER_CHILD"
 
 // child is a command that runs TestChild of this test binary in a process of its own.
 func child(t *testing.T, what string, env ...string) *exec.Cmd {
@@ -22,7 +25,8 @@ func child(t *testing.T, what string, env ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(executable, "-test.run=^TestChild$", "-test.v", "-test.timeout=3m")
-	cmd.Env = append(os.Environ(), childVariable+"="+what)
+	// The race detector would end it a second late.
+	cmd.Env = append(os.Environ(), childVariable+"="+what, "GORACE=atexit_sleep_ms=0")
 	cmd.Env = append(cmd.Env, env...)
 	return cmd
 }
@@ -33,35 +37,31 @@ type childServer struct {
 	PID       int
 }
 
+// startHere starts a server that no cleanup of a test ends.
+func startHere(t *testing.T, kind string) *dbserver.Server {
+	t.Helper()
+	server, err := dbserver.Start(t.Context(), kind)
+	if unavailable := new(dbserver.UnavailableError); errors.As(err, &unavailable) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return server
+}
+
 // TestChild is not a test, but what the tests run in processes of its own.
 func TestChild(t *testing.T) {
 	what := os.Getenv(childVariable)
 	switch what {
 	case "":
 		t.Skip("not a test: others run it in a process of its own")
-	case "start mysql":
-		dbtest.MySQL(t)
+	case "start mysql", "start postgres":
+		startHere(t, strings.TrimPrefix(what, "start "))
 		select {}
-	case "start postgres":
-		dbtest.Postgres(t)
-		select {}
-	case "mysql":
-		dbtest.ForgetProgramFolders()
-		dbtest.MySQL(t)
-		return
-	case "postgres":
-		dbtest.ForgetProgramFolders()
-		dbtest.Postgres(t)
-		return
 	}
-	// Only a test's own server may be paused. The others are the shared ones: no cleanup
-	// of a test ends them.
-	mysql, postgres := dbtest.MySQLServer, dbtest.PostgresServer
-	if what == "paused" || what == "busy" {
-		mysql = func(t testing.TB) *dbtest.Server { return dbtest.StartMySQL(t) }
-		postgres = func(t testing.TB) *dbtest.Server { return dbtest.StartPostgres(t) }
-	}
-	servers := map[string]*dbtest.Server{"mysql": mysql(t), "postgres": postgres(t)}
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, syscall.SIGINT)
+	servers := map[string]*dbserver.Server{"mysql": startHere(t, "mysql"), "postgres": startHere(t, "postgres")}
 	var lines []string
 	for kind, server := range servers {
 		if what == "paused" {
@@ -76,6 +76,15 @@ func TestChild(t *testing.T) {
 		lines = append(lines, string(line))
 	}
 	fmt.Printf("\n%s\nready\n", strings.Join(lines, "\n"))
+	if what == "interrupt" {
+		<-interrupts
+		for kind, server := range servers {
+			if _, err := server.Database(t.Context(), "made_after_the_interrupt"); err != nil {
+				t.Errorf("the %s server after the interrupt: %v", kind, err)
+			}
+		}
+		return
+	}
 	// The parent's line says that it has seen enough.
 	if _, err := os.Stdin.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)

@@ -1,13 +1,16 @@
 //go:build !linux
 
-package dbtest
+package dbserver
 
-import "os/exec"
+import (
+	"os/exec"
+	"runtime"
+)
 
 // guardSupported returns an error: a guard needs the Linux kernel to adopt what a
 // server leaves behind.
-func guardSupported(e engine) error {
-	return &unavailableError{"private servers need Linux; set " + e.variable() + " to a server's DSN"}
+func guardSupported(kind string) error {
+	return &UnavailableError{Kind: kind, Missing: "private servers need Linux, and this is " + runtime.GOOS}
 }
 
 // guardCommand is never called where guards are not supported.

@@ -1,33 +1,43 @@
-package dbtest_test
+package dbserver_test
 
 import (
 	"context"
 	"database/sql"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/dbserver"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // kinds are the kinds of private server. harmless is a setting that both start with
 // and that setting reads back as "on" or "ON".
-var kinds = []struct {
-	name              string
-	start             func(testing.TB, ...string) *dbtest.Server
-	harmless, setting string
-	databases         string // counts the databases with a name
-}{
-	{
-		"mysql", dbtest.StartMySQL, "--innodb-print-all-deadlocks=ON", "SELECT CAST(IF(@@innodb_print_all_deadlocks, 'on', 'off') AS CHAR)",
-		"SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = ?",
-	},
-	{
-		"postgres", dbtest.StartPostgres, "log_lock_waits=on", "SHOW log_lock_waits",
-		"SELECT COUNT(*) FROM pg_database WHERE datname = $1",
-	},
+var kinds = []struct{ name, harmless, setting string }{
+	{"mysql", "--innodb-print-all-deadlocks=ON", "SELECT CAST(IF(@@innodb_print_all_deadlocks, 'on', 'off') AS CHAR)"},
+	{"postgres", "log_lock_waits=on", "SHOW log_lock_waits"},
+}
+
+// start starts a server for the test, and skips it where that is not possible.
+func start(t testing.TB, kind string, settings ...string) *dbserver.Server {
+	t.Helper()
+	if kind == dbserver.MySQL {
+		return dbtest.StartMySQL(t, settings...).Server
+	}
+	return dbtest.StartPostgres(t, settings...).Server
+}
+
+// database makes a database on the server.
+func database(t testing.TB, server *dbserver.Server) dbtest.Database {
+	t.Helper()
+	d, err := server.Database(t.Context(), "mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dbtest.Database(d)
 }
 
 func TestRestart(t *testing.T) {
@@ -35,8 +45,8 @@ func TestRestart(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			server := kind.start(t)
-			database := server.Database(t)
+			server := start(t, kind.name)
+			database := database(t, server)
 			db := database.Open(t)
 			execSQL(t, db, "CREATE TABLE seen (n INT PRIMARY KEY)")
 			for n, end := range []struct {
@@ -81,8 +91,8 @@ func TestStartArguments(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			server := kind.start(t, kind.harmless)
-			db := server.Database(t).Open(t)
+			server := start(t, kind.name, kind.harmless)
+			db := database(t, server).Open(t)
 			db.SetMaxIdleConns(0) // a new connection each time
 			for _, step := range []struct {
 				name string
@@ -109,7 +119,7 @@ func TestStartErrors(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			server := kind.start(t)
+			server := start(t, kind.name)
 			wantError(t, "Start of a running server", server.Start(), "running already")
 			if err := server.Kill(); err != nil {
 				t.Fatal(err)
@@ -128,8 +138,8 @@ func TestPause(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			server := kind.start(t)
-			database := server.Database(t)
+			server := start(t, kind.name)
+			database := database(t, server)
 			old, other := database.Open(t), database.Open(t)
 			for _, db := range []*sql.DB{old, other} {
 				if _, err := query(t.Context(), db, "SELECT 1"); err != nil {
@@ -171,8 +181,8 @@ func TestPause(t *testing.T) {
 // even ones.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
-	odd := dbtest.StartMySQL(t, "--auto-increment-increment=2", "--auto-increment-offset=1").Database(t).Open(t)
-	even := dbtest.StartMySQL(t, "--auto-increment-increment=2", "--auto-increment-offset=2").Database(t).Open(t)
+	odd := database(t, start(t, dbserver.MySQL, "--auto-increment-increment=2", "--auto-increment-offset=1")).Open(t)
+	even := database(t, start(t, dbserver.MySQL, "--auto-increment-increment=2", "--auto-increment-offset=2")).Open(t)
 	for name, db := range map[string]*sql.DB{"1,3,5": odd, "2,4,6": even} {
 		execSQL(t, db, "CREATE TABLE tickets (id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, stub CHAR(1))")
 		execSQL(t, db, "INSERT INTO tickets (stub) VALUES ('a'), ('a'), ('a')")
@@ -182,33 +192,48 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
-// TestBrokenServer wants the server's own words in the failure of a test whose server
-// does not start.
+// TestBrokenServer wants the server's own words in the error of one that does not start.
 func TestBrokenServer(t *testing.T) {
 	t.Parallel()
-	for kind, test := range map[string]struct {
-		start func(testing.TB, ...string) *dbtest.Server
-		arg   string
-		want  string
-	}{
-		"mysql":    {dbtest.StartMySQL, "--no-such-option", "unknown option '--no-such-option'"},
-		"postgres": {dbtest.StartPostgres, "no_such=1", `unrecognized configuration parameter "no_such"`},
+	for kind, test := range map[string]struct{ setting, want string }{
+		"mysql":    {"--no-such-option", "unknown option '--no-such-option'"},
+		"postgres": {"no_such=1", `unrecognized configuration parameter "no_such"`},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			r := record(t, func(t testing.TB) { test.start(t, test.arg) })
-			if r.skipped {
-				t.Skip(r.messages.String())
+			_, err := dbserver.Start(t.Context(), kind, test.setting)
+			if unavailable := new(dbserver.UnavailableError); errors.As(err, &unavailable) {
+				t.Skip(err)
 			}
-			if got := r.messages.String(); !r.failed || !strings.Contains(got, test.want) {
-				t.Errorf("got failed=%v and\n%s\nwant a failure with %q", r.failed, got, test.want)
-			}
+			wantError(t, "Start", err, test.want)
 			if took := time.Since(began); took > 45*time.Second {
 				t.Errorf("noticing it took %v, as long as waiting for an answer", took)
 			}
 		})
 	}
+}
+
+func TestClose(t *testing.T) {
+	t.Parallel()
+	server := start(t, dbserver.MySQL)
+	dir := server.Dir()
+	for range 2 {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the folder of a closed server: got error %v, want it gone", err)
+		}
+	}
+	wantError(t, "Start", server.Start(), "has been closed")
+}
+
+func TestUnknownKind(t *testing.T) {
+	_, err := dbserver.Start(t.Context(), "sqlite")
+	wantError(t, "Start", err, `unknown kind of server "sqlite"`)
+	_, err = dbserver.Connect(t.Context(), "oracle", "x")
+	wantError(t, "Connect", err, `unknown kind of server "oracle"`)
 }
 
 func execSQL(t testing.TB, db *sql.DB, statement string) {

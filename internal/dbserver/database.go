@@ -1,0 +1,58 @@
+package dbserver
+
+import (
+	"context"
+	"fmt"
+)
+
+// Database is one database of a server.
+type Database struct {
+	Kind       string // "mysql" or "postgres"; "sqlite" for those that need no server, as tests have
+	DSN        string // as snowkey takes it: mysql:DSN or postgres://…
+	DriverName string // for sql.Open: "mysql" or "pgx"; both are registered
+	DriverDSN  string // for sql.Open: DSN as the driver takes it
+}
+
+// Redacted is the DSN with its password masked.
+func (d Database) Redacted() string {
+	e, err := engineOf(d.Kind)
+	if err != nil {
+		return d.DSN // SQLite has no password
+	}
+	return e.redacted(d.DriverDSN)
+}
+
+// Database makes a new, empty database with the name, which has letters, digits and
+// underscores only, and at most 63 of them.
+func (s *Server) Database(ctx context.Context, name string) (Database, error) {
+	if err := s.execute(ctx, s.engine.create(name)); err != nil {
+		return Database{}, fmt.Errorf("dbserver: creating database %s on %s: %w", name, s.version, err)
+	}
+	return s.engine.database(s.admin, name)
+}
+
+// Drop removes the database with the name, and all that is in it. On MySQL it fails
+// after ten seconds while a transaction in it is open.
+func (s *Server) Drop(ctx context.Context, name string) error {
+	if err := s.execute(ctx, s.engine.drop(name)); err != nil {
+		return fmt.Errorf("dbserver: dropping database %s: %w", name, err)
+	}
+	return nil
+}
+
+// execute runs statements on one connection as the server's administrator. It opens
+// and closes the connection, so that nothing of it is left between calls.
+func (s *Server) execute(ctx context.Context, statements []string) error {
+	db, err := s.engine.open(s.admin)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1) // session settings hold for the statements after them
+	for _, statement := range statements {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,279 @@
+package dbserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	// initialiseLimit bounds making a data folder. It takes half a second on an idle
+	// machine; the rest is for many at a time on a slow one.
+	initialiseLimit = 3 * time.Minute
+	// readyLimit bounds the time from a server's start to its first answer.
+	readyLimit = time.Minute
+	// stopLimit bounds a shutdown in good order.
+	stopLimit = time.Minute
+)
+
+// Server is a database server: a private one, or one that runs already. Its methods
+// may be called concurrently.
+type Server struct {
+	engine  engine
+	admin   string // the administrator's DSN, for the driver
+	version string
+
+	// Of a private server; the guard is nil otherwise.
+	guard    *guard
+	programs programs
+	extra    []string // guarded by guard.mu
+}
+
+// Start starts a private server of the kind, [MySQL] or [Postgres], and returns when it
+// answers. The settings are added to what it is started with: arguments for MySQL, such
+// as "--auto-increment-offset=2", and NAME=VALUE for PostgreSQL, such as
+// "synchronous_commit=off". Those that concern the making of the data folder do not
+// work here. The error is an [*UnavailableError] where this machine lacks what it
+// needs, and the context's cause when that ends before the server answers; nothing of
+// it is left then. Without [Server.Close] the server and its folder go with this
+// process.
+func Start(ctx context.Context, kind string, settings ...string) (*Server, error) {
+	e, err := engineOf(kind)
+	if err != nil {
+		return nil, err
+	}
+	if err := guardSupported(kind); err != nil {
+		return nil, err
+	}
+	p, err := e.find(programFolders)
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, stopped(ctx, kind)
+	}
+	g, err := startGuard("snowkey-" + kind + "-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{engine: e, admin: e.local(g.dir), guard: g, programs: p, extra: settings}
+	keep := context.AfterFunc(ctx, g.abandon)
+	if err = s.initialise(); err == nil {
+		s.version, err = s.start(nil)
+	}
+	if !keep() { // whatever came of it, the guard ends
+		err = stopped(ctx, kind)
+	}
+	if err != nil {
+		return nil, errors.Join(err, g.close())
+	}
+	return s, nil
+}
+
+// stopped is the error of a start that the context's end has stopped.
+func stopped(ctx context.Context, kind string) error {
+	return fmt.Errorf("dbserver: starting a %s server: %w", kind, context.Cause(ctx))
+}
+
+// Connect returns a server of the kind that runs already: for MySQL a DSN of
+// github.com/go-sql-driver/mysql names it, with or without "mysql:" before it, for
+// PostgreSQL a postgres:// URL. The user should be allowed to create databases. The
+// server cannot be stopped, killed or paused. No error has the password.
+func Connect(ctx context.Context, kind, dsn string) (*Server, error) {
+	e, err := engineOf(kind)
+	if err != nil {
+		return nil, err
+	}
+	admin, err := e.given(dsn)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{engine: e, admin: admin}
+	if s.version, err = s.askVersion(ctx); err != nil {
+		return nil, fmt.Errorf("dbserver: connecting to %s: %w", e.redacted(admin), err)
+	}
+	return s, nil
+}
+
+// Close kills a private server, removes its folder, and returns when all of it is gone.
+// A second call does nothing, nor does one for a server that was not started here.
+func (s *Server) Close() error {
+	if s.guard == nil {
+		return nil
+	}
+	return s.guard.close()
+}
+
+// Private tells whether [Start] has started the server.
+func (s *Server) Private() bool { return s.guard != nil }
+
+func (s *Server) initialise() error {
+	if err := s.guard.run(s.engine.initialise(s.programs, s.guard.dir), initialiseLimit); err != nil {
+		return fmt.Errorf("dbserver: making a data folder for a %s server: %w; its log says:%s", s.engine.kind(), err, s.logNote())
+	}
+	// What it said is of no use any more.
+	if err := os.Truncate(s.guard.log(), 0); err != nil {
+		return fmt.Errorf("dbserver: emptying the log of the %s server: %w", s.engine.kind(), err)
+	}
+	return nil
+}
+
+// Start starts the server after Stop or Kill, on the same data and the same socket,
+// and returns when it answers. When args are given, they replace the ones that it was
+// started with before; without any, those are used again. If the server ends instead,
+// the error has the end of its log.
+func (s *Server) Start(args ...string) error {
+	if err := s.own("start"); err != nil {
+		return err
+	}
+	_, err := s.start(args)
+	return err
+}
+
+// start starts the server, and returns its version when it answers.
+func (s *Server) start(args []string) (version string, err error) {
+	s.guard.mu.Lock()
+	defer s.guard.mu.Unlock()
+	kind := s.engine.kind()
+	if running, _ := s.guard.running(); running {
+		return "", fmt.Errorf("dbserver: cannot start the %s server: it is running already; stop or kill it before", kind)
+	}
+	if args != nil {
+		s.extra = args
+	}
+	for _, path := range s.engine.leftovers(s.guard.dir) {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("dbserver: starting the %s server: %w", kind, err)
+		}
+	}
+	if err := s.guard.start(s.engine.serve(s.programs, s.guard.dir, s.extra)); err != nil {
+		return "", fmt.Errorf("dbserver: starting the %s server: %w", kind, err)
+	}
+	return s.ready()
+}
+
+// ready waits until the server answers, and returns its version. The caller holds
+// guard.mu.
+func (s *Server) ready() (version string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), readyLimit)
+	defer cancel()
+	kind := s.engine.kind()
+	for {
+		version, err := s.askVersion(ctx)
+		if err == nil {
+			return version, nil
+		}
+		if running, reason := s.guard.running(); !running {
+			return "", fmt.Errorf("dbserver: the %s server does not start: %w; its log says:%s", kind, reason, s.logNote())
+		}
+		select {
+		case <-ctx.Done():
+			return "", fmt.Errorf("dbserver: the %s server did not answer within %v: %w; its log says:%s",
+				kind, readyLimit, err, s.logNote())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// askVersion asks the server for its version on a connection of its own.
+func (s *Server) askVersion(ctx context.Context) (string, error) {
+	db, err := s.engine.open(s.admin)
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	var text string
+	if err := db.QueryRowContext(ctx, s.engine.versionQuery()).Scan(&text); err != nil {
+		return "", err
+	}
+	return s.engine.version(text), nil
+}
+
+// Stop asks the server to end in good order, and returns when it has: connections are
+// closed, committed data is written.
+func (s *Server) Stop() error {
+	return s.command("stop", func(g *guard) error { return g.stop(s.engine.stopSignal(), stopLimit) })
+}
+
+// Kill ends all processes of the server with SIGKILL, paused or not, and returns when
+// they are gone.
+func (s *Server) Kill() error { return s.command("kill", (*guard).kill) }
+
+// Pause stops all processes of the server with SIGSTOP, and returns when they stand
+// still. Clients then wait for answers, on old connections as on new ones.
+func (s *Server) Pause() error { return s.command("pause", (*guard).pause) }
+
+// Resume lets a paused server go on.
+func (s *Server) Resume() error { return s.command("resume", (*guard).resume) }
+
+// command does something to the running server, under the guard's lock.
+func (s *Server) command(verb string, do func(*guard) error) error {
+	if err := s.own(verb); err != nil {
+		return err
+	}
+	s.guard.mu.Lock()
+	defer s.guard.mu.Unlock()
+	if err := do(s.guard); err != nil {
+		return fmt.Errorf("dbserver: cannot %s the %s server: %w", verb, s.engine.kind(), err)
+	}
+	return nil
+}
+
+// own returns an error unless the server was started here.
+func (s *Server) own(verb string) error {
+	if s.guard == nil {
+		return fmt.Errorf("dbserver: cannot %s the %s server, which ran already", verb, s.engine.kind())
+	}
+	return nil
+}
+
+// Version returns the product and its version as the running server gives them, such
+// as "MariaDB 10.11.6", "MySQL 8.0.36" or "PostgreSQL 15.6".
+func (s *Server) Version() string { return s.version }
+
+// Log returns the end of a private server's log, at most 60 lines of it, and "" for a
+// server that ran already.
+func (s *Server) Log() string {
+	if s.guard == nil {
+		return ""
+	}
+	text, err := tail(s.guard.log())
+	if err != nil {
+		return "(no log: " + err.Error() + ")"
+	}
+	return text
+}
+
+// logNote is Log with indented lines, to stand in a message.
+func (s *Server) logNote() string {
+	text := strings.TrimSpace(s.Log())
+	if text == "" {
+		return "\n\t(nothing)"
+	}
+	return "\n\t" + strings.ReplaceAll(text, "\n", "\n\t")
+}
+
+// tail returns at most the last 60 lines and 16 KiB of a file.
+func tail(path string) (string, error) {
+	const lines, size = 60, 16 << 10
+	file, err := os.Open(filepath.Clean(path))
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	buffer := make([]byte, min(size, info.Size()))
+	n, err := file.ReadAt(buffer, info.Size()-int64(len(buffer)))
+	if n < len(buffer) {
+		return "", err
+	}
+	all := strings.SplitAfter(string(buffer), "\n")
+	return strings.Join(all[max(0, len(all)-1-lines):], ""), nil
+}
