@@ -4,10 +4,10 @@ GO          ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .DEFAULT_GOAL := help
-.PHONY: help build test torture lint bench bench-peers
+.PHONY: help build test torture lint bench bench-peers compare-results
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build the command line, bin/snowkey
 	$(GO) build -o bin/snowkey ./cmd/snowkey
@@ -15,7 +15,8 @@ build: ## build the command line, bin/snowkey
 # -race needs cgo. The first run names the versions of the database servers, which
 # the second, of all tests, does not print.
 test: export CGO_ENABLED = 1
-test: export SNOWKEY_TEST_REQUIRE = mysql,postgres
+test: export SNOWKEY_TEST_REQUIRE ?= mysql,postgres
+test: export TMPDIR := $(shell internal/dbtest/folder.sh)
 test: ## install MariaDB and PostgreSQL where missing, and run all tests with the race detector
 	internal/dbtest/install.sh
 	$(GO) test -count=1 -v -run '^TestVersion$$' ./internal/dbtest
@@ -39,3 +40,11 @@ bench: ## run all benchmarks
 # A module of its own: it needs the other generators, and nothing above does.
 bench-peers: ## run the benchmarks beside other generators
 	$(GO) test -C compare/peers -run '^$$' -bench . ./...
+
+# Servers whose caches are smaller than the indexes; with nothing else at work, half an hour.
+compare-results: ## make what is in compare/results, in a folder of today
+	$(GO) run ./cmd/snowkey compare --profile full --rows 100000 --out compare/results/$$(date -u +%F) \
+		--strategies autoincrement,uuidv4,uuidv7,uuidv4-text,objectid,replace,flickr,blocks,sequence,twitter,snowkey,snowkey-fleet16 \
+		--db 'private:mysql?innodb_buffer_pool_size=16M' --db 'private:postgres?shared_buffers=16MB' \
+		--db 'sqlite:compare-results.db?_journal_mode=WAL&_synchronous=NORMAL'
+	rm compare-results.db*
