@@ -19,7 +19,7 @@ type Result struct {
 
 // Plan is what the run set out to do.
 type Plan struct {
-	Profile    string   `json:"profile"` // quick or full
+	Profile    string   `json:"profile"` // quick, full, or one of the caller's own
 	Strategies []string `json:"strategies"`
 	Rows       int      `json:"rows"`   // inserted in each table and round
 	Batch      int      `json:"batch"`  // rows an INSERT
@@ -46,9 +46,9 @@ type Setting struct {
 
 // Database is what was measured on one database.
 type Database struct {
-	Name       string     `json:"name"` // its DSN without a password
-	Kind       string     `json:"kind"` // sqlite, mysql or postgres
-	Version    string     `json:"version"`
+	Name       string     `json:"name"`    // its DSN without a password
+	Kind       string     `json:"kind"`    // sqlite, mysql or postgres
+	Version    string     `json:"version"` // with the product: MariaDB 10.11.14
 	Private    bool       `json:"private"` // started by the run, for itself alone
 	Settings   []Setting  `json:"settings"`
 	Cache      Figure     `json:"cache"`            // bytes of pages that the database keeps in memory
@@ -158,7 +158,7 @@ type Growth struct {
 	Tenths []Tenth `json:"tenths,omitempty"` // ten, unless Why
 	// Batches has for each round the microseconds of every INSERT in order.
 	Batches [][]int64 `json:"batches_us,omitempty"`
-	Rows    int       `json:"rows,omitempty"` // that each round inserted; fewer than planned for what is slow, see the tenths' Why
+	Rows    int       `json:"rows,omitempty"` // that each round inserted at least; fewer than planned for what is slow, see the tenths' Why
 	Why     string    `json:"why,omitempty"`
 }
 

@@ -1,0 +1,7 @@
+package result
+
+// What tests of parts look at.
+var (
+	CPUName  = cpuName
+	MemoryOf = memory
+)
