@@ -11,15 +11,16 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// ErrNotHere says that a strategy cannot work at a place, and why: what it needs is not there. It is no failure.
-var ErrNotHere = errors.New("compare: not possible here")
+// ErrNotHere says that a strategy cannot work at a place, and why: what it needs is not there. It is no failure. What wraps it is read in a
+// report, beside the name of the strategy, so neither the name nor a package's is in it.
+var ErrNotHere = errors.New("not possible here")
 
 // Strategy is a way to give rows their keys. Its methods are safe for concurrent use.
 type Strategy interface {
 	Info() Info
 	// Open readies the keys of one process. What it makes in the database has names that begin with the place's prefix; whoever gave the
 	// place drops it. Processes of one run share a prefix, and are opened one after the other. The error wraps [ErrNotHere] where the strategy
-	// needs what the place has not.
+	// needs what the place has not, and then says just that.
 	Open(ctx context.Context, at Place) (Keys, error)
 }
 
@@ -41,6 +42,11 @@ type Info struct {
 	Unit time.Duration
 	// Clock tells that the keys go by the place's clock.
 	Clock bool
+	// Granted tells that node numbers are granted by the database for stretches of its own time, so that a process of a place with a Clock, which
+	// no grant could follow, has a fixed number instead.
+	Granted bool
+	// Pair tells that the keys come from the place's Pair too. On MySQL and MariaDB its DB then counts odd numbers, and its Pair even ones.
+	Pair bool
 	// RoundTrip tells that each single key costs a round trip to a server.
 	RoundTrip bool
 	// Random has the bits of a key that cannot be told beforehand, 0 for a counter.
@@ -62,7 +68,7 @@ const (
 
 // Place is where keys are made.
 type Place struct {
-	DB        *sql.DB     // a pool for keys alone, of several connections; not the one that rows are inserted with
+	DB        *sql.DB     // a pool for keys alone, of several connections; not the one that rows are inserted with; nil: there is none
 	Kind      string      // of the database: sqlite, mysql or postgres
 	Pair      *sql.DB     // a second server of the same kind, nil: there is none
 	Prefix    string      // of the names of all that is made, at most 40 characters of a-z, 0-9 and underlines

@@ -1,0 +1,82 @@
+package strategy
+
+import (
+	"context"
+	"errors"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/grant"
+)
+
+// snowflakes are the strategies of 64-bit keys with a time, a node and a sequence.
+func snowflakes() []Strategy {
+	return append(presets(), snowkey(), fleets())
+}
+
+// snowkey is the default of this module.
+func snowkey() Strategy {
+	return New(Info{
+		Name: "snowkey",
+		About: "64-bit snowflake keys of this module's default layout, filled in by its plugin: 41 bits of milliseconds, 10 of node, 12 of sequence. The " +
+			"node number is granted in the database, for a range of ticks; for a database in memory, where nothing could be granted, it is fixed.",
+		Origin:       "package idgen of this module, after Twitter's snowflake",
+		Needs:        "a table of grants in the database, which it makes; at most 1,024 processes at once; a clock within five minutes of the database's",
+		Cost:         "the grant of each process is renewed in the database once a minute; without the database keys flow for about nine minutes, then calls fail",
+		Coordination: "the node number: through the database, by compare and swap, without anybody's doing",
+		Decodes:      "when it was made, to the millisecond, by which node, and with which sequence in that millisecond",
+		Guess:        "about when others were made and by which nodes; within a burst the neighbours",
+		Order:        Increasing,
+		Limit:        idgen.Snowkey.PerSecond(),
+		Unit:         idgen.Snowkey.Unit(),
+		Clock:        true,
+		Granted:      true,
+	}, openSnowkey)
+}
+
+// openSnowkey acquires a grant. Where there is no database, and where the clock is not the machine's, which a grant would be refused for or
+// would set right, the node is the number of the process.
+func openSnowkey(ctx context.Context, at Place) (idgen.Source[int64], error) {
+	if at.DB == nil || at.Clock != nil {
+		return at.generator(idgen.Snowkey, idgen.WithNode(int64(at.Process)))
+	}
+	dialect, err := at.dialect()
+	if err != nil {
+		return nil, err
+	}
+	// The keeper works for longer than it takes to open it, so only the opening ends with the context.
+	own, end := context.WithCancel(context.WithoutCancel(ctx))
+	opened := context.AfterFunc(ctx, end)
+	k, err := grant.Open(own, grant.SQL(at.DB, dialect, grant.Table(at.name("nodes"))), grant.Config{})
+	if err != nil {
+		end()
+		return nil, err
+	}
+	if !opened() {
+		return nil, errors.Join(context.Cause(ctx), k.Close())
+	}
+	return &keeper{k, end}, nil
+}
+
+// keeper is a keeper with a context of its own.
+type keeper struct {
+	*grant.Keeper
+	end func()
+}
+
+// Close gives the node number back.
+func (k *keeper) Close() error {
+	defer k.end()
+	return k.Keeper.Close()
+}
+
+// generator makes a generator that goes by the place's clock.
+func (p Place) generator(options ...idgen.Option) (idgen.Source[int64], error) {
+	if p.Clock != nil {
+		options = append(options, idgen.WithClock(p.Clock))
+	}
+	g, err := idgen.New(options...)
+	if err != nil {
+		return nil, err // not g, which would be a source that is not nil
+	}
+	return g, nil
+}

@@ -1,0 +1,149 @@
+package strategy
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// uuids are the strategies of UUIDs, binary and then as text.
+func uuids() []Strategy {
+	versions := []uuidVersion{uuidV1(), uuidV4(), uuidV7()}
+	var all []Strategy
+	for _, v := range versions {
+		info := v.info
+		info.About += " Stored as its 16 bytes: uuid on PostgreSQL, binary(16) on MySQL and MariaDB, a blob on SQLite."
+		all = append(all, sourced[uuid.UUID, UUID]{info, v.open, octetColumn(func(u uuid.UUID) UUID { return UUID(u) }, uuidText)})
+	}
+	for _, v := range versions {
+		info := v.info
+		info.Name += "-text"
+		info.About += " Stored as its usual text, in a char(36)."
+		info.Cost += "; as text 36 bytes in place of 16"
+		all = append(all, sourced[uuid.UUID, textUUID]{info, v.open, textUUIDColumn()})
+	}
+	return all
+}
+
+// everyIndex is where the bytes of a key count twice: InnoDB's other indexes have the primary key in each entry.
+const everyIndex = "on MySQL and MariaDB in every index of the table"
+
+// uuidVersion is a version of UUIDs, and what makes them.
+type uuidVersion struct {
+	info Info
+	open func(context.Context, Place) (idgen.Source[uuid.UUID], error)
+}
+
+// made is a maker that no place and no process matters to.
+func made(next func() (uuid.UUID, error)) func(context.Context, Place) (idgen.Source[uuid.UUID], error) {
+	return func(context.Context, Place) (idgen.Source[uuid.UUID], error) {
+		return single[uuid.UUID](func(context.Context) (uuid.UUID, error) { return next() }), nil
+	}
+}
+
+func uuidV4() uuidVersion {
+	return uuidVersion{
+		info: Info{
+			Name:   "uuidv4",
+			About:  "128-bit keys, 122 of them random, made by github.com/google/uuid.",
+			Origin: "RFC 9562, section 5.4 (version 4, of RFC 4122 before)",
+			Needs:  "a source of good random numbers",
+			Cost: "16 bytes where a number has 8, " + everyIndex + "; in no order, so that each row goes to another page of the index. A read of random bytes from " +
+				"the system a key; the library's pool of random bytes (uuid.EnableRandPool, off here) makes keys faster and keeps bytes of keys to come in memory",
+			Coordination: "none",
+			Decodes:      "nothing",
+			Guess:        "nothing",
+			Order:        Unordered,
+			Random:       122,
+		},
+		open: made(uuid.NewRandom),
+	}
+}
+
+func uuidV7() uuidVersion {
+	return uuidVersion{
+		info: Info{
+			Name: "uuidv7",
+			About: "128-bit keys, milliseconds, then 12 bits of a millisecond's part, then 62 random bits, made by github.com/google/uuid: of one " +
+				"process each is greater than the one before, since the part is counted on where the clock stands still or steps back.",
+			Origin:       "RFC 9562, section 5.7 (version 7), with method 3 of section 6.2",
+			Needs:        "a clock that is about right, and a source of good random numbers",
+			Cost:         "16 bytes where a number has 8, " + everyIndex + "; a read of random bytes from the system a key",
+			Coordination: "none",
+			Decodes:      "when it was made, to the millisecond and a part of it",
+			Guess:        "when others were made; 62 bits of each are not to be guessed",
+			Order:        Increasing,
+			Unit:         time.Millisecond,
+			Random:       62,
+		},
+		// The library has the time of the last key once for a process, so the keys of processes that are simulated in one are in order together.
+		open: made(uuid.NewV7),
+	}
+}
+
+// UUID is a UUID as a key column: uuid on PostgreSQL, binary(16) on MySQL and MariaDB, a blob on SQLite.
+type UUID [16]byte
+
+// Value gives the database driver the 16 bytes.
+func (u UUID) Value() (driver.Value, error) { return u[:], nil }
+
+// Scan takes the 16 bytes, or the text form that PostgreSQL's driver gives.
+func (u *UUID) Scan(src any) error {
+	var parsed uuid.UUID
+	if err := parsed.Scan(src); err != nil || src == nil {
+		return fmt.Errorf("compare: %T %v is no UUID", src, src)
+	}
+	*u = UUID(parsed)
+	return nil
+}
+
+// GormDBDataType gives the column's type.
+func (UUID) GormDBDataType(db *gorm.DB, _ *schema.Field) string {
+	switch db.Name() {
+	case "postgres":
+		return "uuid"
+	case "mysql":
+		return "binary(16)"
+	}
+	return "blob"
+}
+
+// textUUID is a UUID as a key column of text. Its digits a-f are small, so that it sorts as its bytes do in every collation.
+type textUUID string
+
+// GormDBDataType gives the column's type.
+func (textUUID) GormDBDataType(*gorm.DB, *schema.Field) string { return "char(36)" }
+
+// textUUIDColumn has UUIDs as text.
+func textUUIDColumn() column[uuid.UUID, textUUID] {
+	return column[uuid.UUID, textUUID]{
+		set: func(u uuid.UUID) textUUID { return textUUID(u.String()) },
+		key: func(id textUUID) (Key, error) {
+			u, err := uuid.Parse(string(id))
+			return Key(u[:]), err
+		},
+		read: func(key Key) (textUUID, error) {
+			u, err := uuid.FromBytes([]byte(key))
+			return textUUID(u.String()), err
+		},
+		text:   uuidText,
+		number: noNumber,
+		bytes:  36,
+	}
+}
+
+// uuidText is the text of a UUID that is a key.
+func uuidText(key Key) string {
+	u, err := uuid.FromBytes([]byte(key))
+	if err != nil {
+		return hexText(key)
+	}
+	return u.String()
+}
