@@ -1,0 +1,113 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/snowkey-go/snowkey/compare/result"
+)
+
+// mysqlEngine is InnoDB, of MySQL or MariaDB.
+type mysqlEngine struct{ d *Database }
+
+func (e mysqlEngine) describe(ctx context.Context) (version string, settings []result.Setting, err error) {
+	const product = "SELECT CONCAT(IF(VERSION() LIKE '%MariaDB%', 'MariaDB ', 'MySQL '), VERSION())"
+	if err := e.d.inserts.QueryRowContext(ctx, product).Scan(&version); err != nil {
+		return "", nil, err
+	}
+	// Which there are differs from version to version.
+	const query = `SHOW GLOBAL VARIABLES WHERE variable_name IN ('innodb_flush_log_at_trx_commit', 'innodb_buffer_pool_size', 'innodb_log_file_size',
+		'innodb_redo_log_capacity', 'innodb_doublewrite', 'innodb_flush_method', 'innodb_page_size', 'innodb_io_capacity', 'innodb_file_per_table',
+		'log_bin', 'sync_binlog')`
+	rows, err := e.d.inserts.QueryContext(ctx, query)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var s result.Setting
+		if err := rows.Scan(&s.Name, &s.Value); err != nil {
+			return "", nil, err
+		}
+		settings = append(settings, s)
+	}
+	return version, settings, rows.Err()
+}
+
+func (e mysqlEngine) cache(ctx context.Context) (bytes int64, err error) {
+	return bytes, e.d.inserts.QueryRowContext(ctx, "SELECT @@innodb_buffer_pool_size").Scan(&bytes)
+}
+
+func (e mysqlEngine) names(ctx context.Context, db *sql.DB) ([]object, error) {
+	const query = `SELECT table_type, table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type IN ('BASE TABLE', 'SEQUENCE')`
+	return e.d.objects(ctx, db, query, map[string]string{"BASE TABLE": "DROP TABLE ", "SEQUENCE": "DROP SEQUENCE "})
+}
+
+func (e mysqlEngine) bound(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx, "SET SESSION lock_wait_timeout = 10")
+	return err
+}
+
+func (e mysqlEngine) buffers(ctx context.Context, table, column string) (result.Figure, error) {
+	before, err := e.status(ctx)
+	if err != nil {
+		return result.Figure{}, err
+	}
+	rows, err := e.d.inserts.QueryContext(ctx, "SELECT * FROM "+e.d.quote(table)+" FORCE INDEX (PRIMARY) ORDER BY "+e.d.quote(column))
+	if err != nil {
+		return result.Figure{}, err
+	}
+	defer func() { _ = rows.Close() }()
+	n := 0
+	for rows.Next() {
+		n++
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return result.Figure{}, err
+	}
+	after, err := e.status(ctx)
+	if err != nil {
+		return result.Figure{}, err
+	}
+	if n == 0 {
+		return result.Missing(noRows), nil
+	}
+	const name = "Innodb_buffer_pool_read_requests"
+	asked := after[name] - before[name]
+	if asked <= 0 { // every row is on a page
+		return result.Missing("the server has no counter of the pages that are asked for, or it was reset meanwhile"), nil
+	}
+	figure := result.Measured(float64(asked) * 1000 / float64(n))
+	figure.Note = "read requests of the whole server while the rows were read"
+	return figure, nil
+}
+
+// status has the counters of the whole server, which every user may read.
+func (e mysqlEngine) status(ctx context.Context) (map[string]int64, error) {
+	const query = `SHOW GLOBAL STATUS WHERE variable_name IN ('Innodb_buffer_pool_pages_dirty', 'Innodb_buffer_pool_pages_flushed', 'Innodb_page_size',
+		'Innodb_buffer_pool_read_requests', 'Innodb_lsn_current', 'Innodb_redo_log_current_lsn', 'Innodb_os_log_written')`
+	rows, err := e.d.inserts.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	status := map[string]int64{}
+	for rows.Next() {
+		var name string
+		var value int64
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, err
+		}
+		status[name] = value
+	}
+	return status, rows.Err()
+}
+
+// denied tells whether the server refused for want of a right.
+func (mysqlEngine) denied(err error) bool {
+	var refused *mysql.MySQLError
+	return errors.As(err, &refused) && (refused.Number == 1142 || refused.Number == 1227)
+}

@@ -1,0 +1,66 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Reasons that more than one kind of database has.
+const (
+	notAsked = "the meter counted page splits alone"
+	noRows   = "there are no rows"
+)
+
+// objects runs a query of names, or of kinds and names, and says how each kind is dropped.
+func (d *Database) objects(ctx context.Context, db *sql.DB, query string, drop map[string]string) ([]object, error) {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	var objects []object
+	for rows.Next() {
+		var kind, name string
+		into := []any{&kind, &name}
+		if err := rows.Scan(into[2-len(columns):]...); err != nil {
+			return nil, err
+		}
+		objects = append(objects, object{name: name, drop: drop[strings.TrimSpace(kind)] + d.quote(name)})
+	}
+	return objects, rows.Err()
+}
+
+// wait waits, or ends with the context.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// undoLimit bounds undoing what was changed for a while, which is done after the end of a context too.
+const undoLimit = 10 * time.Second
+
+// undoing is a context for that.
+func undoing(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
+}
+
+// unknownColumn tells whether MySQL has no column of that name.
+func unknownColumn(err error) bool {
+	var refused *mysql.MySQLError
+	return errors.As(err, &refused) && refused.Number == 1054
+}
