@@ -7,8 +7,32 @@ type Advice struct {
 	Want    string
 	Take    string // the strategy's name; "" when none fits or too little was measured
 	Because []string
-	Not     []string // strategies that one would have thought of, and what was measured against them
+	Not     []string // strategies that one would have thought of, the nearest first, and what was measured against them
+
+	open bool // too little was measured
 }
 
-// Advise draws the decision table from what was measured on one database.
-func Advise(d result.Database) []Advice { return nil }
+// few is how many reasons, and how many other strategies, terminals and pages show of each line of the decision table; Markdown has all.
+const few = 3
+
+// take is the strategy to take, in words where there is none.
+func (a Advice) take() string {
+	switch {
+	case a.Take != "":
+		return line(a.Take)
+	case a.open:
+		return "not measured"
+	}
+	return "none"
+}
+
+// Advise draws the decision table from what was measured on one database. It takes no strategy that failed a check or was not checked, and
+// none whose keys were issued twice after a crash. Among those that fit a wish the order is that of [contest.decide].
+func Advise(d result.Database) []Advice {
+	c := newContest(d)
+	table := make([]Advice, 0, len(wishes))
+	for _, w := range wishes {
+		table = append(table, c.decide(w))
+	}
+	return table
+}

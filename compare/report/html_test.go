@@ -1,0 +1,309 @@
+package report_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/compare/report"
+	"github.com/snowkey-go/snowkey/compare/result"
+	"github.com/snowkey-go/snowkey/compare/result/resulttest"
+)
+
+func html(t *testing.T, r result.Result) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := report.HTML(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestHTMLInBrowser opens pages as a reader would: nothing is asked for, nothing complains, nothing is cut off, all can be read.
+func TestHTMLInBrowser(t *testing.T) {
+	t.Parallel()
+	browser := startBrowser(t)
+	for _, test := range []struct {
+		name    string
+		result  result.Result
+		screens []screen
+	}{
+		{"sample", resulttest.Sample(), []screen{phone, {1280, "dark"}}},
+		{"many", many(), []screen{{360, "dark"}, {1280, "light"}}},
+		{"hostile", hostile(), []screen{phone, {1280, "light"}}},
+		{"empty", result.Result{}, []screen{phone}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			opened := open(t, browser, html(t, test.result), phone)
+			for _, at := range test.screens {
+				t.Run(at.String(), func(t *testing.T) {
+					opened.show(t, at)
+					for _, p := range opened.problems(t) {
+						t.Error(p)
+					}
+				})
+			}
+		})
+	}
+	t.Run("planted", func(t *testing.T) { testPlanted(t, browser) })
+}
+
+// testPlanted shows that what the browser is asked about a page finds what is wrong with one.
+func testPlanted(t *testing.T, browser context.Context) {
+	small := resulttest.Sample()
+	small.Databases = small.Databases[:1]
+	small.Databases[0].Strategies = small.Databases[0].Strategies[:2]
+	page := html(t, small)
+	const policy = "default-src 'none'; style-src 'unsafe-inline'"
+	if !strings.Contains(page, policy) {
+		t.Fatal("the page has another policy than the one that this test lifts")
+	}
+	free := strings.Replace(page, policy, "default-src * 'unsafe-inline'; style-src 'unsafe-inline'", 1)
+	free = strings.Replace(free, "img-src data:;", "", 1)
+	before := func(page, end, planted string) string { return strings.Replace(page, end, planted+end, 1) }
+	const image, script = `<img src="http://127.0.0.1:9/x.png" alt="">`, `<script>console.error("planted")</script><script>throw new Error("planted")</script>`
+	const texts = `<p style="width:1400px">wide</p><p style="font-size:10px">small</p><p style="color:#777;background:#999">faint</p><p id="how">twice</p>
+		<table><tr><th>th</th></tr></table><h4>left out</h4><h2 hidden>hidden</h2>`
+	for _, test := range []struct {
+		name, page string
+		want       []string // how problems begin
+	}{
+		{"requests and scripts", before(free, "</body>", image+script), []string{"request: http://127.0.0.1:9/x.png", "console: error", "exception: "}},
+		{"what the policy stops", before(page, "</body>", image+`<script>1</script>`), []string{"log: Loading the image", "log: Executing inline script"}},
+		{"elements", before(page, "</main>", texts), []string{
+			"overflow: ", `text: p "small" is 10.0 px`, `contrast: p "faint" has 1.`, "ids: how ", `tables: no caption of table "th"`, `tables: no scope of th "th"`,
+			`headings: a level is left out before h4 "left out"`, `headings: h2 "hidden" is not`,
+		}},
+		{"charts without size", before(page, "</style>", `figure.chart svg{width:0!important}`), []string{"charts: not one of figure"}},
+		{"charts without colours, and large text", before(page, "</style>", `svg text{fill:var(--ground)!important}.chart text{scale:4 1}`), []string{"contrast: text", "labels: "}},
+		{"no charts", before(page, "</style>", `svg{display:none!important}.none,.alert{display:none}`), []string{"charts: "}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := open(t, browser, test.page, phone).problems(t)
+			for _, want := range test.want {
+				if !slices.ContainsFunc(got, func(p string) bool { return strings.HasPrefix(p, want) }) {
+					t.Errorf("got %q, want one that begins with %q", got, want)
+				}
+			}
+		})
+	}
+}
+
+// many is a document with twenty strategies on one database.
+func many() result.Result {
+	r := resulttest.Sample()
+	r.Databases = r.Databases[1:2]
+	d := &r.Databases[0]
+	for i, s := range d.Strategies {
+		s.Name = [...]string{"blocks", "snowflake-sharding-jdbc", "snowflake-k8sip", "flickr-pair", "uuidv1", "snowflake-leaf", "mine", "objectid-2", "theirs", "sequence-cached"}[i]
+		d.Strategies = append(d.Strategies, s)
+	}
+	return r
+}
+
+const attack = `</script></style></title></desc></svg><script>alert(1)</script><img src=x onerror=alert(1)>"'&` + "\x00\n" + "\u202e javascript:alert(1)"
+
+// hostile is a document all of whose texts attack the page.
+func hostile() result.Result {
+	r := resulttest.Sample()
+	r.Tool, r.Interrupted, r.Plan.Profile, r.Machine.CPU, r.Machine.OS, r.Machine.Go = attack, attack, attack, attack, attack, attack
+	r.Databases = r.Databases[:2]
+	for i := range r.Databases {
+		d := &r.Databases[i]
+		d.Name, d.Version, d.Failed, d.Kind = attack, attack, attack, attack
+		d.Settings = []result.Setting{{Name: attack, Value: attack}}
+		d.Cache = result.Missing(attack)
+		for j := range d.Strategies {
+			s := &d.Strategies[j]
+			s.Name += attack
+			s.About, s.Origin, s.Needs, s.Cost, s.Coordination, s.Decodes, s.Guess = attack, attack, attack, attack, attack, attack, attack
+			s.Key.Column, s.Key.Sample, s.Shards.Method = attack, []string{attack}, attack
+			s.Storage.Splits, s.Storage.Log.Note = result.Missing(attack), attack
+			s.Verify.Checks = append(s.Verify.Checks, result.Check{Name: attack, State: result.NotRun, Detail: attack})
+			if j == 3 {
+				s.Verify.Checks = []result.Check{{Name: attack, State: result.Failed, Detail: attack, Evidence: attack}}
+			}
+			if j == 4 {
+				s.Skipped = attack
+			}
+		}
+	}
+	return r
+}
+
+// TestHTMLHoldsTextsAsTexts looks at the page itself: no text of the document has become an element or an attribute.
+func TestHTMLHoldsTextsAsTexts(t *testing.T) {
+	t.Parallel()
+	page := html(t, hostile())
+	for _, bad := range []string{"<script", "<img", "onerror=alert(1)>\"", "</desc></svg>"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page has %q", bad)
+		}
+	}
+	if !strings.Contains(page, "&lt;script&gt;alert(1)") {
+		t.Error("the texts are not there at all")
+	}
+}
+
+// TestHTMLKeepsWordsWhole looks that what stands in brackets in a text is not taken for an interval.
+func TestHTMLKeepsWordsWhole(t *testing.T) {
+	t.Parallel()
+	r := resulttest.Sample()
+	r.Databases[0].Strategies[0].Origin = "a standard (its first part) and more (its second)"
+	if page := html(t, r); !strings.Contains(page, "<td>a standard (its first part) and more (its second)</td>") {
+		t.Error("a text is not there as it is")
+	}
+}
+
+// TestHTMLIsTheSame for the same document, byte for byte.
+func TestHTMLIsTheSame(t *testing.T) {
+	t.Parallel()
+	if first, second := html(t, resulttest.Sample()), html(t, resulttest.Sample()); first != second {
+		t.Error("two pages of one document differ")
+	}
+}
+
+// TestHTMLSays has what a reader needs in the page, in its order.
+func TestHTMLSays(t *testing.T) {
+	t.Parallel()
+	r := resulttest.Sample()
+	r.Interrupted, r.Databases[2].Failed = "by Ctrl-C", "the server went away"
+	page, at := html(t, r), 0
+	for _, want := range []string{
+		"Content-Security-Policy", "snowkey v0.9.0", "Not complete: by Ctrl-C", "the server went away", "In short", "Which key to use, and why", "Not to be used",
+		"was made by process 0 as its 1st and by process 3", "Skipped here", "SQLite has no sequences", `class="chart wide"`, "rows/s", "Bytes a row", "Time a key takes",
+		"Spread over shards", "What a key is", "When the database is killed", "How it was measured", "EPYC", "snowkey compare --from result.json",
+	} {
+		i := strings.Index(page[at:], want)
+		if i < 0 {
+			t.Fatalf("no %q behind byte %d", want, at)
+		}
+		at += i
+	}
+}
+
+// TestHTMLOfSparseDocuments takes whatever a run may leave behind.
+func TestHTMLOfSparseDocuments(t *testing.T) {
+	t.Parallel()
+	one := result.Measured(1)
+	tenths := []result.Tenth{{RowsPerSecond: one, P99: result.Missing("no")}, {}}
+	for name, s := range map[string]result.Strategy{
+		"nothing":         {},
+		"a name":          {Name: "x"},
+		"skipped":         {Name: "x", Skipped: "it needs what is not there"},
+		"failed":          {Name: "x", Verify: result.Verify{Checks: []result.Check{{State: result.Failed}}}},
+		"missing":         {Name: "x", Storage: result.Storage{Table: result.Missing("no dbstat")}, Growth: result.Growth{Why: "the disk is full"}},
+		"one sample":      {Name: "x", Growth: result.Growth{Rows: 10, Tenths: tenths, Batches: [][]int64{{1}}}, Storage: result.Storage{Table: one, Index: one}},
+		"no rows":         {Name: "x", Growth: result.Growth{Tenths: tenths}},
+		"zeros":           {Name: "x", Growth: result.Growth{Rows: 10, Tenths: []result.Tenth{{RowsPerSecond: result.Measured(0, 0)}}, Batches: [][]int64{{0}, nil}}, Storage: result.Storage{Table: result.Measured(0), Index: result.Measured(0)}, Latency: result.Latency{Samples: []int64{0}}, Shards: result.Shards{Counts: make([]int64, 16), Chi: []result.Chi{{}}}},
+		"negative":        {Name: "x", Growth: result.Growth{Rows: -10, Tenths: []result.Tenth{{RowsPerSecond: result.Measured(-1)}}}, Storage: result.Storage{Table: result.Measured(-5), Index: result.Measured(3)}, Latency: result.Latency{Samples: []int64{-5}}, Shards: result.Shards{Counts: []int64{-1, 5}}},
+		"very large":      {Name: "x", Growth: result.Growth{Rows: 1 << 62, Tenths: []result.Tenth{{RowsPerSecond: result.Measured(1e300, 1e-300)}}}, Storage: result.Storage{Table: result.Measured(1e300), Index: result.Measured(1e300)}, Latency: result.Latency{Samples: []int64{1 << 62}}, Shards: result.Shards{Counts: []int64{1 << 62, 1 << 62, 1 << 62}}},
+		"only latency":    {Name: "x", Latency: result.Latency{Samples: []int64{1}}},
+		"only generation": {Name: "x", Generation: result.Generation{Capped: []result.Speed{{}, {Goroutines: 4, Keys: 100}}}},
+		"only indexes":    {Name: "x", Storage: result.Storage{Index: one}},
+		"a long name":     {Name: strings.Repeat("very-", 100), Growth: result.Growth{Rows: 10, Tenths: tenths}, Storage: result.Storage{Table: one}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			page := html(t, result.Result{Databases: []result.Database{{}, {Name: "y", Strategies: []result.Strategy{s, s}}}})
+			for _, bad := range []string{"NaN", "Inf", "<nil>", "%!"} {
+				if i := strings.Index(page, bad); i >= 0 {
+					t.Errorf("the page has %q: %s", bad, page[max(0, i-300):i+10])
+				}
+			}
+		})
+	}
+	if page := html(t, result.Result{}); !strings.Contains(page, "No database was measured") {
+		t.Error("the page of an empty document does not say so")
+	}
+}
+
+type full struct{}
+
+var errFull = errors.New("disk full")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestHTMLReturnsErrors(t *testing.T) {
+	t.Parallel()
+	if err := report.HTML(full{}, resulttest.Sample()); !errors.Is(err, errFull) {
+		t.Errorf("got %v, want %v", err, errFull)
+	}
+	if err := report.Chart(full{}, resulttest.Sample().Databases[0], "rate"); !errors.Is(err, errFull) {
+		t.Errorf("got %v, want %v", err, errFull)
+	}
+}
+
+// TestRateChartOfWhatWasGivenUp looks that a table which did not grow to its end has its tenths where the others have theirs.
+func TestRateChartOfWhatWasGivenUp(t *testing.T) {
+	t.Parallel()
+	d := resulttest.Sample().Databases[1]
+	d.Strategies = []result.Strategy{d.Strategies[0], d.Strategies[0]}
+	g := &d.Strategies[1].Growth
+	g.Tenths, g.Rows = slices.Clone(g.Tenths), 53_000
+	for i := range g.Tenths[5:] {
+		g.Tenths[5+i].RowsPerSecond = result.Missing("slow")
+	}
+	var out bytes.Buffer
+	if err := report.Chart(&out, d, "rate"); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, path := range regexp.MustCompile(`<path d="(M[^"zZA]*)"`).FindAllStringSubmatch(out.String(), -1) {
+		if strings.Count(path[1], "L") >= 4 {
+			lines = append(lines, path[1])
+		}
+	}
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], lines[1]) && !strings.HasPrefix(lines[1], lines[0]) {
+		t.Errorf("got the lines %q, want one that is the beginning of the other", lines)
+	}
+}
+
+// TestBytesChartOfWhatWasGivenUp looks that bytes of a smaller table say so.
+func TestBytesChartOfWhatWasGivenUp(t *testing.T) {
+	t.Parallel()
+	d := resulttest.Sample().Databases[1]
+	d.Strategies[1].Growth.Rows = 53_000
+	var out bytes.Buffer
+	if err := report.Chart(&out, d, "bytes"); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), ", at 53k rows</text>"); n != 1 {
+		t.Errorf("got %d bars of a smaller table, want 1", n)
+	}
+}
+
+func TestChart(t *testing.T) {
+	t.Parallel()
+	d := resulttest.Sample().Databases[1]
+	for _, name := range []string{"rate", "bytes", "latency"} {
+		var out bytes.Buffer
+		if err := report.Chart(&out, d, name); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"<svg xmlns=", "<title ", "uuidv4-text", "#ffffff"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s has no %q", name, want)
+			}
+		}
+		if strings.Contains(out.String(), "var(--") {
+			t.Errorf("%s goes by a style sheet that it has not", name)
+		}
+		if dir := os.Getenv("SNOWKEY_TEST_SCREENSHOTS"); dir != "" {
+			if err := os.WriteFile(filepath.Join(dir, name+".svg"), out.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := report.Chart(&bytes.Buffer{}, d, "pie"); err == nil || !strings.Contains(err.Error(), `"pie"; there are rate, bytes and latency`) {
+		t.Errorf("got %v, want an error that names the charts", err)
+	}
+	if err := report.Chart(&bytes.Buffer{}, result.Database{Name: "here"}, "rate"); err == nil || !strings.Contains(err.Error(), "nothing was measured on here") {
+		t.Errorf("got %v, want an error that names the database", err)
+	}
+}

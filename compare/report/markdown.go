@@ -1,0 +1,140 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/compare/result"
+)
+
+// Markdown writes all that was measured as GitHub-flavoured Markdown: a chapter a database, with the decision table first. What was not
+// measured is a dash, with the reason below its table. Its errors are those of w.
+func Markdown(w io.Writer, r result.Result) error {
+	var out strings.Builder
+	out.WriteString("# Keys compared\n\n")
+	if r.Interrupted != "" {
+		fmt.Fprintf(&out, "**Not complete:** %s. What was measured until then follows.\n\n", escape(r.Interrupted))
+	}
+	for _, d := range r.Databases {
+		if d.Failed != "" {
+			fmt.Fprintf(&out, "**Failed:** %s: %s\n\n", escape(d.Name), escape(d.Failed))
+		}
+	}
+	bullets(&out, []string{runText(r), machineText(r.Machine), planText(r.Plan), "strategies: " + list(r.Plan.Strategies)})
+	out.WriteString("Figures are medians of the rounds, with the interval that the median lies in behind them.\n\n")
+	titles := titlesOf(r.Databases)
+	for i, d := range r.Databases {
+		markdownDatabase(&out, r, titles[i], d)
+	}
+	if len(r.Databases) == 0 {
+		out.WriteString("No database was measured.\n")
+	}
+	_, err := io.WriteString(w, strings.TrimRight(out.String(), "\n")+"\n")
+	return err
+}
+
+// markdownDatabase writes the chapter of one database.
+func markdownDatabase(out *strings.Builder, r result.Result, title string, d result.Database) {
+	v := look(d)
+	fmt.Fprintf(out, "## %s\n\n", escape(title))
+	lines := []string{databaseText(d), settingsText(d)}
+	if d.Failed != "" {
+		lines = append(lines, "measuring it ended early: "+d.Failed)
+	}
+	bullets(out, lines)
+	if len(v.measured) == 0 {
+		out.WriteString("No strategy was measured.\n\n")
+	} else {
+		markdownAdvice(out, Advise(d))
+	}
+	if len(v.failing) > 0 {
+		out.WriteString("### Strategies that fail\n\nThey are wrong, so they were not timed.\n\n")
+		g := grid{head: []string{"strategy", "check", "evidence"}, left: 3}
+		for _, s := range v.failing {
+			for _, c := range s.Verify.Checks {
+				if c.State == result.Failed {
+					g.rows = append(g.rows, []string{s.Name, c.Name, list(filled(c.Evidence, c.Detail))})
+				}
+			}
+		}
+		g.write(out)
+	}
+	if len(v.skipped) > 0 {
+		out.WriteString("### Strategies left out\n\n")
+		var lines []string
+		for _, s := range v.skipped {
+			lines = append(lines, s.Name+": "+s.Skipped)
+		}
+		bullets(out, lines)
+	}
+	for _, s := range sections(v, r.Plan.Rows) {
+		s.write(out, v.measured)
+	}
+	markdownChecks(out, d)
+	about.write(out, d.Strategies)
+}
+
+// filled are the texts that are not empty.
+func filled(texts ...string) []string {
+	var out []string
+	for _, text := range texts {
+		if text = line(text); text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// markdownAdvice writes the decision table: wishes, names and reasons first, then what speaks against the others.
+func markdownAdvice(out *strings.Builder, all []Advice) {
+	if len(all) == 0 {
+		return
+	}
+	out.WriteString("### Which key?\n\n")
+	g := grid{head: []string{"wish", "take", "because"}, left: 3}
+	for _, a := range all {
+		g.rows = append(g.rows, []string{a.Want, a.take(), strings.Join(a.Because, "; ")})
+	}
+	g.write(out)
+	out.WriteString("Why not another?\n\n")
+	for _, a := range all {
+		if len(a.Not) == 0 {
+			continue
+		}
+		fmt.Fprintf(out, "- %s:\n", escape(a.Want))
+		for _, not := range a.Not {
+			fmt.Fprintf(out, "  - not %s\n", escape(not))
+		}
+	}
+	out.WriteByte('\n')
+}
+
+// markdownChecks writes what the checks saw, the same once.
+func markdownChecks(out *strings.Builder, d result.Database) {
+	g := grid{head: []string{"strategy", "check", "outcome", "keys", "seen"}, left: 5}
+	for _, s := range d.Strategies {
+		for _, c := range s.Verify.Checks {
+			g.rows = append(g.rows, []string{s.Name, c.Name, c.State, count(c.Keys), list(filled(c.Evidence, c.Detail))})
+		}
+	}
+	if len(g.rows) == 0 {
+		return
+	}
+	out.WriteString("### Checks\n\n")
+	g.write(out)
+}
+
+// about tells what is known of strategies before measuring.
+var about = section{
+	title: "The strategies", texts: true,
+	columns: []column{
+		words("about", func(s result.Strategy) string { return s.About }),
+		words("origin", func(s result.Strategy) string { return s.Origin }),
+		words("needs", func(s result.Strategy) string { return s.Needs }),
+		words("cost", func(s result.Strategy) string { return s.Cost }),
+		words("coordination", func(s result.Strategy) string { return s.Coordination }),
+		words("a key tells", func(s result.Strategy) string { return s.Decodes }),
+		words("who knows one key, knows", func(s result.Strategy) string { return s.Guess }),
+	},
+}
