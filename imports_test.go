@@ -15,24 +15,41 @@ const module = "github.com/snowkey-go/snowkey"
 // What each package may depend on beside the standard library, itself or through others: packages, or whole trees ending in a slash.
 // A package is not allowed what is not named here, and every package has to be.
 var allowed = map[string][]string{
-	"":                       {},
-	"/idgen":                 {},
-	"/idgen/grant":           own("/idgen", "/internal/dialect"),
-	"/idgen/grant/granttest": own("/idgen", "/idgen/grant", "/internal/dialect"),
-	"/sqltype":               gormAlone,
-	"/sqltype/pgxtype":       slices.Concat(gormAlone, own("/sqltype"), []string{"github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/internal/"}),
-	"/gormplugin":            slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/internal/dialect", "/sqltype")),
-	"/compare":               slices.Concat(gormAlone, drivers, own("/idgen", "/idgen/grant", "/sqltype", "/gormplugin", "/internal/dialect", "/internal/dsn"), []string{"github.com/google/uuid", "github.com/aclements/go-moremath/"}),
-	"/cmd/snowkey":           {"*"},
-	"/ticket":                own("/idgen", "/internal/dialect"),
-	"/internal/dialect":      {},
-	"/internal/dsn":          slices.Concat(gormAlone, drivers),
-	"/internal/dbtest":       slices.Concat(drivers, []string{"golang.org/x/sys/"}),
+	"":                           {},
+	"/idgen":                     {},
+	"/idgen/grant":               own("/idgen", "/internal/dialect"),
+	"/idgen/grant/granttest":     own("/idgen", "/idgen/grant", "/internal/dialect"),
+	"/sqltype":                   gormAlone,
+	"/sqltype/pgxtype":           slices.Concat(gormAlone, own("/sqltype"), []string{"github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/internal/"}),
+	"/gormplugin":                slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/internal/dialect", "/sqltype")),
+	"/compare":                   slices.Concat(strategies, measuring, drivers, own("/compare/strategy", "/compare/database", "/compare/verify", "/compare/measure", "/compare/result", "/internal/dbserver"), []string{"golang.org/x/sys/"}),
+	"/compare/strategy":          strategies,
+	"/compare/database":          slices.Concat(gormAlone, drivers, statistics, own("/compare/result", "/internal/dsn")),
+	"/compare/verify":            slices.Concat(strategies, statistics, own("/compare/result", "/compare/strategy")),
+	"/compare/measure":           slices.Concat(strategies, measuring, drivers, own("/compare/strategy", "/compare/database", "/compare/result")),
+	"/compare/result":            statistics,
+	"/compare/result/resulttest": slices.Concat(statistics, own("/compare/result")),
+	"/compare/report":            slices.Concat(statistics, charts, own("/compare/result")),
+	"/cmd/snowkey":               {"*"},
+	"/ticket":                    own("/idgen", "/internal/dialect"),
+	"/internal/dialect":          {},
+	"/internal/dsn":              slices.Concat(gormAlone, drivers),
+	"/internal/dbserver": {
+		"github.com/go-sql-driver/mysql", "github.com/go-sql-driver/mysql/", "filippo.io/edwards25519", "filippo.io/edwards25519/",
+		"github.com/jackc/", "golang.org/x/text/", "golang.org/x/sync/", "golang.org/x/sys/",
+	},
+	"/internal/dbtest": slices.Concat(drivers, own("/internal/dbserver"), []string{"golang.org/x/sys/"}),
 }
 
 var (
-	gormAlone = []string{"gorm.io/gorm", "gorm.io/gorm/", "github.com/jinzhu/", "golang.org/x/text/"}
-	drivers   = []string{
+	gormAlone  = []string{"gorm.io/gorm", "gorm.io/gorm/", "github.com/jinzhu/", "golang.org/x/text/"}
+	strategies = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/sqltype", "/gormplugin", "/ticket", "/internal/dialect"), []string{"github.com/google/uuid"})
+	statistics = []string{"github.com/aclements/go-moremath/"}
+	measuring  = slices.Concat(statistics, own("/internal/dsn"), []string{"golang.org/x/sync/", "gonum.org/v1/gonum/mathext", "gonum.org/v1/gonum/mathext/"})
+	charts     = []string{
+		"gonum.org/v1/", "golang.org/x/image/", "golang.org/x/text/", "codeberg.org/", "git.sr.ht/~sbinet/gg", "github.com/golang/freetype/", "github.com/ajstarks/svgo",
+	}
+	drivers = []string{
 		"gorm.io/driver/", "github.com/mattn/go-sqlite3", "github.com/go-sql-driver/mysql", "github.com/go-sql-driver/mysql/", "filippo.io/edwards25519", "filippo.io/edwards25519/",
 		"github.com/jackc/", "golang.org/x/text/", "golang.org/x/sync/",
 	}

@@ -1,20 +1,25 @@
 // Package compare measures strategies for primary keys against each other on a database of the user's own.
 //
-// Data flows one way: strategy → measure → result → report. A [Strategy] opens a fresh table that holds the same orders as
-// everybody's, but for the key; [Run] inserts the rows into all tables in turns, so that one noisy moment does not decide, and
-// weighs the tables at the end; a [Result] is the figures with every raw sample, as one JSON document; [Result.WriteTable] prints them.
+// Data flows one way through the packages below it:
 //
-// # How it is measured
+//	strategy → verify → measure → result → report
+//	                       ↑
+//	                    database
 //
-//   - Inserts go through GORM, batches of 1,000 rows, each in a transaction of its own. The rows are inserted in rounds; in each
-//     round every strategy inserts as many, and the order changes from round to round. The figure is the median of the rounds, and of
-//     the ratios of two strategies in the same round.
-//   - Every key is verified before anything is reported: each table has to hold exactly the rows that were inserted.
-//   - Generation is timed in bursts of 1,000 keys with a pause after each, so that a layout's limit of keys a millisecond is not
-//     taken for the speed of the code. That limit is reported beside it.
-//   - Sizes are what the tables occupy, from the database's own statistics; on SQLite by counting the pages of each b-tree.
+// A [Strategy] is a way to give rows their keys: the published ones are there, and [Register] takes others. [Run] verifies each one on each
+// database, drops out those that do not hold what they promise, measures the others in interleaved rounds, and returns one document, a
+// result.Result, with every raw sample. Package report writes it as a table, as Markdown, as a page with charts, and for benchstat.
 //
-// # What it touches
+// # Rounds
 //
-// Tables whose names begin with snowkey_compare_, which it makes and drops again, also when it fails or its context ends.
+// In each round every strategy makes keys, lets a table of its own grow from nothing, and reads it; the order changes from round to round, so
+// that neither a noisy moment nor the place in the order decides. Only one table is there at a time, since tables that share a cache
+// disturb each other, and before the next one the database has time to write back what the last one left. What is compared are the medians of
+// the rounds, with intervals; "no difference" is what a Mann-Whitney test does not tell apart.
+//
+// # What is touched
+//
+// Tables and sequences whose names begin with snowkey_compare_ and a number of the run's own. They are dropped when the run ends, also after an
+// error or the end of its context, and named where that failed. Servers that [OpenTarget] starts are the run's alone: they are killed
+// in it, and removed.
 package compare

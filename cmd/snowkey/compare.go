@@ -2,192 +2,292 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
+	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/snowkey-go/snowkey/compare"
+	"github.com/snowkey-go/snowkey/compare/result"
 )
 
-const resultName = "result.json"
+// comparison is what was asked for on the command line.
+type comparison struct {
+	databases  []string
+	second     string
+	strategies []string
+	profile    string
+	budget     time.Duration
+	rows       int
+	rounds     int
+	out        string
+	from       string
+	format     string
+	json       bool
+
+	// What the flags come to.
+	chosen    []compare.Strategy
+	plan      compare.Profile
+	rendering rendering
+}
 
 func newCompare() *cobra.Command {
+	var asked comparison
 	c := &cobra.Command{
 		Use:   "compare",
 		Short: "Measure key strategies against each other on a database",
-		Long: `Insert the same rows, through GORM, into a fresh table a strategy, and show what the keys cost:
-rows a second, bytes a row of tables and indexes, nanoseconds a key.
+		Long: `Verify the ways to make primary keys, and measure those that hold what they promise: how fast keys are made,
+how long one takes, what inserts cost through GORM while a table grows, what tables and indexes weigh, what is written
+and read, how keys fall on shards, and, on a server that the program starts itself, what a crash does to them.
 
-The database is a new SQLite file in a temporary folder (write-ahead log, synchronous NORMAL), or those
-given with --db. In them only tables named snowkey_compare_… are made, and dropped again at the end.`,
+The database is a new SQLite file in a temporary folder, or those given with --db:
+
+  sqlite:PATH                  a file, made when it is missing
+  mysql:USER:PASSWORD@tcp(HOST:PORT)/DATABASE
+  postgres://USER:PASSWORD@HOST:PORT/DATABASE
+  private:mysql, private:postgres?SETTING=VALUE&…
+                               a server of the installed MariaDB, MySQL or PostgreSQL, started for this run alone,
+                               killed in it, and removed at its end
+
+In a database that is given, only tables and sequences named snowkey_compare_… are made, and dropped again at the end.
+Ctrl-C ends the run: what was measured until then is reported. A second Ctrl-C ends the program at once, and leaves
+its tables behind.`,
 		Example: `  snowkey compare
-  snowkey compare --db sqlite:bench.db --rows 1000000
-  snowkey compare --db 'mysql:app:secret@tcp(127.0.0.1:3306)/app' --strategies autoincrement,snowflake
-  snowkey compare --db postgres://app:secret@127.0.0.1:5432/app --out results --json`,
+  snowkey compare --db 'mysql:app:secret@tcp(127.0.0.1:3306)/app' --strategies autoincrement,snowkey,uuidv7
+  snowkey compare --db postgres://app:secret@127.0.0.1:5432/app --profile full --budget 10m --out results
+  snowkey compare --db 'private:mysql?innodb_buffer_pool_size=16M' --db private:postgres --profile full --out results
+  snowkey compare --from results/result.json --format markdown`,
 		Args: cobra.NoArgs,
 	}
-	databases := c.Flags().StringArray("db", nil, "database: sqlite:PATH, mysql:DSN or postgres://…; may be given again (default: a temporary SQLite file)")
-	names := c.Flags().StringSlice("strategies", nil, "strategies, separated by commas: "+strategyNames()+" (default: all)")
-	rows := c.Flags().Int("rows", compare.DefaultRows, fmt.Sprintf("rows a table, 1 to %d", compare.MaxRows))
-	out := c.Flags().String("out", "", "folder to write result.json to, with every raw sample; made when it is missing")
-	asJSON := c.Flags().Bool("json", false, "print the result as JSON instead of a table")
-	// Fails only for a flag that does not exist.
-	_ = c.RegisterFlagCompletionFunc("strategies", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		var names []cobra.Completion
-		for _, s := range compare.Strategies() {
-			names = append(names, cobra.CompletionWithDesc(s.Name(), s.About()))
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	})
-	c.RunE = func(c *cobra.Command, _ []string) (err error) {
-		strategies, err := checkCompare(*databases, *names, *rows, *out, c.Flags().Changed("strategies"))
-		if err != nil {
+	flags := c.Flags()
+	flags.StringArrayVar(&asked.databases, "db", nil, "database, see above; may be given again (default: a temporary SQLite file)")
+	flags.StringVar(&asked.second, "second", "", "a second server of the same kind, for the strategy flickr; with one --db")
+	flags.StringSliceVar(&asked.strategies, "strategies", nil, "strategies, separated by commas: "+strategyNames()+" (default: all)")
+	flags.StringVar(&asked.profile, "profile", compare.Quick.Name, "quick, or full: more rows, longer, for figures to decide by")
+	flags.DurationVar(&asked.budget, "budget", 0, fmt.Sprintf("how long the run may take; fewer rows where that is too little (default: %v, full %v)", compare.Quick.Budget, compare.Full.Budget))
+	flags.IntVar(&asked.rows, "rows", 0, fmt.Sprintf("rows a table and round, %d to %d; without --budget, the run takes as long as they need (default: up to %d, full %d, as the budget allows)", compare.MinRows, compare.MaxRows, compare.Quick.Rows, compare.Full.Rows))
+	flags.IntVar(&asked.rounds, "rounds", 0, fmt.Sprintf("rounds, 1 to %d (default: %d)", compare.MaxRounds, compare.Quick.Rounds))
+	flags.StringVar(&asked.out, "out", "", "folder for result.json, report.html, report.md, bench.txt and charts as SVG (default: a new one in the temporary folder)")
+	flags.StringVar(&asked.from, "from", "", `measure nothing: read the result.json of an earlier run, "-" for standard input`)
+	flags.StringVar(&asked.format, "format", renderings[0].name, "what is printed: "+renderingNames())
+	flags.BoolVar(&asked.json, "json", false, "the same as --format json")
+	completeCompare(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := asked.check(c); err != nil {
 			return usageError{err}
 		}
-		// What would end the program ends the run, which drops its tables; a second signal ends the program. A reader that has gone away
-		// is an error of writing.
-		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-		defer stop()
-		context.AfterFunc(ctx, stop)
-		signal.Ignore(syscall.SIGPIPE)
-		defer func() {
-			if err != nil && ctx.Err() != nil { // not always in the chain of err: a database driver may have reworded it
-				err = fmt.Errorf("interrupted (%w)", err)
-			}
-		}()
-		if len(*databases) == 0 {
-			folder, err := os.MkdirTemp("", "snowkey-compare-")
+		if asked.from != "" {
+			r, err := readResult(asked.from, c.InOrStdin())
 			if err != nil {
-				return err
+				return fmt.Errorf("--from: %w", err)
 			}
-			defer func() { _ = os.RemoveAll(folder) }()
-			*databases = []string{"sqlite:" + filepath.Join(folder, "compare.db") + "?_journal_mode=WAL&_synchronous=NORMAL"}
+			return asked.write(c, r)
 		}
-		config := compare.Config{Strategies: strategies, Rows: *rows}
-		for _, text := range *databases {
-			database, failed := compare.OpenDatabase(ctx, text)
-			if failed != nil {
-				return failed
-			}
-			defer func() { err = errors.Join(err, database.Close()) }()
-			config.Databases = append(config.Databases, database)
-		}
-		bar := newBar(c.ErrOrStderr())
-		config.Progress = bar.show
-		result, err := compare.Run(ctx, config)
-		bar.end()
-		if err != nil {
-			return err
-		}
-		return writeResult(c, result, *out, *asJSON)
+		return asked.run(c)
 	}
 	return c
 }
 
-// checkCompare looks at all that was asked for before anything is begun.
-func checkCompare(databases, names []string, rows int, out string, named bool) ([]compare.Strategy, error) {
-	if rows < 1 || rows > compare.MaxRows {
-		return nil, fmt.Errorf("--rows %d: must be 1 to %d", rows, compare.MaxRows)
+// completeCompare says what the shell can complete. Registering fails only for a flag that does not exist.
+func completeCompare(c *cobra.Command) {
+	fixed := func(completions ...cobra.Completion) cobra.CompletionFunc {
+		return cobra.FixedCompletions(completions, cobra.ShellCompDirectiveNoFileComp)
 	}
-	if named && len(names) == 0 {
-		return nil, fmt.Errorf("--strategies: names none; there are %s", strategyNames())
+	var forms, profiles []cobra.Completion
+	for _, r := range renderings {
+		forms = append(forms, cobra.CompletionWithDesc(r.name, r.about))
 	}
-	strategies, err := compare.Select(names...)
-	if err != nil {
-		return nil, fmt.Errorf("--strategies: %w", err)
+	for _, p := range compare.Profiles() {
+		profiles = append(profiles, p.Name)
 	}
-	for _, database := range databases {
-		if err := compare.CheckDatabase(database); err != nil {
-			return nil, fmt.Errorf("--db: %w", err)
+	_ = c.RegisterFlagCompletionFunc("format", fixed(forms...))
+	_ = c.RegisterFlagCompletionFunc("profile", fixed(profiles...))
+	_ = c.RegisterFlagCompletionFunc("db", cobra.FixedCompletions([]cobra.Completion{
+		"sqlite:", "mysql:", "postgres://", "private:mysql", "private:postgres",
+	}, cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("strategies", func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndex(typed, ",")+1]
+		var names []cobra.Completion
+		for _, s := range compare.Strategies() {
+			names = append(names, cobra.CompletionWithDesc(before+s.Info().Name, s.Info().About))
 		}
-	}
-	if out == "" {
-		return strategies, nil
-	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return nil, fmt.Errorf("--out: %w", err)
-	}
-	probe, err := os.CreateTemp(out, ".snowkey-*")
-	if err != nil {
-		return nil, fmt.Errorf("--out: %w", err)
-	}
-	_ = probe.Close()
-	if err := os.Remove(probe.Name()); err != nil {
-		return nil, fmt.Errorf("--out: %w", err)
-	}
-	if info, err := os.Stat(filepath.Join(out, resultName)); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("--out: %s is there already and no file", filepath.Join(out, resultName))
-	}
-	return strategies, nil
+		return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
+	_ = c.MarkFlagFilename("from", "json")
+	_ = c.MarkFlagDirname("out")
 }
 
-// writeResult prints the result, and writes it to the folder when one is given.
-func writeResult(c *cobra.Command, result compare.Result, out string, asJSON bool) error {
-	document, err := json.MarshalIndent(result, "", "  ")
-	if err != nil {
+// check looks at all that was asked for before anything is begun.
+func (a *comparison) check(c *cobra.Command) (err error) {
+	changed := c.Flags().Changed
+	if a.json {
+		if changed("format") && a.format != "json" {
+			return fmt.Errorf("--json and --format %s: give one of them", a.format)
+		}
+		a.format = "json"
+	}
+	if a.rendering, err = lookupRendering(a.format); err != nil {
 		return err
 	}
-	document = append(document, '\n')
-	if asJSON {
-		_, err = c.OutOrStdout().Write(document)
-	} else {
-		err = result.WriteTable(c.OutOrStdout())
+	if changed("from") {
+		for _, name := range []string{"db", "second", "strategies", "profile", "budget", "rows", "rounds"} {
+			if changed(name) {
+				return fmt.Errorf("--from measures nothing: --%s cannot stand beside it", name)
+			}
+		}
+		if a.from == "" {
+			return errors.New("--from: no file is named")
+		}
 	}
-	if err != nil || out == "" {
+	if a.plan, err = a.checkProfile(c); err != nil {
 		return err
 	}
-	path := filepath.Join(out, resultName)
-	if err := os.WriteFile(path, document, 0o644); err != nil {
+	if changed("strategies") && len(a.strategies) == 0 {
+		return fmt.Errorf("--strategies: names none; there are %s", strategyNames())
+	}
+	if a.chosen, err = compare.Select(a.strategies...); err != nil {
+		return fmt.Errorf("--strategies: %w", err)
+	}
+	if err := a.checkDatabases(changed("second")); err != nil {
 		return err
 	}
-	c.PrintErrln("Every sample is in", path)
+	if changed("out") {
+		if err := checkFolder(a.out); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+	}
 	return nil
+}
+
+// checkDatabases looks at what names the databases, without connecting.
+func (a *comparison) checkDatabases(second bool) error {
+	for i, text := range a.databases {
+		if err := compare.CheckTarget(text, ""); err != nil {
+			return fmt.Errorf("--db: %w", err)
+		}
+		if slices.Contains(a.databases[:i], text) {
+			return fmt.Errorf("--db: number %d is the same as one before; what noise makes of figures, the rounds tell", i+1)
+		}
+	}
+	if !second {
+		return nil
+	}
+	if len(a.databases) != 1 {
+		return fmt.Errorf("--second: belongs to one --db, there are %d", len(a.databases))
+	}
+	if a.second == "" || a.second == a.databases[0] {
+		return errors.New("--second: names no other server than --db")
+	}
+	if err := compare.CheckTarget(a.databases[0], a.second); err != nil {
+		return fmt.Errorf("--second: %w", err)
+	}
+	return nil
+}
+
+// checkProfile returns the profile with what the flags change of it.
+func (a *comparison) checkProfile(c *cobra.Command) (compare.Profile, error) {
+	p, err := compare.LookupProfile(a.profile)
+	if err != nil {
+		return p, fmt.Errorf("--profile: %w", err)
+	}
+	if c.Flags().Changed("rows") {
+		p.Rows, p.Budget = a.rows, 0
+	}
+	if c.Flags().Changed("rounds") {
+		p.Rounds = a.rounds
+	}
+	if c.Flags().Changed("budget") {
+		if p.Budget = a.budget; a.budget == 0 {
+			return p, fmt.Errorf("--budget 0: must be at least %v", compare.MinBudget)
+		}
+	}
+	return p, p.Check()
+}
+
+// run measures, and writes what was measured, also of a run that was ended early.
+func (a *comparison) run(c *cobra.Command) (err error) {
+	// What would end the program ends the run, which drops its tables; a second signal ends the program. A reader that has gone away is an
+	// error of writing.
+	ctx, stop := signal.NotifyContext(c.Context(), endings()...)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	signal.Ignore(syscall.SIGPIPE)
+	if len(a.databases) == 0 {
+		folder, failed := os.MkdirTemp("", "snowkey-compare-db-")
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+		a.databases = []string{"sqlite:" + filepath.Join(folder, "compare.db") + "?_journal_mode=WAL&_synchronous=NORMAL"}
+	}
+	bar := newBar(c.ErrOrStderr())
+	config := compare.Config{Strategies: a.chosen, Profile: a.plan, Tool: "snowkey " + version(), Progress: bar.show}
+	for _, text := range a.databases {
+		target, failed := compare.OpenTarget(ctx, text, a.second)
+		if failed != nil {
+			return interrupted(ctx, failed, "nothing was measured")
+		}
+		defer func() { err = errors.Join(err, target.Close()) }()
+		config.Targets = append(config.Targets, target)
+		noteLeftovers(ctx, c, target)
+	}
+	r, failed := compare.Run(ctx, config)
+	bar.end()
+	if len(r.Databases) == 0 {
+		return interrupted(ctx, failed, "nothing was measured")
+	}
+	failed = interrupted(ctx, failed, "what was measured until then is kept")
+	if a.out == "" {
+		// Without a folder, what was measured is printed nevertheless.
+		a.out, err = os.MkdirTemp("", "snowkey-compare-")
+	}
+	return errors.Join(err, a.write(c, r), failed)
+}
+
+// endings are the signals that end a run. One that was to be ignored when the program was started, as nohup has it, is.
+func endings() []os.Signal {
+	return slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
+}
+
+// interrupted says of an error that a signal is behind it, where one is, and what that means.
+func interrupted(ctx context.Context, err error, meaning string) error {
+	if err == nil || ctx.Err() == nil { // not always in the chain of the error: a database driver may have reworded it
+		return err
+	}
+	return fmt.Errorf("interrupted; %s: %w", meaning, err)
+}
+
+// noteLeftovers says what earlier runs have left behind. That it cannot be told is no reason not to run.
+func noteLeftovers(ctx context.Context, c *cobra.Command, target *compare.Target) {
+	left, err := target.Leftovers(ctx)
+	if err == nil && len(left) > 0 {
+		c.PrintErrf("In %s, an earlier run that was killed has left %s behind. They are not touched; drop them when no other run is at work.\n",
+			target, strings.Join(left, ", "))
+	}
+}
+
+// write prints a result, and writes it to the folder where there is one.
+func (a *comparison) write(c *cobra.Command, r result.Result) error {
+	var failed error
+	if a.out != "" {
+		if failed = writeFolder(a.out, r); failed == nil {
+			defer c.PrintErrf("The report is %s, every sample is in %s\n", filepath.Join(a.out, "report.html"), filepath.Join(a.out, "result.json"))
+		}
+	}
+	return errors.Join(failed, a.rendering.write(c.OutOrStdout(), r))
 }
 
 func strategyNames() string {
 	var names []string
 	for _, s := range compare.Strategies() {
-		names = append(names, s.Name())
+		names = append(names, s.Info().Name)
 	}
 	return strings.Join(names, ", ")
-}
-
-// bar is a progress bar on a terminal, and nothing elsewhere.
-type bar struct{ *progressbar.ProgressBar }
-
-func newBar(w io.Writer) *bar {
-	file, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return &bar{}
-	}
-	return &bar{progressbar.NewOptions64(-1,
-		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("inserting"), progressbar.OptionShowCount(),
-		progressbar.OptionSetItsString("rows"), progressbar.OptionShowIts(), progressbar.OptionSetPredictTime(true),
-		progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))}
-}
-
-func (b *bar) show(done, all int) {
-	if b.ProgressBar == nil {
-		return
-	}
-	if b.GetMax() != all {
-		b.ChangeMax(all)
-	}
-	_ = b.Set(done) // a bar that cannot be drawn is no reason to stop
-}
-
-func (b *bar) end() {
-	if b.ProgressBar != nil {
-		_ = b.Clear()
-	}
 }

@@ -49,6 +49,15 @@ func TestExitStatus(t *testing.T) {
 		{"compare --out /dev/null/x", t.Context(), 2},
 		{"compare --out /proc/nosuch", t.Context(), 2},
 		{"compare --rows -1", t.Context(), 2},
+		{"compare extra", t.Context(), 2},
+		{"compare --budget 1s", t.Context(), 2},
+		{"compare --format nosuch", t.Context(), 2},
+		{"compare --second sqlite:x.db", t.Context(), 2},
+		{"compare --db private:nosuch", t.Context(), 2},
+		{"compare --db private:mysql --second sqlite::memory:", t.Context(), 2},
+		{"compare --db sqlite::memory: --db sqlite::memory:", t.Context(), 2},
+		{"compare --from /nonexistent", t.Context(), 1},
+		{"compare --from x --rows 10", t.Context(), 2},
 		{"compare --rows 10 --db mysql:root@unix(/nonexistent.sock)/x", t.Context(), 1},
 		{"nodes", t.Context(), 2},
 		{"nodes --db nosuch:x", t.Context(), 2},
@@ -88,16 +97,30 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
-func TestCompareOnServers(t *testing.T) {
-	for name, make := range map[string]func(testing.TB) dbtest.Database{"mysql": dbtest.MySQL, "postgres": dbtest.Postgres} {
-		t.Run(name, func(t *testing.T) {
-			var stdout, stderr bytes.Buffer
-			if status := run(t.Context(), []string{"compare", "--rows", "2000", "--db", make(t).DSN}, nil, &stdout, &stderr); status != 0 {
-				t.Fatalf("got status %d: %s", status, &stderr)
-			}
-			if !strings.Contains(stdout.String(), "snowflake") || stderr.Len() > 0 {
-				t.Errorf("got %s and %s", &stdout, &stderr)
-			}
-		})
+// Several databases in one run stand side by side in its result.
+func TestCompareSideBySide(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	args := []string{"compare", "--rows", "100", "--rounds", "1", "--strategies", "autoincrement"}
+	for _, database := range []dbtest.Database{sqliteFile(t), dbtest.Postgres(t)} {
+		args = append(args, "--db", database.DSN)
 	}
+	var stdout, stderr bytes.Buffer
+	if status := run(t.Context(), args, nil, &stdout, &stderr); status != 0 {
+		t.Fatalf("got status %d: %s", status, &stderr)
+	}
+	for _, want := range []string{"== SQLite 3", "== PostgreSQL"} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("%s is missing in\n%s", want, &stdout)
+		}
+	}
+	if got := stderr.String(); strings.Count(got, "\n") != 1 || !strings.HasPrefix(got, "The report is ") {
+		t.Errorf("got the standard error %q, want where the report is", got)
+	}
+}
+
+// sqliteFile is a database in a file that two processes use without much waiting.
+func sqliteFile(t testing.TB) dbtest.Database {
+	d := dbtest.SQLite(t)
+	d.DSN += "?_journal_mode=WAL&_synchronous=NORMAL"
+	return d
 }

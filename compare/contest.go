@@ -1,0 +1,307 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"time"
+
+	"github.com/snowkey-go/snowkey/compare/measure"
+	"github.com/snowkey-go/snowkey/compare/result"
+	"github.com/snowkey-go/snowkey/compare/strategy"
+	"github.com/snowkey-go/snowkey/compare/verify"
+)
+
+// contest is the run on one database.
+type contest struct {
+	number   int
+	target   *Target
+	config   Config
+	schedule *schedule
+	prefix   string
+	deadline time.Time // zero: none
+	rows     int       // a table and round
+	short    string    // why there were fewer rounds than planned
+	broken   error     // of the entrants that broke down
+	entrants []*entrant
+
+	interrupted bool // by the end of the context
+}
+
+// entrant is a strategy in a contest.
+type entrant struct {
+	number   int
+	strategy strategy.Strategy
+	info     strategy.Info
+	prefix   string
+	out      bool // of the contest
+	// Of the few rows that are inserted to see how long many take:
+	speed float64       // rows a second
+	pilot time.Duration // with all that is measured besides
+
+	figures measure.Figures
+	result  result.Strategy
+}
+
+// pilotRows are inserted to see how fast that is.
+const pilotRows = 1000
+
+// The steps that are scheduled.
+const (
+	stepVerify  = "verify"
+	stepExamine = "look at the keys of"
+	stepRound   = "insert"
+	stepCrash   = "kill the server under"
+)
+
+// during says of a step that an error ended it.
+var during = map[string]string{
+	stepVerify: "while it was verified", stepExamine: "while its keys were looked at", stepRound: "while rows were inserted",
+	stepCrash: "while the server was killed",
+}
+
+func newContest(number int, target *Target, c Config, schedule *schedule) *contest {
+	contest := &contest{number: number, target: target, config: c, schedule: schedule, prefix: newPrefix(), rows: c.Profile.Rows}
+	for i, s := range c.Strategies {
+		info := s.Info()
+		e := &entrant{number: i, strategy: s, info: info, prefix: fmt.Sprintf("%s_%03d", contest.prefix, i), result: describe(info)}
+		contest.entrants = append(contest.entrants, e)
+		schedule.add(contest.kind(e, stepVerify), 1, time.Second)
+		schedule.add(contest.kind(e, stepExamine), 1, c.Profile.Steady+500*time.Millisecond)
+		schedule.add(contest.kind(e, stepRound), c.Profile.Rounds, contest.guess(e, c.Profile.Rows))
+		if contest.kills() {
+			schedule.add(contest.kind(e, stepCrash), 1, time.Duration(c.Profile.Kills)*4*time.Second)
+		}
+	}
+	return contest
+}
+
+// describe is what is known of a strategy before anything was measured.
+func describe(info strategy.Info) result.Strategy {
+	return result.Strategy{
+		Name: info.Name, About: info.About, Origin: info.Origin, Needs: info.Needs, Cost: info.Cost,
+		Coordination: info.Coordination, Decodes: info.Decodes, Guess: info.Guess,
+	}
+}
+
+func (c *contest) kind(e *entrant, step string) kind {
+	return kind{database: c.number, strategy: e.number, step: step}
+}
+
+// kills tells whether the server is killed.
+func (c *contest) kills() bool { return c.target.server != nil && c.config.Profile.Kills > 0 }
+
+// run measures. What was measured is returned also with an error: of what ended the contest early, of entrants that broke down, and of what is
+// left behind.
+func (c *contest) run(ctx context.Context) (result.Database, error) {
+	measured := result.Database{Name: c.target.String(), Kind: c.target.database.Kind()}
+	ended := c.steps(ctx, &measured)
+	c.interrupted = ended != nil && ctx.Err() != nil
+	if ended != nil {
+		explainFigures(reflect.ValueOf(&measured).Elem(), ended.Error())
+	}
+	swept := c.target.sweep(ctx, c.prefix)
+	if failed := errors.Join(ended, swept); failed != nil {
+		measured.Failed = failed.Error()
+	}
+	for _, e := range c.entrants {
+		c.close(e, ended)
+		measured.Strategies = append(measured.Strategies, e.result)
+	}
+	return measured, errors.Join(ended, c.broken, swept)
+}
+
+func (c *contest) steps(ctx context.Context, measured *result.Database) error {
+	described, err := c.target.database.Describe(ctx)
+	if err != nil {
+		return cause(ctx, err)
+	}
+	described.Name = c.target.String()
+	*measured = described
+	if err := c.target.database.TryRights(ctx, c.prefix); err != nil {
+		return cause(ctx, err)
+	}
+	for _, e := range c.entrants {
+		if err := c.step(ctx, e, stepVerify, "", c.verify); err != nil {
+			return err
+		}
+	}
+	for _, e := range c.entrants {
+		if err := c.step(ctx, e, stepExamine, "", c.examine); err != nil {
+			return err
+		}
+	}
+	if err := c.rounds(ctx); err != nil || !c.kills() {
+		return err
+	}
+	for _, e := range c.entrants {
+		if err := c.step(ctx, e, stepCrash, "", c.crash); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cause is why a context has ended, where it has: what fails then fails because of that.
+func cause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// step does a step with an entrant that is in the contest still. An error that the database survives drops the entrant out; any other, and the
+// end of the context, ends the contest, which leaves the sweeping to its end.
+func (c *contest) step(ctx context.Context, e *entrant, name, more string, do func(context.Context, *entrant, func(float64)) error) error {
+	if e.out {
+		return nil
+	}
+	part := c.schedule.begin(c.kind(e, name), fmt.Sprintf("%s %s%s on %s", name, e.info.Name, more, c.target))
+	err := do(ctx, e, part)
+	part(1)
+	gone := err != nil && c.target.database.Gone(ctx)
+	if ctx.Err() == nil && !gone {
+		if sweeping := c.target.sweep(ctx, e.prefix); sweeping != nil {
+			err, gone = errors.Join(err, sweeping), c.target.database.Gone(ctx)
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err == nil:
+		return nil
+	case gone:
+		return fmt.Errorf("%s %s: %w", name, e.info.Name, err)
+	}
+	c.broken = errors.Join(c.broken, fmt.Errorf("%s %s: %w", name, e.info.Name, err))
+	if name == stepCrash { // the last step: all else was measured
+		explainCrash(&e.result.Crash, err.Error())
+		return nil
+	}
+	c.drop(e, fmt.Sprintf("%s: %v", during[name], err))
+	return nil
+}
+
+// drop drops a strategy out of the contest. What was measured of it stays.
+func (c *contest) drop(e *entrant, why string) {
+	e.out = true
+	e.result.Skipped = why
+	c.schedule.cancel(c.number, e.number)
+}
+
+// place is where an entrant makes its keys.
+func (c *contest) place(e *entrant) strategy.Place {
+	at := strategy.Place{Kind: c.target.database.Kind(), Prefix: e.prefix, Processes: 1}
+	if c.target.database.Alone() == "" {
+		at.DB, at.Pair = c.target.places(e.info)
+	}
+	return at
+}
+
+func (c *contest) verify(ctx context.Context, e *entrant, _ func(float64)) error {
+	tables := func(ctx context.Context, keys strategy.Keys) (strategy.Table, error) {
+		session, err := c.target.database.Session(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return keys.Table(ctx, session, e.prefix+"_verify")
+	}
+	options := verify.Options{Keys: c.config.Profile.Keys, Seed: c.config.Seed}
+	checks, err := verify.Run(ctx, e.strategy, c.place(e), tables, options)
+	e.result.Verify = checks
+	switch {
+	case errors.Is(err, strategy.ErrNotHere):
+		c.drop(e, err.Error())
+		return nil
+	case err != nil:
+		return err
+	case !checks.OK():
+		c.drop(e, "")
+	}
+	return nil
+}
+
+// examine looks at what needs no rounds: the keys, the shards that they fall on, and how long one takes.
+func (c *contest) examine(ctx context.Context, e *entrant, _ func(float64)) (err error) {
+	at, profile := c.place(e), c.config.Profile
+	if e.result.Shards, err = measure.Shards(ctx, e.strategy, at, c.config.Seed, profile.Slow); err != nil {
+		return err
+	}
+	keys, err := e.strategy.Open(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, keys.Close()) }()
+	// A few rows tell how many the budget suffices for.
+	var pilot measure.Figures
+	start := time.Now()
+	if err := c.grow(ctx, e, keys, min(c.rows, pilotRows), func(int) {}, &pilot); err != nil {
+		return err
+	}
+	e.result.Key = pilot.Key
+	if speed := pilot.Growth.Overall(); speed.OK() {
+		e.speed, e.pilot = speed.Median(), time.Since(start)
+	}
+	e.result.Latency, err = measure.Latency(ctx, keys, measure.Pace{Rate: profile.Rate, Calls: int(profile.Rate * profile.Steady.Seconds())})
+	return err
+}
+
+// rounds lets all entrants insert in turns.
+func (c *contest) rounds(ctx context.Context) error {
+	random := rand.New(rand.NewPCG(c.config.Seed, 2))
+	c.rows = c.affordable()
+	n := c.config.Profile.Rounds
+	for round := range n {
+		if round > 0 && !c.deadline.IsZero() && time.Now().Add(c.roundTime()).After(c.deadline) {
+			c.short = fmt.Sprintf("the budget of %v was over after round %d of %d on %s", c.config.Profile.Budget, round, n, c.target)
+			c.schedule.skip(c.number, stepRound)
+			return nil
+		}
+		for _, i := range random.Perm(len(c.entrants)) {
+			more := fmt.Sprintf(" (round %d of %d)", round+1, n)
+			if err := c.step(ctx, c.entrants[i], stepRound, more, c.round); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *contest) round(ctx context.Context, e *entrant, part func(float64)) (err error) {
+	at := c.place(e)
+	if err := measure.Generation(ctx, e.strategy, at, &e.result.Generation); err != nil {
+		return err
+	}
+	keys, err := e.strategy.Open(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, keys.Close()) }()
+	tell := func(rows int) { part(min(0.99, float64(rows)/float64(c.rows+1))) }
+	return c.grow(ctx, e, keys, c.rows, tell, &e.figures)
+}
+
+// grow lets a table grow. What is left of it is dropped after the step.
+func (c *contest) grow(ctx context.Context, e *entrant, keys strategy.Keys, rows int, tell func(int), to *measure.Figures) error {
+	plan := measure.Plan{Rows: rows, Batch: c.config.Profile.Batch, Seed: c.config.Seed, Limit: c.slow(e), Progress: tell}
+	return measure.Growth(ctx, c.target.database, e.info, keys, e.prefix+"_rows", plan, to)
+}
+
+// crash kills the server, which is the run's own, under a strategy.
+func (c *contest) crash(ctx context.Context, e *entrant, _ func(float64)) (err error) {
+	application := func(ctx context.Context) (measure.Application, error) {
+		d, err := c.target.process(ctx, e.info)
+		if err != nil {
+			return measure.Application{}, err
+		}
+		at := c.place(e)
+		at.DB = d.Pool()
+		// What closing says matters as little as the server that was killed.
+		return measure.Application{Place: at, Session: d.Session, Close: func() { _ = d.Close() }}, nil
+	}
+	options := measure.CrashOptions{Kills: c.config.Profile.Kills, Seed: c.config.Seed}
+	e.result.Crash, err = measure.Crash(ctx, e.strategy, application, c.target.server, options)
+	return err
+}
