@@ -111,7 +111,7 @@ func TestReadmeCommands(t *testing.T) {
 				if len(out) == 0 {
 					t.Error("it prints nothing")
 				}
-				if want = strings.TrimSuffix(want, "\n"); want != "" && strings.TrimSpace(string(out)) != want {
+				if want = strings.TrimSuffix(want, "\n"); want != "" && strings.TrimSuffix(string(out), "\n") != want {
 					t.Errorf("got\n%s\nwant\n%s", out, want)
 				}
 			})
