@@ -103,7 +103,7 @@ func TestReadmeCommands(t *testing.T) {
 				// What the commands write goes to the test's folder.
 				line = strings.NewReplacer("sqlite:bench.db", "sqlite:"+folder+"/bench.db", "--out results", "--out "+folder+"/results", "--from results/", "--from "+folder+"/results/").Replace(line)
 				run := command(t, "bash", "-c", "set -o pipefail; "+line)
-				run.Env = append(os.Environ(), "MYSQL_DSN="+mysql, "POSTGRES_DSN="+postgres)
+				run.Env = append(os.Environ(), "MYSQL_DSN="+mysql, "POSTGRES_DSN="+postgres, "TMPDIR="+folder)
 				out, err := run.Output()
 				if err != nil {
 					t.Fatalf("%v: %s", err, errorOutput(err))

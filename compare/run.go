@@ -66,7 +66,7 @@ func Run(ctx context.Context, c Config) (result.Result, error) {
 	}
 	began := time.Now()
 	r := c.document(began)
-	schedule := newSchedule(c.Progress)
+	schedule := newSchedule(c.Profile.Budget, c.Progress)
 	contests := make([]*contest, len(c.Targets))
 	for i, target := range c.Targets {
 		contests[i] = newContest(i, target, c, schedule)

@@ -430,6 +430,11 @@ func TestBudget(t *testing.T) {
 	profile.Rows, profile.Batch, profile.Slow, profile.Budget = 400_000, 100, time.Minute, compare.MinBudget
 	r, err := compare.Run(t.Context(), compare.Config{
 		Targets: []*compare.Target{open(t, sqlite(t).DSN)}, Strategies: choose(t, "autoincrement"), Profile: profile,
+		Progress: func(p compare.Progress) {
+			if p.Left > profile.Budget {
+				t.Errorf("%v are left of a budget of %v", p.Left, profile.Budget)
+			}
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -15,11 +15,12 @@ type Progress struct {
 // schedule holds what a run still has to do, and guesses how long that takes: each step as long as the last one of its kind and strategy took, or,
 // before there was one, as long as was guessed at first.
 type schedule struct {
-	begun time.Time
-	tell  func(Progress)
-	left  map[kind]int           // steps still to be done
-	took  map[kind]time.Duration // of the last one, or a guess
-	done  float64                // that was told last
+	begun  time.Time
+	budget time.Duration // 0: none
+	tell   func(Progress)
+	left   map[kind]int           // steps still to be done
+	took   map[kind]time.Duration // of the last one, or a guess
+	done   float64                // that was told last
 }
 
 // kind is a kind of step, of which all take about as long.
@@ -28,11 +29,11 @@ type kind struct {
 	step               string
 }
 
-func newSchedule(tell func(Progress)) *schedule {
+func newSchedule(budget time.Duration, tell func(Progress)) *schedule {
 	if tell == nil {
 		tell = func(Progress) {}
 	}
-	return &schedule{begun: time.Now(), tell: tell, left: map[kind]int{}, took: map[kind]time.Duration{}}
+	return &schedule{begun: time.Now(), budget: budget, tell: tell, left: map[kind]int{}, took: map[kind]time.Duration{}}
 }
 
 // add plans n more steps.
@@ -104,7 +105,11 @@ func (s *schedule) show(k kind, part float64, doing string) {
 		left -= time.Duration(part * float64(s.took[k]))
 	}
 	left = max(left, 0)
-	if passed := time.Since(s.begun); len(s.left) == 0 {
+	passed := time.Since(s.begun)
+	if within := s.budget - passed; within > 0 {
+		left = min(left, within) // what is beyond it will be left undone
+	}
+	if len(s.left) == 0 {
 		s.done, left = 1, 0
 	} else {
 		s.done = max(s.done, min(0.99, float64(passed)/float64(passed+left+1)))
