@@ -57,7 +57,7 @@ func TestOrderPlanted(t *testing.T) {
 			name:     "a time that begins again after 41 bits",
 			broken:   plain(strategy.Increasing, timed(last-100, func(tick int64) int64 { return tick & last })),
 			mended:   plain(strategy.Increasing, timed(last-1000, same)),
-			evidence: []string{"is not greater than 92233720368", "(bytes 7fffffff", "given before it to goroutine "},
+			evidence: []string{"is not greater than 9223372036", "(bytes 7fffffff", "given before it to goroutine "},
 			detail:   " inversions among 39",
 		},
 		{
