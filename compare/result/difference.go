@@ -103,22 +103,6 @@ func Differ(a, b Figure) Difference {
 	return d
 }
 
-// String is the verdict in a few words, with the paired ratio where there is one: "no difference (p=0.42)", "less, ×0.53 (p=0.008)".
-func (d Difference) String() string {
-	r := d.Paired
-	if math.IsNaN(r) {
-		r = d.Ratio
-	}
-	switch {
-	case d.Verdict == Unknown:
-		return d.Verdict.String()
-	case d.Verdict == Same || math.IsNaN(r):
-		return fmt.Sprintf("%s (p=%.2g)", d.Verdict, d.P)
-	default:
-		return fmt.Sprintf("%s, ×%s (p=%.2g)", d.Verdict, Short(r), d.P)
-	}
-}
-
 // ratio is NaN where it makes no sense.
 func ratio(a, b float64) float64 {
 	if b == 0 {

@@ -1,6 +1,7 @@
 package result_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -67,19 +68,21 @@ func TestDifferSaysWhy(t *testing.T) {
 	}
 }
 
-func TestDifferenceString(t *testing.T) {
+func TestVerdictInWords(t *testing.T) {
 	for _, c := range []struct {
-		a, b []float64
-		want string
+		a, b  []float64
+		words string
+		p     string
 	}{
-		{[]float64{10, 20, 30, 40, 50}, []float64{1, 2, 3, 4, 5}, "greater, ×10 (p=0.0079)"},
-		{[]float64{1, 4, 5, 8}, []float64{2, 3, 6, 7}, "no difference (p=1)"},
-		{[]float64{5, 6, 7, 8}, []float64{0, 0, 0, 0}, "greater (p=0.029)"},
-		{[]float64{1, 2, 3}, []float64{10, 20, 30, 40, 50}, "less, ×0.0667 (p=0.036)"},
-		{[]float64{1}, []float64{2}, "too few samples to tell"},
+		{[]float64{10, 20, 30, 40, 50}, []float64{1, 2, 3, 4, 5}, "greater", "0.0079"},
+		{[]float64{1, 4, 5, 8}, []float64{2, 3, 6, 7}, "no difference", "1"},
+		{[]float64{5, 6, 7, 8}, []float64{0, 0, 0, 0}, "greater", "0.029"},
+		{[]float64{1, 2, 3}, []float64{10, 20, 30, 40, 50}, "less", "0.036"},
+		{[]float64{1}, []float64{2}, "too few samples to tell", "NaN"},
 	} {
-		if got := result.Differ(result.Measured(c.a...), result.Measured(c.b...)).String(); got != c.want {
-			t.Errorf("%v to %v: got %q, want %q", c.a, c.b, got, c.want)
+		d := result.Differ(result.Measured(c.a...), result.Measured(c.b...))
+		if got := d.Verdict.String(); got != c.words || fmt.Sprintf("%.2g", d.P) != c.p {
+			t.Errorf("%v to %v: got %q with p %.2g, want %q with %s", c.a, c.b, got, d.P, c.words, c.p)
 		}
 	}
 }
