@@ -8,6 +8,7 @@ type UnavailableError struct {
 	Install string // the packages that have it, as Debian and Ubuntu name them; "" where none would help
 }
 
+// Error says what is missing, and which packages have it.
 func (e *UnavailableError) Error() string {
 	if e.Install == "" {
 		return e.Missing
