@@ -15,25 +15,34 @@ const module = "github.com/snowkey-go/snowkey"
 // What each package may depend on beside the standard library, itself or through others: packages, or whole trees ending in a slash.
 // A package is not allowed what is not named here, and every package has to be.
 var allowed = map[string][]string{
-	"":                           {},
-	"/idgen":                     {},
-	"/idgen/grant":               own("/idgen", "/internal/dialect"),
-	"/idgen/grant/granttest":     own("/idgen", "/idgen/grant", "/internal/dialect"),
-	"/sqltype":                   gormAlone,
-	"/sqltype/pgxtype":           slices.Concat(gormAlone, own("/sqltype"), []string{"github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/internal/"}),
-	"/gormplugin":                slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/internal/dialect", "/sqltype")),
-	"/compare":                   slices.Concat(strategies, measuring, drivers, own("/compare/strategy", "/compare/database", "/compare/verify", "/compare/measure", "/compare/result", "/internal/dbserver"), []string{"golang.org/x/sys/"}),
-	"/compare/strategy":          strategies,
-	"/compare/database":          slices.Concat(gormAlone, drivers, statistics, own("/compare/result", "/internal/dsn")),
-	"/compare/verify":            slices.Concat(strategies, statistics, own("/compare/result", "/compare/strategy")),
-	"/compare/measure":           slices.Concat(strategies, measuring, drivers, own("/compare/strategy", "/compare/database", "/compare/result")),
-	"/compare/result":            statistics,
-	"/compare/result/resulttest": slices.Concat(statistics, own("/compare/result")),
-	"/compare/report":            slices.Concat(statistics, charts, own("/compare/result")),
-	"/cmd/snowkey":               {"*"},
-	"/ticket":                    own("/idgen", "/internal/dialect"),
-	"/internal/dialect":          {},
-	"/internal/dsn":              slices.Concat(gormAlone, drivers),
+	"":                            {},
+	"/idgen":                      {},
+	"/idgen/grant":                own("/idgen", "/internal/dialect"),
+	"/idgen/grant/granttest":      own("/idgen", "/idgen/grant", "/internal/dialect"),
+	"/sqltype":                    gormAlone,
+	"/sqltype/pgxtype":            slices.Concat(gormAlone, own("/sqltype"), []string{"github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/internal/"}),
+	"/gormplugin":                 slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/internal/dialect", "/sqltype")),
+	"/gormplugin/migrate":         migrating,
+	"/gormplugin/migrate/inspect": migrating,
+	"/gormplugin/migrate/plan":    migrating,
+	"/gormplugin/migrate/journal": own("/internal/dialect"),
+	"/gormplugin/migrate/mapping": migrating,
+	"/gormplugin/migrate/verify":  migrating,
+	"/gormplugin/migrate/run":     migrating,
+	"/gormplugin/migrate/merge":   migrating,
+	"/compare":                    slices.Concat(strategies, measuring, drivers, own("/compare/strategy", "/compare/database", "/compare/verify", "/compare/measure", "/compare/result", "/internal/dbserver"), []string{"golang.org/x/sys/"}),
+	"/compare/strategy":           strategies,
+	"/compare/database":           slices.Concat(gormAlone, drivers, statistics, own("/compare/result", "/internal/dsn")),
+	"/compare/verify":             slices.Concat(strategies, statistics, own("/compare/result", "/compare/strategy")),
+	"/compare/measure":            slices.Concat(strategies, measuring, drivers, own("/compare/strategy", "/compare/database", "/compare/result")),
+	"/compare/result":             statistics,
+	"/compare/result/resulttest":  slices.Concat(statistics, own("/compare/result")),
+	"/compare/report":             slices.Concat(statistics, charts, own("/compare/result")),
+	"/cmd/snowkey":                {"*"},
+	"/ticket":                     own("/idgen", "/internal/dialect"),
+	"/internal/dialect":           {},
+	"/internal/catalog":           own("/internal/dialect"),
+	"/internal/dsn":               slices.Concat(gormAlone, drivers),
 	"/internal/dbserver": {
 		"github.com/go-sql-driver/mysql", "github.com/go-sql-driver/mysql/", "filippo.io/edwards25519", "filippo.io/edwards25519/",
 		"github.com/jackc/", "golang.org/x/text/", "golang.org/x/sync/", "golang.org/x/sys/",
@@ -42,6 +51,9 @@ var allowed = map[string][]string{
 }
 
 var (
+	// The steps of a migration depend on each other in the order of the list: journal, inspect, plan, mapping, verify, run, merge.
+	migrating = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/internal/dialect", "/internal/catalog", "/gormplugin/migrate/inspect", "/gormplugin/migrate/plan",
+		"/gormplugin/migrate/journal", "/gormplugin/migrate/mapping", "/gormplugin/migrate/verify", "/gormplugin/migrate/run", "/gormplugin/migrate/merge"))
 	gormAlone  = []string{"gorm.io/gorm", "gorm.io/gorm/", "github.com/jinzhu/", "golang.org/x/text/"}
 	strategies = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/sqltype", "/gormplugin", "/ticket", "/internal/dialect"), []string{"github.com/google/uuid"})
 	statistics = []string{"github.com/aclements/go-moremath/"}

@@ -1,0 +1,122 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/inspect"
+)
+
+// Schema is the number of the plan's form, raised when a field changes its meaning or goes.
+const Schema = 1
+
+// Mode is what a plan does to keys.
+type Mode string
+
+// The modes; see package migrate.
+const (
+	Widen  Mode = "widen"
+	Rekey  Mode = "rekey"
+	Shadow Mode = "shadow"
+)
+
+// Plan is a list of steps for one database. It is made by [Make], written by [Plan.Text] and read by [Parse].
+type Plan struct {
+	Schema      int              `json:"schema"`
+	Tool        string           `json:"tool"` // the program and its version
+	Made        time.Time        `json:"made"`
+	Mode        Mode             `json:"mode"`
+	Database    inspect.Database `json:"database"`
+	Tables      []string         `json:"tables"`      // whose definitions the fingerprint is of
+	Fingerprint string           `json:"fingerprint"` // of the schema that the plan was made for
+	Layout      string           `json:"layout"`      // as idgen.ParseLayout reads it
+	Node        int64            `json:"node"`        // that the new ids of old rows have, of idgen.Layout.Generators; -1 when none get any
+	Grants      string           `json:"grants"`      // the table of grants, in which it is taken
+	Space       string           `json:"space"`       // the key space there
+	Keys        []Key            `json:"keys"`
+	References  []Reference      `json:"references"`
+	Notes       []string         `json:"notes"` // what to know before it is run
+	Steps       []Step           `json:"steps"`
+}
+
+// Key is a key that the plan changes.
+type Key struct {
+	Table   string        `json:"table"`
+	Column  string        `json:"column"`
+	Created string        `json:"created,omitempty"` // the column that new ids have their time from; empty for Instant
+	Through string        `json:"through,omitempty"` // the column of this table that refers to the key of another, whose Created it is then; see Parent
+	Parent  string        `json:"parent,omitempty"`  // that table
+	Instant *time.Time    `json:"instant,omitempty"` // the time of all of them
+	Zone    string        `json:"zone,omitempty"`    // IANA name; of times without one
+	Unit    time.Duration `json:"unit_ns,omitempty"` // what Created is exact to: within it, a new id's time is Created's
+	Below   int64         `json:"below"`             // ids below are old, and others snowkey's already
+	Map     string        `json:"map,omitempty"`     // the table with old_id and new_id; empty when old ids stay
+	Shadow  string        `json:"shadow,omitempty"`  // the second column, in mode shadow
+}
+
+// Reference is a reference that the plan widens or rewrites.
+type Reference struct {
+	inspect.Reference
+	Shadow string `json:"shadow,omitempty"` // the second column, in mode shadow
+}
+
+// Step is one step. Estimates are -1 where unknown, and 0 where there is nothing to speak of.
+type Step struct {
+	Title     string  `json:"title"`
+	Phase     string  `json:"phase"`               // expand, flip, map, rewrite, check, swap, contract
+	Lock      string  `json:"lock,omitempty"`      // in words: what others cannot do meanwhile
+	Algorithm string  `json:"algorithm,omitempty"` // INSTANT, INPLACE, COPY, catalog only, rewrite, batches
+	Rows      int64   `json:"rows"`
+	Bytes     int64   `json:"bytes"` // written, at about
+	Disk      int64   `json:"disk"`  // more than before, at its peak, at about
+	Do        Action  `json:"do"`
+	Undo      *Action `json:"undo,omitempty"`
+	Kept      string  `json:"kept,omitempty"`  // why there is no Undo, where Do changes something: a rollback leaves it as it is. With Final: it cannot be undone
+	Final     bool    `json:"final,omitempty"` // once it is done there is no rollback
+}
+
+// Kind says how an action is done.
+type Kind string
+
+// The kinds of actions.
+const (
+	// Together: all of SQL and the journal's row are one transaction.
+	Together Kind = "together"
+	// Apart: SQL is one statement that commits by itself. Applied is a query for 1 when its effect is there, 0 when not: before the statement 0, after it 1.
+	// Repair are statements that are run before it is tried again.
+	Apart Kind = "apart"
+	// Batch: all of SQL, with :after and :upto, and the journal's cursor are one transaction, for one range after (:after, :upto]
+	// another. Cursor is a query, with :after and :rows, for the upper end of the next range, NULL at the end; it begins at the least int64. When the
+	// end is reached and Again is a query, and it gives more than 0, the batches begin anew, up to ten times.
+	Batch Kind = "batch"
+	// Map: package mapping fills the map of the key Table.
+	Map Kind = "map"
+	// Reserve: the plan's node is taken in the table of grants for all time.
+	Reserve Kind = "reserve"
+	// Count: SQL is one query for a number, which is written to the journal.
+	Count Kind = "count"
+	// Digest: package verify writes the digest of the Table's other columns to the journal.
+	Digest Kind = "digest"
+	// Expect: SQL is one query for a number, which has to be Want, or what the Count step of the title Like has found. Otherwise the run stops and says Otherwise.
+	Expect Kind = "expect"
+	// Steady: SQL is one query for a text or number, which has to stay the same for Window. Otherwise the run stops and says Otherwise.
+	Steady Kind = "steady"
+	// Hold: the run ends here, and says Text; one with Continue goes on.
+	Hold Kind = "hold"
+)
+
+// Action is what is done in a step.
+type Action struct {
+	Kind      Kind          `json:"kind"`
+	Session   []string      `json:"session,omitempty"` // statements that are run first, on a connection of the action's own that is closed at its end
+	SQL       []string      `json:"sql,omitempty"`
+	Applied   string        `json:"applied,omitempty"`
+	Repair    []string      `json:"repair,omitempty"`
+	Cursor    string        `json:"cursor,omitempty"`
+	Again     string        `json:"again,omitempty"`
+	Table     string        `json:"table,omitempty"`
+	Want      int64         `json:"want,omitempty"`
+	Like      string        `json:"like,omitempty"`
+	Otherwise string        `json:"otherwise,omitempty"`
+	Window    time.Duration `json:"window_ns,omitempty"`
+	Text      string        `json:"text,omitempty"`
+}

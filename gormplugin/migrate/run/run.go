@@ -1,0 +1,65 @@
+// Package run does the steps of a plan, and undoes them.
+package run
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
+)
+
+// Errors of this package; see also package journal's.
+var (
+	ErrDatabase = errors.New("run: the plan is for another database")
+	ErrSchema   = errors.New("run: the schema is not the one that the plan was made for")
+	ErrExpected = errors.New("run: not as expected") // an Expect or Steady step
+	ErrLocked   = errors.New("run: no lock within the time")
+	ErrFinal    = errors.New("run: cannot be rolled back any more")
+	ErrRights   = errors.New("run: the user lacks rights")
+	ErrDisk     = errors.New("run: not enough free space")
+)
+
+// Options say how to run.
+type Options struct {
+	Target   time.Duration // that a batch aims at; default 500 ms
+	Throttle float64       // share of the time that batches pause, 0 to 0.99; default 0
+	MaxLag   time.Duration // by which replicas may lag, 0: any; on PostgreSQL as pg_stat_replication tells, else of Replicas
+	Replicas []*sql.DB     // whose lag is looked at
+	LockWait time.Duration // for one attempt to get a lock; default 2 seconds
+	Attempts int           // to get it, with pauses in between; default 30
+	Continue bool          // past the first hold that is met
+	Progress func(Progress)
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Step  int // from 1
+	Steps int
+	Title string
+	Rows  int64         // of the step so far
+	Total int64         // of the step, estimated; -1 when unknown
+	Rate  float64       // rows a second, of late; 0 when unknown
+	Left  time.Duration // of the step; -1 when unknown
+	Waits string        // what it waits for: a lock, a replica, a hold; empty when it works
+}
+
+// Outcome is what a run came to.
+type Outcome struct {
+	Done bool          `json:"done"`           // the plan's last step is done
+	Step int           `json:"step"`           // the last that was done, from 1
+	Held string        `json:"held,omitempty"` // the text of the hold that it ended at
+	Rows int64         `json:"rows"`           // changed by this run
+	Took time.Duration `json:"took_ns"`
+}
+
+// Run does the steps that the journal does not have as done. When the context ends it stops after what it is in the middle of, or rolls that back; the error is the context's then.
+func Run(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) (Outcome, error) {
+	return Outcome{}, errors.ErrUnsupported
+}
+
+// Rollback undoes the steps that the journal has as done or begun, the last first. It can be killed and run again as Run can.
+func Rollback(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) (Outcome, error) {
+	return Outcome{}, errors.ErrUnsupported
+}

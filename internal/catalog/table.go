@@ -1,0 +1,114 @@
+package catalog
+
+// Class is what a column can hold.
+type Class uint8
+
+// The classes of columns.
+const (
+	Other    Class = iota
+	Integer        // of Bits
+	Decimal        // of Digits before the point
+	Floating       // rounds keys
+	Text           // of at most Digits letters
+	Time           // a date with a time of day; Zoned tells whether it says which instant it is
+	JSON           // json, jsonb
+)
+
+// Table is a table, or what else goes by the name of one.
+type Table struct {
+	Name             // as statements may have it; the schema is empty when the name alone is enough
+	Full      Name   // always with a schema
+	OID       uint32 // PostgreSQL's number for it
+	View      string // what it is when it is no table, such as "view"; nothing below is read of one but its columns
+	Engine    string // of MySQL
+	Create    string // the statement that makes it, on MySQL and SQLite
+	Rows      int64  // as the database estimates them; counted on SQLite only when the table is small; -1 when unknown
+	Bytes     int64  // of rows and indexes; -1 when unknown
+	Next      int64  // the number that AUTO_INCREMENT, AUTOINCREMENT or the key's sequence gives next; 0 when there is none or unknown
+	Related   string // how other tables share its columns, on PostgreSQL: "partitioned", "inherited", "of a type"; on MySQL "partitioned"
+	Versioned bool   // it keeps its history, on MariaDB
+	Rowless   bool   // SQLite's WITHOUT ROWID
+	Columns   []*Column
+	Indexes   []*Index // the primary key first
+	Checks    []Check
+	Triggers  []Trigger
+	Users     []User // views and all else, outside of the table, that are made of it
+}
+
+// Column is a column of a table.
+type Column struct {
+	Name         string
+	Type         string // as the database writes it
+	Class        Class
+	Bits         int  // of an integer
+	Unsigned     bool // of an integer, on MySQL
+	Digits       int  // of a decimal or text; 0 where there is no limit
+	Zoned        bool // a time that says its instant: PostgreSQL's timestamptz, MySQL's TIMESTAMP; on SQLite the values tell
+	Nullable     bool
+	Default      string // as the database writes it; empty when there is none
+	Auto         string // how the database makes keys for it: AUTO_INCREMENT, AUTOINCREMENT, the default, the kind of identity; empty when it does not
+	Always       bool   // it makes them even where one is given, PostgreSQL's GENERATED ALWAYS
+	Sequence     Name   // that Auto takes its numbers from, where it is a named one
+	SequenceBits int    // of that sequence's type: 16, 32 or 64
+	Owned        bool   // the sequence goes with the column: serial and identity
+	Domain       bool   // its type is one, on PostgreSQL
+	Generated    string // the expression that its value is computed by
+	OnUpdate     string // MySQL's ON UPDATE CURRENT_TIMESTAMP
+	Extra        string // what MySQL's information_schema calls so
+	Comment      string // on MySQL and PostgreSQL
+	Define       string // on MySQL: all that SHOW CREATE TABLE has of it after its name, as MODIFY takes it
+}
+
+// Index is an index of a table.
+type Index struct {
+	Name       string
+	Primary    bool
+	Unique     bool
+	Columns    []string // empty texts for expressions and for columns of which it has a part
+	Where      string   // of a partial index
+	Definition string   // the statement that makes it, on PostgreSQL and SQLite; empty for those that SQLite makes itself
+	Valid      bool     // false for what a failed CREATE INDEX CONCURRENTLY leaves
+}
+
+// Check is a CHECK of a table or column.
+type Check struct {
+	Name string
+	Text string // as the database writes it
+}
+
+// Trigger is a trigger of a table that is not one of the database's own.
+type Trigger struct {
+	Name       string
+	Timing     string // such as BEFORE INSERT
+	Definition string // the statement that makes it
+}
+
+// User is something outside of a table that is made of it, or of one of its columns, and stands in the way of changes.
+type User struct {
+	Kind       string // view, materialized view, rule, publication, routine, generated column, full-text table, policy, statistics, type
+	Name       Name
+	Columns    []string // of the table, that it is known to use; none when that is unknown, which may be all
+	Definition string   // the statement that makes it, where the database tells
+}
+
+// Reference is a foreign key: columns of the table Child refer to those of the table Parent.
+type Reference struct {
+	Name          string   // empty on SQLite, where it has none
+	Child, Parent Name     // full
+	Columns       []string // of Child
+	To            []string // of Parent, one for each of Columns
+	OnDelete      string   // NO ACTION, RESTRICT, CASCADE, SET NULL, SET DEFAULT
+	OnUpdate      string
+	Deferrable    bool   // may be, on PostgreSQL and SQLite
+	Deferred      bool   // is at the start of a transaction
+	Valid         bool   // all rows were checked; PostgreSQL's NOT VALID is false
+	Definition    string // on PostgreSQL and MySQL, as ADD CONSTRAINT name takes it
+}
+
+// Server is what tells one database from another.
+type Server struct {
+	Kind    string `json:"kind"`    // mysql, postgres or sqlite
+	Version string `json:"version"` // with the product: MariaDB 10.11.14
+	Name    string `json:"name"`    // of the database; on SQLite the file's absolute path
+	ID      string `json:"id"`      // what no other server has: PostgreSQL's system identifier, server_uid or server_uuid, else host name, port and folder of data
+}
