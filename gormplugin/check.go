@@ -15,6 +15,8 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/catalog"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // Digits of the greatest key, 2^63-1.
@@ -43,7 +45,7 @@ func (p *Plugin) Check(ctx context.Context, db *gorm.DB, models ...any) ([]Findi
 	if p.source == nil {
 		return nil, fmt.Errorf("%w: the plugin has no source yet, call db.Use first", ErrCheck)
 	}
-	catalog, err := newCatalog(db)
+	database, mender, err := newDatabase(db)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +76,7 @@ func (p *Plugin) Check(ctx context.Context, db *gorm.DB, models ...any) ([]Findi
 		}
 		relations = append(relations, of...)
 	}
-	c := newChecker(catalog, db.Name())
+	c := newChecker(database, mender)
 	return c.check(ctx, targets, relations)
 }
 
@@ -83,7 +85,7 @@ func (p *Plugin) Check(ctx context.Context, db *gorm.DB, models ...any) ([]Findi
 // when it has several columns or there is none. A layout makes it look for keys that the layout cannot have made yet; the zero Layout
 // does not.
 func CheckTables(ctx context.Context, db *gorm.DB, layout idgen.Layout, tables ...string) ([]Finding, error) {
-	catalog, err := newCatalog(db)
+	database, mender, err := newDatabase(db)
 	if err != nil {
 		return nil, err
 	}
@@ -95,18 +97,18 @@ func CheckTables(ctx context.Context, db *gorm.DB, layout idgen.Layout, tables .
 		}
 		targets = append(targets, &target{name: name, layout: layout})
 	}
-	c := newChecker(catalog, db.Name())
+	c := newChecker(database, mender)
 	return c.check(ctx, targets, nil)
 }
 
 // ListTables returns the tables of a database, on PostgreSQL those of the current schema, as [CheckTables] takes them. Views, virtual
 // tables and partitions are not among them.
 func ListTables(ctx context.Context, db *gorm.DB) ([]string, error) {
-	catalog, err := newCatalog(db)
+	database, _, err := newDatabase(db)
 	if err != nil {
 		return nil, err
 	}
-	names, err := catalog.list(ctx)
+	names, err := database.Tables(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("gormplugin: listing the tables: %w", cmp.Or(ctx.Err(), err))
 	}
@@ -169,77 +171,112 @@ func (p *Plugin) relationsOf(s *schema.Schema) (found []*relation, err error) {
 
 // target is a table to check.
 type target struct {
-	name   tableName
-	model  string       // empty without one
-	keys   []targetKey  // of the model; without one they are found in the table
-	layout idgen.Layout // of the keys that are found
-	table  *table       // nil when there is none
+	name   catalog.Name
+	model  string         // empty without one
+	keys   []targetKey    // of the model; without one they are found in the table
+	layout idgen.Layout   // of the keys that are found
+	table  *catalog.Table // nil when there is none
 }
 
 // targetKey is a key with the layout that it is made with, which is zero when nothing says it.
 type targetKey struct {
 	column string
 	layout idgen.Layout
-	at     *column // nil when there is none
+	at     *catalog.Column // nil when there is none
 }
 
 // place is a column of a table.
 type place struct {
-	table  tableName
+	table  catalog.Name
 	column string
 }
 
 // checker is one check.
 type checker struct {
-	catalog    catalog
-	fold       bool                 // the dialect takes names of columns in any case
-	foldTables bool                 // and those of tables in foreign keys
-	tables     map[tableName]*table // what was read, by the name that it was asked for with
+	database   database
+	mender     mender
+	fold       bool                            // the dialect takes names of columns in any case
+	tables     map[catalog.Name]*catalog.Table // what was read, by the name that it was asked for with
 	targets    []*target
-	references []*reference
+	references []*catalog.Reference
+	tied       bool // references has those too that tie columns to each other over other tables
 	findings   []Finding
-	orphans    map[*reference]string // what is in the way of making a foreign key again
+	orphans    map[*catalog.Reference]string // what is in the way of making a foreign key again
 }
 
-func newChecker(catalog catalog, dialect string) *checker {
-	return &checker{catalog: catalog, fold: dialect != "postgres", foldTables: dialect == "sqlite", tables: map[tableName]*table{}, orphans: map[*reference]string{}}
+func newChecker(database database, mender mender) *checker {
+	return &checker{database: database, mender: mender, fold: database.Dialect() != dialect.Postgres, tables: map[catalog.Name]*catalog.Table{}, orphans: map[*catalog.Reference]string{}}
 }
 
 // table returns a table that is read once, nil when there is none.
-func (c *checker) table(ctx context.Context, name tableName) (*table, error) {
+func (c *checker) table(ctx context.Context, name catalog.Name) (*catalog.Table, error) {
 	if t, ok := c.tables[name]; ok {
 		return t, nil
 	}
-	t, err := c.catalog.read(ctx, name)
+	t, err := c.database.Outline(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if t != nil {
-		if same, ok := c.tables[t.full]; ok {
+		if same, ok := c.tables[t.Full]; ok {
 			t = same
 		}
-		c.tables[t.full] = t
+		c.tables[t.Full] = t
+		for _, col := range t.Columns {
+			if c.database.Dialect() == dialect.SQLite && (col.Class == catalog.Time || col.Class == catalog.JSON) {
+				col.Class = catalog.Decimal // whatever its name says, it takes numbers
+			}
+		}
 	}
 	c.tables[name] = t
 	return t, nil
 }
 
 // isKey tells whether keys of snowflakes are put in a column.
-func (c *checker) isKey(t *table, col *column) bool {
+func (c *checker) isKey(t *catalog.Table, col *catalog.Column) bool {
 	return slices.ContainsFunc(c.targets, func(of *target) bool {
 		return of.table == t && slices.ContainsFunc(of.keys, func(k targetKey) bool { return k.at == col })
 	})
 }
 
+// findTied reads the foreign keys of the tables that others tie to these, and so on.
+func (c *checker) findTied(ctx context.Context) error {
+	known := map[catalog.Name]bool{}
+	for !c.tied {
+		var tables []*catalog.Table
+		for _, r := range c.references {
+			for _, name := range []catalog.Name{r.Child, r.Parent} {
+				if !known[name] {
+					known[name] = true
+					tables = append(tables, &catalog.Table{Full: name})
+				}
+			}
+		}
+		if c.tied = len(tables) == 0; c.tied {
+			break
+		}
+		found, err := c.database.References(ctx, tables...)
+		if err != nil {
+			return err
+		}
+		for _, r := range found {
+			if !slices.ContainsFunc(c.references, func(old *catalog.Reference) bool { return old.Child == r.Child && old.Name == r.Name }) {
+				c.references = append(c.references, r)
+			}
+		}
+	}
+	return nil
+}
+
 // tiedTo returns the columns that declared foreign keys tie to one, itself among them, and these foreign keys. None are of a column that
 // has 64 bits: without AUTO_INCREMENT its type stays, which they allow. They are sorted, so that all findings of columns that are tied to
 // each other get the same statements.
-func (c *checker) tiedTo(t *table, col *column) (tied []place, constraints []*reference) {
-	tied = []place{{t.full, col.name}}
-	for i := 0; i < len(tied) && col.bits != 64; i++ {
+func (c *checker) tiedTo(t *catalog.Table, col *catalog.Column) (tied []place, constraints []*catalog.Reference) {
+	tied = []place{{t.Full, col.Name}}
+	for i := 0; i < len(tied) && col.Bits != 64; i++ {
 		for _, r := range c.references {
-			for n := range r.columns {
-				child, parent := place{r.child, r.columns[n]}, place{r.parent, r.to[n]}
+			for n := range r.Columns {
+				child, parent := place{r.Child, r.Columns[n]}, place{r.Parent, r.To[n]}
 				if tied[i] != child && tied[i] != parent {
 					continue
 				}
@@ -255,10 +292,10 @@ func (c *checker) tiedTo(t *table, col *column) (tied []place, constraints []*re
 		}
 	}
 	slices.SortFunc(tied, func(a, b place) int {
-		return cmp.Or(strings.Compare(a.table.schema, b.table.schema), strings.Compare(a.table.name, b.table.name), strings.Compare(a.column, b.column))
+		return cmp.Or(strings.Compare(a.table.Schema, b.table.Schema), strings.Compare(a.table.Name, b.table.Name), strings.Compare(a.column, b.column))
 	})
-	slices.SortFunc(constraints, func(a, b *reference) int {
-		return cmp.Or(strings.Compare(a.child.schema, b.child.schema), strings.Compare(a.child.name, b.child.name), strings.Compare(a.name, b.name))
+	slices.SortFunc(constraints, func(a, b *catalog.Reference) int {
+		return cmp.Or(strings.Compare(a.Child.Schema, b.Child.Schema), strings.Compare(a.Child.Name, b.Child.Name), strings.Compare(a.Name, b.Name))
 	})
 	return tied, constraints
 }
@@ -276,7 +313,7 @@ func (c *checker) check(ctx context.Context, targets []*target, relations []*rel
 
 func (c *checker) checkAll(ctx context.Context, targets []*target, relations []*relation) (err error) {
 	c.targets = targets
-	var tables []*table
+	var tables []*catalog.Table
 	for _, t := range targets {
 		if t.table, err = c.table(ctx, t.name); err != nil {
 			return err
@@ -285,7 +322,7 @@ func (c *checker) checkAll(ctx context.Context, targets []*target, relations []*
 			tables = append(tables, t.table)
 		}
 	}
-	if c.references, err = c.catalog.references(ctx, tables); err != nil {
+	if c.references, err = c.database.References(ctx, tables...); err != nil {
 		return err
 	}
 	for _, t := range targets {
@@ -297,11 +334,11 @@ func (c *checker) checkAll(ctx context.Context, targets []*target, relations []*
 		}
 	}
 	for _, r := range c.references {
-		for i := range r.columns {
-			if !slices.ContainsFunc(tables, func(t *table) bool { return c.sameTable(r.child, t) || c.sameTable(r.parent, t) }) {
+		for i := range r.Columns {
+			if !slices.ContainsFunc(tables, func(t *catalog.Table) bool { return r.Child == t.Full || r.Parent == t.Full }) {
 				continue
 			}
-			if err := c.checkReference(ctx, place{r.child, r.columns[i]}, place{r.parent, r.to[i]}, false); err != nil {
+			if err := c.checkReference(ctx, place{r.Child, r.Columns[i]}, place{r.Parent, r.To[i]}, false); err != nil {
 				return err
 			}
 		}
@@ -316,43 +353,38 @@ func (c *checker) checkAll(ctx context.Context, targets []*target, relations []*
 
 // findKeys finds the columns of a target's keys.
 func (c *checker) findKeys(t *target) {
-	if t.table == nil || t.table.view != "" {
+	if t.table == nil || t.table.View != "" {
 		return
 	}
 	if t.model == "" {
-		key := t.table.key()
+		key := t.table.Key()
 		if len(key) != 1 { // a foreign key beside others is no key of its own
 			key = []string{"id"}
 		}
-		col := t.table.column(key[0], c.fold || len(t.table.key()) != 1)
-		if col == nil || col.class != integer || c.refers(t.table, col) || len(t.table.key()) > 1 && !slices.Contains(t.table.key(), col.name) {
+		col := t.table.Column(key[0], c.fold || len(t.table.Key()) != 1)
+		if col == nil || col.Class != catalog.Integer || c.refers(t.table, col) || len(t.table.Key()) > 1 && !slices.Contains(t.table.Key(), col.Name) {
 			return
 		}
-		t.keys = []targetKey{{column: col.name, layout: t.layout}}
+		t.keys = []targetKey{{column: col.Name, layout: t.layout}}
 	}
 	for i := range t.keys {
-		t.keys[i].at = t.table.column(t.keys[i].column, c.fold)
+		t.keys[i].at = t.table.Column(t.keys[i].column, c.fold)
 	}
 }
 
 // refers tells whether a column is a declared foreign key to another.
-func (c *checker) refers(t *table, col *column) bool {
-	return slices.ContainsFunc(c.references, func(r *reference) bool {
-		return c.sameTable(r.child, t) && slices.Contains(r.columns, col.name)
+func (c *checker) refers(t *catalog.Table, col *catalog.Column) bool {
+	return slices.ContainsFunc(c.references, func(r *catalog.Reference) bool {
+		return r.Child == t.Full && slices.Contains(r.Columns, col.Name)
 	})
-}
-
-// sameTable tells whether a reference's table is the one, which SQLite lets it name in any case.
-func (c *checker) sameTable(name tableName, t *table) bool {
-	return name == t.full || c.foldTables && name.schema == t.full.schema && strings.EqualFold(name.name, t.full.name)
 }
 
 func (c *checker) checkTarget(ctx context.Context, t *target) error {
 	if t.table == nil {
 		return c.missing(ctx, t)
 	}
-	if t.table.view != "" {
-		c.add(t.table, "", NoTable, mend{}, "it is a %s, whose keys are those of the tables below it; check these", t.table.view)
+	if t.table.View != "" {
+		c.add(t.table, "", NoTable, mend{}, "it is a %s, whose keys are those of the tables below it; check these", t.table.View)
 		return nil
 	}
 	var missing []string
@@ -362,10 +394,10 @@ func (c *checker) checkTarget(ctx context.Context, t *target) error {
 			missing = append(missing, k.column)
 		}
 	}
-	if len(missing) == 0 && t.table.key() == nil && !c.hasOtherKey(t) {
+	if len(missing) == 0 && t.table.Key() == nil && !c.hasOtherKey(t) {
 		var columns []string
 		for _, k := range t.keys {
-			columns = append(columns, k.at.name)
+			columns = append(columns, k.at.Name)
 		}
 		m := mend{note: "no column is called id, so it is not known which is the key"}
 		if t.model != "" {
@@ -373,7 +405,7 @@ func (c *checker) checkTarget(ctx context.Context, t *target) error {
 		}
 		if len(columns) > 0 {
 			var err error
-			if m, err = c.catalog.require(ctx, t.table, columns); err != nil {
+			if m, err = c.mender.require(ctx, t.table, columns); err != nil {
 				return err
 			}
 		}
@@ -393,19 +425,19 @@ func (c *checker) checkTarget(ctx context.Context, t *target) error {
 
 // hasOtherKey tells whether all keys of a table without a primary key are in unique indexes of their own.
 func (c *checker) hasOtherKey(t *target) bool {
-	return len(t.keys) > 0 && !slices.ContainsFunc(t.keys, func(k targetKey) bool { return k.at.nullable || !t.table.isUnique(k.at) })
+	return len(t.keys) > 0 && !slices.ContainsFunc(t.keys, func(k targetKey) bool { return k.at.Nullable || !isUnique(t.table, k.at) })
 }
 
 // missing adds the finding of a table that is not there, with the names that it could have been.
 func (c *checker) missing(ctx context.Context, t *target) error {
 	like := ""
-	if t.name.schema == "" {
-		names, err := c.catalog.list(ctx)
+	if t.name.Schema == "" {
+		names, err := c.database.Tables(ctx)
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
-			if strings.EqualFold(name.name, t.name.name) {
+			if strings.EqualFold(name.Name, t.name.Name) {
 				like = "; there is " + name.String()
 			}
 		}
@@ -417,87 +449,87 @@ func (c *checker) missing(ctx context.Context, t *target) error {
 	return nil
 }
 
-func (c *checker) checkKey(ctx context.Context, t *table, k targetKey) error {
+func (c *checker) checkKey(ctx context.Context, t *catalog.Table, k targetKey) error {
 	col := k.at
 	problem, kind := misfit(col, 64), NarrowKey
-	if col.class != integer && !(col.class == decimal && problem == "") {
+	if col.Class != catalog.Integer && !(col.Class == catalog.Decimal && problem == "") {
 		kind = WrongType
 		if problem == "" {
 			problem = "keys are kept as text, which sorts 10 before 9, and which a query for a number does not find by the index or at all"
 		}
 	}
 	if problem != "" {
-		m, err := c.catalog.widen(ctx, c, t, col)
+		m, err := c.mender.widen(ctx, c, t, col)
 		if err != nil {
 			return err
 		}
-		c.add(t, col.name, kind, m, "its type is %s: %s", col.typ, problem)
+		c.add(t, col.Name, kind, m, "its type is %s: %s", col.Type, problem)
 	}
-	if col.auto != "" {
-		m, err := c.catalog.stop(ctx, c, t, col)
+	if col.Auto != "" {
+		m, err := c.mender.stop(ctx, c, t, col)
 		if err != nil {
 			return err
 		}
 		what := "gets the next number of the database, without an error"
 		switch {
-		case col.always:
+		case col.Always:
 			what = "gets the next number of the database, and one with a key is refused (SQLSTATE 428C9)"
-		case col.auto == "AUTO_INCREMENT" || col.auto == "AUTOINCREMENT":
+		case col.Auto == "AUTO_INCREMENT" || col.Auto == "AUTOINCREMENT":
 			what = "gets the greatest key and 1, a number that looks like a snowflake and that a process may make later, and then the INSERT fails"
 		}
-		c.add(t, col.name, AutoIncrement, m, "it is %s: a row that is inserted without a key %s", col.auto, what)
+		c.add(t, col.Name, AutoIncrement, m, "it is %s: a row that is inserted without a key %s", col.Auto, what)
 	}
-	if col.nullable && slices.Contains(t.key(), col.name) { // on SQLite; what has no key at all is found before
-		m, err := c.catalog.widen(ctx, c, t, col)
+	if col.Nullable && slices.Contains(t.Key(), col.Name) { // on SQLite; what has no key at all is found before
+		m, err := c.mender.widen(ctx, c, t, col)
 		if err != nil {
 			return err
 		}
-		c.add(t, col.name, NullableKey, m, "it is declared %s, which is no alias of the rowid, and may be NULL: a row that is inserted without a key has none, without an error",
-			strings.TrimSpace(col.typ+" PRIMARY KEY"))
+		c.add(t, col.Name, NullableKey, m, "it is declared %s, which is no alias of the rowid, and may be NULL: a row that is inserted without a key has none, without an error",
+			strings.TrimSpace(col.Type+" PRIMARY KEY"))
 	}
-	if col.class == integer || col.class == decimal {
+	if col.Class == catalog.Integer || col.Class == catalog.Decimal {
 		return c.checkGreatest(ctx, t, k)
 	}
 	return nil
 }
 
 // misfit says why a column cannot hold numbers of some bits, and nothing when it can.
-func misfit(col *column, bits int) string {
+func misfit(col *catalog.Column, bits int) string {
 	digits := keyDigits
 	if bits < 64 {
 		digits = len(strconv.FormatInt(1<<bits, 10))
 	}
-	switch col.class {
-	case integer:
-		if col.bits < bits {
-			limit := uint64(1)<<(col.bits-1) - 1
-			if strings.Contains(col.typ, "unsigned") {
-				limit = uint64(1)<<col.bits - 1
+	switch col.Class {
+	case catalog.Integer:
+		if col.Bits < bits {
+			limit := uint64(1)<<(col.Bits-1) - 1
+			if strings.Contains(col.Type, "unsigned") {
+				limit = uint64(1)<<col.Bits - 1
 			}
-			return fmt.Sprintf("it has %d bits and holds at most %d, where a key has up to %d bits; one above that fails to be inserted (out of range)", col.bits, limit, bits)
+			return fmt.Sprintf("it has %d bits and holds at most %d, where a key has up to %d bits; one above that fails to be inserted (out of range)", col.Bits, limit, bits)
 		}
-	case decimal, text:
-		if col.digits != 0 && col.digits < digits {
-			return fmt.Sprintf("it holds %d digits, and a key has up to %d; longer ones fail to be inserted, or are cut", col.digits, digits)
+	case catalog.Decimal, catalog.Text:
+		if col.Digits != 0 && col.Digits < digits {
+			return fmt.Sprintf("it holds %d digits, and a key has up to %d; longer ones fail to be inserted, or are cut", col.Digits, digits)
 		}
-	case floating:
+	case catalog.Floating:
 		return "it rounds keys above 2^53, so that different ones become the same"
-	case other:
+	default:
 		return "it is no type for a number"
 	}
 	return ""
 }
 
 // checkGreatest looks for keys that the source cannot have made.
-func (c *checker) checkGreatest(ctx context.Context, t *table, k targetKey) error {
-	if k.layout == (idgen.Layout{}) || !slices.ContainsFunc(t.unique, func(columns []string) bool { return columns[0] == k.at.name }) {
+func (c *checker) checkGreatest(ctx context.Context, t *catalog.Table, k targetKey) error {
+	if k.layout == (idgen.Layout{}) || !slices.ContainsFunc(uniques(t), func(columns []string) bool { return columns[0] == k.at.Name }) {
 		return nil // without an index that begins with the column all rows would be read
 	}
 	var greatest sql.NullString // BIGINT UNSIGNED is above int64
-	err := c.catalog.each(ctx, c.catalog.greatest(t, k.at), nil,
+	err := c.database.Each(ctx, c.mender.greatest(t, k.at), nil,
 		func(scan func(...any) error) error { return scan(&greatest) })
 	if err != nil {
-		return fmt.Errorf("the greatest key of %s: %w", t.tableName, err)
+		return fmt.Errorf("the greatest key of %s: %w", t.Name, err)
 	}
 	whole, _, _ := strings.Cut(greatest.String, ".")
 	id, err := strconv.ParseInt(whole, 10, 64)
@@ -510,7 +542,7 @@ func (c *checker) checkGreatest(ctx context.Context, t *table, k targetKey) erro
 		if errors.Is(failed, idgen.ErrLayout) { // the time is not on top: keys are in no order
 			return nil
 		}
-		return fmt.Errorf("the layout of %s: %w", t.tableName, failed)
+		return fmt.Errorf("the layout of %s: %w", t.Name, failed)
 	}
 	if err == nil && id <= limit {
 		return nil
@@ -520,7 +552,7 @@ func (c *checker) checkGreatest(ctx context.Context, t *table, k targetKey) erro
 		when = fmt.Sprintf("%s in the layout %s", parts.Time.Format("2006-01-02T15:04:05.000Z"), k.layout)
 	}
 	least, _ := k.layout.MinID(time.Now())
-	c.add(t, k.at.name, FutureKey, mend{note: "no statement mends that: if the rows were made with another layout, use that one, or keep the keys of both apart"},
+	c.add(t, k.at.Name, FutureKey, mend{note: "no statement mends that: if the rows were made with another layout, use that one, or keep the keys of both apart"},
 		"its greatest key is %s, which is %s, and the next key is about %d: new rows sort before that one, and a later key may be one that is there", whole, when, least)
 	return nil
 }
@@ -529,22 +561,22 @@ func (c *checker) checkGreatest(ctx context.Context, t *table, k targetKey) erro
 // the other.
 func (c *checker) checkReference(ctx context.Context, from, to place, filled bool) error {
 	child, err := c.table(ctx, from.table)
-	if err != nil || child == nil || child.view != "" {
+	if err != nil || child == nil || child.View != "" {
 		return err
 	}
 	parent, err := c.table(ctx, to.table)
 	if err != nil {
 		return err
 	}
-	column := child.column(from.column, c.fold)
+	column := child.Column(from.column, c.fold)
 	if column == nil {
 		return nil
 	}
 	bits, what := 0, ""
-	if parent != nil && parent.view == "" {
-		if at := parent.column(to.column, c.fold); at != nil {
-			bits, filled = at.bits, filled || c.isKey(parent, at)
-			what = "the key " + at.name + " of " + parent.String()
+	if parent != nil && parent.View == "" {
+		if at := parent.Column(to.column, c.fold); at != nil {
+			bits, filled = at.Bits, filled || c.isKey(parent, at)
+			what = "the key " + at.Name + " of " + parent.String()
 		}
 	}
 	if filled {
@@ -555,22 +587,22 @@ func (c *checker) checkReference(ctx context.Context, from, to place, filled boo
 	if bits == 0 || problem == "" || c.found(child, column) {
 		return nil
 	}
-	m, err := c.catalog.widen(ctx, c, child, column)
+	m, err := c.mender.widen(ctx, c, child, column)
 	if err != nil {
 		return err
 	}
-	c.add(child, column.name, NarrowReference, m, "it refers to %s, and its type is %s: %s", what, column.typ, problem)
+	c.add(child, column.Name, NarrowReference, m, "it refers to %s, and its type is %s: %s", what, column.Type, problem)
 	return nil
 }
 
 // found tells whether the width of a column is a finding already.
-func (c *checker) found(t *table, col *column) bool {
+func (c *checker) found(t *catalog.Table, col *catalog.Column) bool {
 	return slices.ContainsFunc(c.findings, func(f Finding) bool {
-		return f.Table == t.String() && f.Column == col.name && (f.Kind == NarrowKey || f.Kind == WrongType || f.Kind == NarrowReference)
+		return f.Table == t.String() && f.Column == col.Name && (f.Kind == NarrowKey || f.Kind == WrongType || f.Kind == NarrowReference)
 	})
 }
 
-func (c *checker) add(t *table, column string, kind FindingKind, m mend, format string, args ...any) {
+func (c *checker) add(t *catalog.Table, column string, kind FindingKind, m mend, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if m.note != "" {
 		text += "; " + m.note

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
@@ -19,52 +21,146 @@ type DB interface {
 
 // Catalog reads a database's tables. It is safe for concurrent use when its DB is; it keeps nothing of what it has read.
 type Catalog struct {
-	db      DB
+	reader  reader
 	dialect dialect.Dialect
+	source  source
 }
 
 // New returns the catalog of a database. The error wraps [ErrDialect].
 func New(db DB, d dialect.Dialect) (*Catalog, error) {
-	if !d.Valid() {
+	c := &Catalog{reader: reader{db}, dialect: d}
+	switch d {
+	case dialect.MySQL:
+		c.source = mysqlSource{c.reader}
+	case dialect.Postgres:
+		c.source = postgresSource{c.reader}
+	case dialect.SQLite:
+		c.source = sqliteSource{c.reader}
+	default:
 		return nil, fmt.Errorf("%w: %s", ErrDialect, d)
 	}
-	return &Catalog{db, d}, nil
+	return c, nil
 }
 
 // Dialect returns the database's dialect.
 func (c *Catalog) Dialect() dialect.Dialect { return c.dialect }
 
-// Parse reads "table", "schema.table", and either part in quotes of one of the kinds " and `, in which quotes are doubled.
-func Parse(text string) (Name, error) { return Name{}, ErrName }
-
-// String returns the name as Parse reads it.
-func (n Name) String() string { return n.Name }
-
 // Quote quotes one part of a name.
-func (c *Catalog) Quote(part string) string { return part }
+func (c *Catalog) Quote(part string) string {
+	if c.dialect == dialect.MySQL {
+		return quoteWith("`", part) // whatever sql_mode says of ANSI_QUOTES
+	}
+	return quoteWith(`"`, part)
+}
 
 // Quoted returns a table's name as statements have it.
-func (c *Catalog) Quoted(n Name) string { return n.Name }
+func (c *Catalog) Quoted(n Name) string {
+	if n.Schema == "" {
+		return c.Quote(n.Name)
+	}
+	return c.Quote(n.Schema) + "." + c.Quote(n.Name)
+}
 
 // Server tells which database this is.
-func (c *Catalog) Server(ctx context.Context) (Server, error) { return Server{}, errors.ErrUnsupported }
+func (c *Catalog) Server(ctx context.Context) (Server, error) {
+	s, err := c.source.server(ctx)
+	return s, failed(err, "the server")
+}
 
 // Tables returns the tables of the current schema, without views, virtual tables, partitions, and the shadow tables of virtual ones.
-func (c *Catalog) Tables(ctx context.Context) ([]Name, error) { return nil, errors.ErrUnsupported }
+func (c *Catalog) Tables(ctx context.Context) ([]Name, error) {
+	names, err := c.source.list(ctx)
+	return names, failed(err, "the list of tables")
+}
+
+// Outline returns a table with its names, kind, columns and indexes alone, which is quick; nil when there is none of the name. A
+// partition's name gives the table that it is of. Create and Define are empty on MySQL.
+func (c *Catalog) Outline(ctx context.Context, name Name) (*Table, error) {
+	tables, err := c.source.outlines(ctx, []Name{name})
+	if err != nil {
+		return nil, failed(err, name.String())
+	}
+	return tables[0], nil
+}
+
+// Create reads the statement that makes a table into its Create, where there is one, and it is not there yet.
+func (c *Catalog) Create(ctx context.Context, t *Table) error {
+	return failed(c.source.create(ctx, t), t.String())
+}
 
 // Table returns a table, nil when there is none of the name. A partition's name gives the table that it is of.
 func (c *Catalog) Table(ctx context.Context, name Name) (*Table, error) {
-	return nil, errors.ErrUnsupported
+	tables, err := c.Load(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return tables[0], nil
+}
+
+// Load returns tables as Table does, one for each name, nil where there is none, with few queries whatever their number. Names of the same table
+// give the same.
+func (c *Catalog) Load(ctx context.Context, names ...Name) ([]*Table, error) {
+	tables, whole, err := c.definitions(ctx, names)
+	if err == nil && len(whole) > 0 {
+		err = failed(c.source.sizes(ctx, whole), listed(names))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tables, nil
+}
+
+// definitions returns tables without their sizes, and those of them that are no views, each once.
+func (c *Catalog) definitions(ctx context.Context, names []Name) (tables, whole []*Table, err error) {
+	if len(names) == 0 {
+		return nil, nil, ctx.Err()
+	}
+	if tables, err = c.source.outlines(ctx, names); err != nil {
+		return nil, nil, failed(err, listed(names))
+	}
+	for _, t := range tables {
+		if t != nil && t.View == "" && !slices.Contains(whole, t) {
+			whole = append(whole, t)
+		}
+	}
+	if len(whole) > 0 {
+		if err := c.source.complete(ctx, whole); err != nil {
+			return nil, nil, failed(err, listed(names))
+		}
+	}
+	return tables, whole, nil
+}
+
+// listed returns names as an error has them.
+func listed(names []Name) string {
+	var texts []string
+	for _, n := range names {
+		texts = append(texts, n.String())
+	}
+	return strings.Join(texts, ", ")
 }
 
 // References returns the foreign keys that tables hold, and those that point to them from anywhere in the database (on MySQL: the server).
+// Their order is that of the names of the children and their own.
 func (c *Catalog) References(ctx context.Context, tables ...*Table) ([]*Reference, error) {
-	return nil, errors.ErrUnsupported
+	found, err := c.source.references(ctx, tables)
+	return found, failed(err, "the foreign keys")
 }
 
-// Fingerprint returns a digest of the definitions of tables and of the foreign keys that References returns for them: of names, types,
-// defaults, keys, indexes, checks, triggers and users, but nothing that changes by use (numbers of rows, the next number of a sequence,
-// statistics). Two databases whose definitions are the same have the same. A table that is not there counts as being absent.
-func (c *Catalog) Fingerprint(ctx context.Context, names ...Name) (string, error) {
-	return "", errors.ErrUnsupported
+// Each calls scan for each row of a query of the caller's. The function must not query itself: the connection may be the only one.
+func (c *Catalog) Each(ctx context.Context, query string, args []any, scan func(scan func(...any) error) error) error {
+	return c.reader.each(ctx, query, args, scan)
+}
+
+// Texts returns the rows of a query of the caller's for one text, NULL as an empty one.
+func (c *Catalog) Texts(ctx context.Context, query string, args ...any) ([]string, error) {
+	return c.reader.texts(ctx, query, args...)
+}
+
+// failed says what was being read.
+func failed(err error, what string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("catalog: %s: %w", what, err)
 }

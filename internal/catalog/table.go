@@ -48,7 +48,7 @@ type Column struct {
 	Default      string // as the database writes it; empty when there is none
 	Auto         string // how the database makes keys for it: AUTO_INCREMENT, AUTOINCREMENT, the default, the kind of identity; empty when it does not
 	Always       bool   // it makes them even where one is given, PostgreSQL's GENERATED ALWAYS
-	Sequence     Name   // that Auto takes its numbers from, where it is a named one
+	Sequence     Name   // that Auto takes its numbers from, where it is a named one; full
 	SequenceBits int    // of that sequence's type: 16, 32 or 64
 	Owned        bool   // the sequence goes with the column: serial and identity
 	Domain       bool   // its type is one, on PostgreSQL
@@ -56,7 +56,7 @@ type Column struct {
 	OnUpdate     string // MySQL's ON UPDATE CURRENT_TIMESTAMP
 	Extra        string // what MySQL's information_schema calls so
 	Comment      string // on MySQL and PostgreSQL
-	Define       string // on MySQL: all that SHOW CREATE TABLE has of it after its name, as MODIFY takes it
+	Define       string // on MySQL: all that SHOW CREATE TABLE has of it after its name, as MODIFY takes it in a session of the same NO_BACKSLASH_ESCAPES; names are quoted with `. Empty when it is not certain to be all
 }
 
 // Index is an index of a table.
@@ -73,7 +73,7 @@ type Index struct {
 // Check is a CHECK of a table or column.
 type Check struct {
 	Name string
-	Text string // as the database writes it
+	Text string // the condition, as the database writes it
 }
 
 // Trigger is a trigger of a table that is not one of the database's own.
@@ -83,10 +83,11 @@ type Trigger struct {
 	Definition string // the statement that makes it
 }
 
-// User is something outside of a table that is made of it, or of one of its columns, and stands in the way of changes.
+// User is something outside of a table that is made of it, or of one of its columns, and stands in the way of changes. Views come before
+// those that are made of them. What names a table only in a text may be of another one of the same name.
 type User struct {
-	Kind       string // view, materialized view, rule, publication, routine, generated column, full-text table, policy, statistics, type
-	Name       Name
+	Kind       string   // view, materialized view, generated column, and sorted after these: event, full-text table, partition, policy, publication, replica identity, routine, rule, statistics, trigger (of another table), type
+	Name       Name     // full; of what has no schema, the name alone; of a type, what PostgreSQL calls that which has it
 	Columns    []string // of the table, that it is known to use; none when that is unknown, which may be all
 	Definition string   // the statement that makes it, where the database tells
 }
@@ -97,12 +98,12 @@ type Reference struct {
 	Child, Parent Name     // full
 	Columns       []string // of Child
 	To            []string // of Parent, one for each of Columns
-	OnDelete      string   // NO ACTION, RESTRICT, CASCADE, SET NULL, SET DEFAULT
+	OnDelete      string   // NO ACTION, RESTRICT, CASCADE, SET NULL, SET DEFAULT; empty for who may not see it, on MySQL
 	OnUpdate      string
 	Deferrable    bool   // may be, on PostgreSQL and SQLite
 	Deferred      bool   // is at the start of a transaction
 	Valid         bool   // all rows were checked; PostgreSQL's NOT VALID is false
-	Definition    string // on PostgreSQL and MySQL, as ADD CONSTRAINT name takes it
+	Definition    string // on PostgreSQL and MySQL, as ADD CONSTRAINT name takes it; empty for who may not see all of it, on MySQL
 }
 
 // Server is what tells one database from another.
@@ -110,5 +111,5 @@ type Server struct {
 	Kind    string `json:"kind"`    // mysql, postgres or sqlite
 	Version string `json:"version"` // with the product: MariaDB 10.11.14
 	Name    string `json:"name"`    // of the database; on SQLite the file's absolute path
-	ID      string `json:"id"`      // what no other server has: PostgreSQL's system identifier, server_uid or server_uuid, else host name, port and folder of data
+	ID      string `json:"id"`      // what no other server has: PostgreSQL's system identifier, server_uuid, or server_uid and folder of data, else host name, port and folder of data; SQLite: Name
 }

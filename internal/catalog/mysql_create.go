@@ -1,0 +1,134 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// errHidden says that a database does not show all of a definition.
+var errHidden = errors.New("the definition is not shown in full")
+
+func (s mysqlSource) create(ctx context.Context, t *Table) error {
+	if t.Create != "" || t.View != "" {
+		return nil
+	}
+	err := s.each(ctx, "SHOW CREATE TABLE "+s.quoted(t.Full), nil, func(scan func(...any) error) error {
+		var name string
+		return scan(&name, &t.Create)
+	})
+	if err == nil && strings.HasPrefix(t.Create, "CREATE TEMPORARY ") {
+		t.Create = ""
+		return fmt.Errorf("%w: this session has a temporary table of the same name", errHidden)
+	}
+	return err
+}
+
+// readCreates reads what only the statement tells that makes a table: its checks, and all that its columns have, with one query a table. That statement always has
+// backslashes as escapes, on MariaDB also in a session with NO_BACKSLASH_ESCAPES, and its quotes are " in one with ANSI_QUOTES.
+func (s mysqlSource) readCreates(ctx context.Context, tables []*Table) error {
+	modes, err := s.texts(ctx, "SELECT @@sql_mode")
+	if err != nil {
+		return err
+	}
+	var set []string
+	for _, mode := range modes {
+		set = append(set, strings.Split(mode, ",")...)
+	}
+	for _, mode := range []string{"NO_FIELD_OPTIONS", "NO_TABLE_OPTIONS", "NO_KEY_OPTIONS", "MYSQL323", "MYSQL40"} {
+		if slices.Contains(set, mode) {
+			return fmt.Errorf("%w in a session with sql_mode %s", errHidden, mode)
+		}
+	}
+	for _, t := range tables {
+		if err := s.readCreate(ctx, t, slices.Contains(set, "NO_BACKSLASH_ESCAPES")); err != nil {
+			return fmt.Errorf("%s: %w", t, err)
+		}
+	}
+	return nil
+}
+
+func (s mysqlSource) readCreate(ctx context.Context, t *Table, plain bool) error {
+	if err := s.create(ctx, t); err != nil {
+		return err
+	}
+	for _, part := range mysqlGrammar.declarations(t.Create) {
+		first := part[0]
+		col := t.Column(first.value, false)
+		if col != nil && (first.kind == name || !slices.Contains(mysqlDeclarations, strings.ToUpper(first.value))) {
+			define := t.Create[first.end:part[len(part)-1].start]
+			for i, token := range part {
+				if token.depth == 1 && token.is("CHECK") && i+1 < len(part) {
+					text := mysqlBackticks(parenthesized(t.Create, part[i+1:]))
+					t.Checks = append(t.Checks, Check{Name: col.Name, Text: text})
+					if col.Class == Text && text == "json_valid("+s.quote(col.Name)+")" {
+						col.Class = JSON
+					}
+				}
+			}
+			if mysqlComplete(part, col) {
+				col.Define = mysqlLiteral(strings.TrimSpace(define), plain)
+			}
+			continue
+		}
+		if len(part) > 3 && first.is("CONSTRAINT") && part[2].is("CHECK") {
+			t.Checks = append(t.Checks, Check{Name: part[1].value, Text: mysqlBackticks(parenthesized(t.Create, part[3:]))})
+		}
+	}
+	return nil
+}
+
+// mysqlDeclarations are the words that a line of SHOW CREATE TABLE begins with when it is of no column. As the name of one they are quoted.
+var mysqlDeclarations = []string{"PRIMARY", "UNIQUE", "KEY", "INDEX", "FULLTEXT", "SPATIAL", "VECTOR", "CONSTRAINT", "FOREIGN", "CHECK", "PERIOD"}
+
+// mysqlComplete tells whether the definition of a column has what information_schema knows of it.
+func mysqlComplete(part []token, col *Column) bool {
+	has := func(words ...string) bool {
+		for i := 1; i+len(words) <= len(part); i++ {
+			n := 0
+			for n < len(words) && part[i+n].depth == 1 && part[i+n].is(words[n]) {
+				n++
+			}
+			if n == len(words) {
+				return true
+			}
+		}
+		return false
+	}
+	return (has("NOT", "NULL") != col.Nullable || col.Generated != "") && has("COMMENT") == (col.Comment != "") &&
+		has("AUTO_INCREMENT") == (col.Auto == "AUTO_INCREMENT") && has("ON", "UPDATE") == (col.OnUpdate != "") && (col.Generated == "" || has("AS"))
+}
+
+// mysqlBackticks returns a text of the server's making with ` around all names.
+func mysqlBackticks(sql string) string {
+	var b strings.Builder
+	last := 0
+	for _, t := range mysqlGrammar.tokens(sql) {
+		if t.kind == name && sql[t.start] == '"' {
+			b.WriteString(sql[last:t.start] + quoteWith("`", t.value))
+			last = t.end
+		}
+	}
+	return b.String() + sql[last:]
+}
+
+var mysqlEscapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`, "\t", `\0`, "\x00", `\Z`, "\x1a", `\'`, `''`, `\"`, `"`)
+
+// mysqlLiteral returns a text of the server's making with ` around all names, and when backslashes are nothing special, without escapes.
+func mysqlLiteral(sql string, plain bool) string {
+	sql = mysqlBackticks(sql)
+	if !plain {
+		return sql
+	}
+	var b strings.Builder
+	last := 0
+	for _, t := range mysqlGrammar.tokens(sql) {
+		if t.kind == text {
+			b.WriteString(sql[last:t.start] + mysqlEscapes.Replace(sql[t.start:t.end]))
+			last = t.end
+		}
+	}
+	return b.String() + sql[last:]
+}

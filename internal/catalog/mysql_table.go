@@ -1,0 +1,117 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+func (s mysqlSource) complete(ctx context.Context, tables []*Table) error {
+	for _, read := range []func(context.Context, []*Table) error{s.readCreates, s.readTriggers, s.readUsers} {
+		if err := read(ctx, tables); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s mysqlSource) sizes(ctx context.Context, tables []*Table) error {
+	err := s.eachOf(ctx, tables, `SELECT TABLE_NAME, COALESCE(TABLE_ROWS, -1), COALESCE(DATA_LENGTH + INDEX_LENGTH, -1), LEAST(COALESCE(AUTO_INCREMENT, 0), 9223372036854775807)
+		FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME IN (?)`, func(scan func(...any) (*Table, error)) error {
+		var rows, bytes, next int64
+		t, err := scan(&rows, &bytes, &next)
+		if err != nil {
+			return err
+		}
+		t.Rows, t.Bytes, t.Next = rows, bytes, next
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if err := s.readNext(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readNext reads what the sequence of a key gives next, where the user may.
+func (s mysqlSource) readNext(ctx context.Context, t *Table) error {
+	for _, col := range t.Columns {
+		if col.Sequence == (Name{}) || t.Next != 0 || !slices.Contains(t.Key(), col.Name) {
+			continue
+		}
+		allowed, err := s.texts(ctx, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND TABLE_TYPE = 'SEQUENCE'",
+			col.Sequence.Schema, col.Sequence.Name)
+		if err != nil || len(allowed) == 0 {
+			return err
+		}
+		// A right to write the table is not one to read its sequence, and then the number stays unknown.
+		err = s.each(ctx, "SELECT next_not_cached_value FROM "+s.quoted(col.Sequence), nil, func(scan func(...any) error) error { return scan(&t.Next) })
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && !strings.Contains(err.Error(), "1142") {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s mysqlSource) readTriggers(ctx context.Context, tables []*Table) error {
+	err := s.eachOf(ctx, tables, `SELECT EVENT_OBJECT_TABLE, TRIGGER_NAME, CONCAT(ACTION_TIMING, ' ', EVENT_MANIPULATION) FROM information_schema.TRIGGERS
+		WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE IN (?) ORDER BY EVENT_OBJECT_TABLE, ACTION_TIMING, EVENT_MANIPULATION, ACTION_ORDER`,
+		func(scan func(...any) (*Table, error)) error {
+			var found Trigger
+			t, err := scan(&found.Name, &found.Timing)
+			if err != nil {
+				return err
+			}
+			t.Triggers = append(t.Triggers, found)
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		for i := range t.Triggers {
+			if t.Triggers[i].Definition, err = s.show(ctx, "TRIGGER", Name{t.Full.Schema, t.Triggers[i].Name}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// show returns the statement that makes something, empty where the user may not see it. It stands in the one column whose name begins so.
+func (s mysqlSource) show(ctx context.Context, kind string, of Name) (definition string, err error) {
+	rows, err := s.db.QueryContext(ctx, "SHOW CREATE "+kind+" "+s.quoted(of))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = rows.Close() }() // Err says what fails
+	columns, err := rows.Columns()
+	if err != nil {
+		return "", err
+	}
+	values := make([]any, len(columns))
+	for i, column := range columns {
+		values[i] = new(any)
+		if strings.HasPrefix(column, "Create ") || column == "SQL Original Statement" {
+			values[i] = new(*string)
+		}
+	}
+	for rows.Next() {
+		if err := rows.Scan(values...); err != nil {
+			return "", err
+		}
+	}
+	for _, value := range values {
+		if found, ok := value.(**string); ok && *found != nil {
+			definition = **found
+		}
+	}
+	return definition, rows.Err()
+}

@@ -1,0 +1,173 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// readUsers finds what names tables in its text, for MySQL keeps no other record of it on all its versions. A text that the user may not
+// see counts as one that does.
+func (s mysqlSource) readUsers(ctx context.Context, tables []*Table) error {
+	for _, t := range tables {
+		for _, col := range t.Columns {
+			if col.Generated != "" {
+				t.Users = append(t.Users, User{Kind: "generated column", Name: Name{Name: col.Name}, Columns: columnsIn(t, mysqlGrammar.tokens(col.Generated)), Definition: mysqlBackticks(col.Generated)})
+			}
+		}
+	}
+	if err := s.readViews(ctx, tables); err != nil {
+		return err
+	}
+	return s.readPrograms(ctx, tables)
+}
+
+// columnsIn returns the columns of a table that an expression names.
+func columnsIn(t *Table, tokens []token) (found []string) {
+	for _, col := range t.Columns {
+		if named(tokens, col.Name) {
+			found = append(found, col.Name)
+		}
+	}
+	return found
+}
+
+// mentions tells whether schema.table stands in a text of the server's making, in which all names of tables have their schema.
+func mentions(tokens []token, of Name) bool {
+	for i := 2; i < len(tokens); i++ {
+		if tokens[i].names(of.Name) && tokens[i-1].is(".") && tokens[i-2].names(of.Schema) {
+			return true
+		}
+	}
+	return false
+}
+
+// mysqlView is a view of any schema.
+type mysqlView struct {
+	name   Name
+	hidden bool // its text is not shown
+	tokens []token
+}
+
+func (s mysqlSource) readViews(ctx context.Context, tables []*Table) error {
+	var views []mysqlView
+	err := s.each(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME, COALESCE(VIEW_DEFINITION, '') FROM information_schema.VIEWS WHERE TABLE_SCHEMA NOT IN ('sys', 'mysql', 'performance_schema', 'information_schema') ORDER BY 1, 2",
+		nil, func(scan func(...any) error) error {
+			var v mysqlView
+			var definition string
+			err := scan(&v.name.Schema, &v.name.Name, &definition)
+			v.hidden, v.tokens = definition == "", mysqlGrammar.tokens(definition)
+			views = append(views, v)
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	shown := map[Name]string{}
+	for _, t := range tables {
+		below := []Name{t.Full} // it grows: views are made of views
+		for i := 0; i < len(below); i++ {
+			for _, v := range views {
+				hidden := v.hidden && v.name.Schema == t.Full.Schema
+				if slices.Contains(below, v.name) || !hidden && !mentions(v.tokens, below[i]) {
+					continue
+				}
+				below = append(below, v.name)
+				if _, known := shown[v.name]; !known && !hidden {
+					definition, err := s.show(ctx, "VIEW", v.name)
+					if err != nil {
+						return err
+					}
+					shown[v.name] = mysqlBackticks(definition)
+				}
+				t.Users = append(t.Users, User{Kind: "view", Name: v.name, Definition: shown[v.name]})
+			}
+		}
+	}
+	return nil
+}
+
+// narrow tells whether a routine has an argument, a variable or a result of a type that is too narrow for a key.
+func narrow(tokens []token) bool {
+	return slices.ContainsFunc(tokens, func(t token) bool {
+		return t.kind == word && slices.Contains([]string{"int", "integer", "mediumint", "smallint", "tinyint", "int1", "int2", "int3", "int4", "serial", "smallserial"}, strings.ToLower(t.value))
+	})
+}
+
+// mysqlEither tells whether something is so of a text in somebody's own words, in which backslashes may be escapes or not: that is a matter of
+// the sql_mode that it was made in, and information_schema has what they stand for in place of them.
+func mysqlEither(text string, is func([]token) bool) bool {
+	plain := mysqlGrammar
+	plain.backslash = false
+	return is(mysqlGrammar.tokens(text)) || is(plain.tokens(text))
+}
+
+// mysqlProgram is an event, a routine or a trigger of any schema.
+type mysqlProgram struct {
+	User
+	table  string     // of a trigger
+	tokens [2][]token // of its text as either mode reads it
+}
+
+// concerns tells whether a program names a table, or may, as its text is not shown. A table's own triggers do not.
+func (p *mysqlProgram) concerns(t *Table) bool {
+	local := p.Name.Schema == t.Full.Schema
+	if local && p.table == t.Full.Name {
+		return false
+	}
+	return local && p.Definition == "" || slices.ContainsFunc(p.tokens[:], func(tokens []token) bool {
+		return local && named(tokens, t.Full.Name) || mentions(tokens, t.Full)
+	})
+}
+
+// readPrograms finds routines with a type that is too narrow for a key, events, and triggers of other tables.
+func (s mysqlSource) readPrograms(ctx context.Context, tables []*Table) error {
+	var programs []*mysqlProgram
+	for _, query := range []string{
+		"SELECT 'event', EVENT_SCHEMA, EVENT_NAME, COALESCE(EVENT_DEFINITION, ''), '' FROM information_schema.EVENTS ORDER BY 2, 3",
+		"SELECT LOWER(ROUTINE_TYPE), ROUTINE_SCHEMA, ROUTINE_NAME, COALESCE(ROUTINE_DEFINITION, ''), '' FROM information_schema.ROUTINES WHERE ROUTINE_TYPE IN ('PROCEDURE', 'FUNCTION') AND ROUTINE_SCHEMA <> 'sys' ORDER BY 2, 3, 1",
+		"SELECT 'trigger', TRIGGER_SCHEMA, TRIGGER_NAME, COALESCE(ACTION_STATEMENT, ''), EVENT_OBJECT_TABLE FROM information_schema.TRIGGERS ORDER BY 2, 3",
+	} {
+		err := s.each(ctx, query, nil, func(scan func(...any) error) error {
+			p := &mysqlProgram{}
+			err := scan(&p.Kind, &p.Name.Schema, &p.Name.Name, &p.Definition, &p.table)
+			_ = mysqlEither(p.Definition, func(tokens []token) bool {
+				p.tokens[0], p.tokens[1] = p.tokens[1], tokens
+				return false
+			})
+			programs = append(programs, p)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, p := range programs {
+		var concerned []*Table
+		for _, t := range tables {
+			if p.concerns(t) {
+				concerned = append(concerned, t)
+			}
+		}
+		if len(concerned) == 0 {
+			continue
+		}
+		u := p.User
+		if u.Definition != "" {
+			var err error
+			if u.Definition, err = s.show(ctx, strings.ToUpper(u.Kind), u.Name); err != nil {
+				return err
+			}
+		}
+		if u.Kind == "procedure" || u.Kind == "function" {
+			u.Kind = "routine"
+			if u.Definition != "" && !mysqlEither(u.Definition, narrow) {
+				continue
+			}
+		}
+		for _, t := range concerned {
+			t.Users = append(t.Users, u)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+)
+
+// postgresTree is tables, each its own root, and all their partitions, for a WITH of a query of eachIn. As arrays the database plans it as what
+// it is: few.
+const postgresTree = "tree AS (SELECT * FROM unnest($1::text::oid[], $2::text::oid[]) AS tree(root, oid))"
+
+// eachIn is eachOf for a query with [postgresTree], whose own parameters begin with $3.
+func (s postgresSource) eachIn(ctx context.Context, tables []*Table, query string, args []any, row func(scan func(...any) (*Table, error)) error) error {
+	var roots, all, partitioned []uint32
+	for _, t := range tables {
+		roots, all = append(roots, t.OID), append(all, t.OID)
+		if t.Related == "partitioned" {
+			partitioned = append(partitioned, t.OID)
+		}
+	}
+	if len(partitioned) > 0 {
+		err := s.each(ctx, "SELECT root::bigint, relid::oid::bigint FROM unnest($1::text::oid[]) AS root JOIN LATERAL pg_catalog.pg_partition_tree(root::regclass) ON relid <> root",
+			[]any{array(partitioned)}, func(scan func(...any) error) error {
+				var root, oid uint32
+				err := scan(&root, &oid)
+				roots, all = append(roots, root), append(all, oid)
+				return err
+			})
+		if err != nil {
+			return err
+		}
+	}
+	return s.eachRow(ctx, tables, query, append([]any{array(roots), array(all)}, args...), row)
+}
+
+func (s postgresSource) complete(ctx context.Context, tables []*Table) error {
+	s.findGenerated(tables)
+	for _, read := range []func(context.Context, []*Table) error{s.readChecks, s.readTriggers, s.readViews, s.readUsers, s.readRoutines} {
+		if err := read(ctx, tables); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s postgresSource) sizes(ctx context.Context, tables []*Table) error {
+	for _, t := range tables {
+		t.Rows, t.Bytes = 0, 0 // of one without any partition
+	}
+	// Before PostgreSQL 14 the number of rows is 0 as long as nothing has counted them.
+	err := s.eachIn(ctx, tables, "WITH "+postgresTree+` SELECT tree.root::bigint, CASE WHEN bool_and(pg_catalog.pg_relation_size(c.oid) = 0) THEN 0
+				WHEN bool_or(c.reltuples < 0 OR c.reltuples = 0 AND c.relpages = 0 AND pg_catalog.pg_relation_size(c.oid) > 0) THEN -1 ELSE sum(c.reltuples) END::bigint,
+			coalesce(sum(pg_catalog.pg_total_relation_size(c.oid)), -1)::bigint
+		FROM tree JOIN pg_catalog.pg_class c ON c.oid = tree.oid WHERE c.relkind = 'r' GROUP BY tree.root`, nil,
+		func(scan func(...any) (*Table, error)) error {
+			var rows, bytes int64
+			t, err := scan(&rows, &bytes)
+			if err != nil {
+				return err
+			}
+			t.Rows, t.Bytes = rows, bytes
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if err := s.readNext(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readNext reads what the sequence of a key gives next. The number of one that the user may not read is NULL.
+func (s postgresSource) readNext(ctx context.Context, t *Table) error {
+	for _, col := range t.Columns {
+		if col.Sequence == (Name{}) || t.Next != 0 || !slices.Contains(t.Key(), col.Name) {
+			continue
+		}
+		err := s.each(ctx, `SELECT coalesce(last_value + increment_by, CASE WHEN pg_catalog.has_sequence_privilege(pg_catalog.format('%I.%I', schemaname, sequencename), 'SELECT, USAGE') THEN start_value END, 0)
+			FROM pg_catalog.pg_sequences WHERE schemaname = $1::text AND sequencename = $2::text`,
+			[]any{col.Sequence.Schema, col.Sequence.Name}, func(scan func(...any) error) error { return scan(&t.Next) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s postgresSource) readChecks(ctx context.Context, tables []*Table) error {
+	return s.eachOf(ctx, tables, `SELECT conrelid::bigint, conname, pg_catalog.pg_get_expr(conbin, conrelid) FROM pg_catalog.pg_constraint WHERE conrelid = ANY ($1::text::oid[]) AND contype = 'c' ORDER BY 1, 2`,
+		func(scan func(...any) (*Table, error)) error {
+			var c Check
+			t, err := scan(&c.Name, &c.Text)
+			if err != nil {
+				return err
+			}
+			t.Checks = append(t.Checks, c)
+			return nil
+		})
+}
+
+func (s postgresSource) readTriggers(ctx context.Context, tables []*Table) error {
+	// The bits of tgtype are those of src/include/catalog/pg_trigger.h.
+	return s.eachOf(ctx, tables, `SELECT tgrelid::bigint, tgname, CASE WHEN tgtype & 2 <> 0 THEN 'BEFORE ' WHEN tgtype & 64 <> 0 THEN 'INSTEAD OF ' ELSE 'AFTER ' END
+				|| array_to_string(ARRAY[CASE WHEN tgtype & 4 <> 0 THEN 'INSERT' END, CASE WHEN tgtype & 8 <> 0 THEN 'DELETE' END,
+					CASE WHEN tgtype & 16 <> 0 THEN 'UPDATE' END, CASE WHEN tgtype & 32 <> 0 THEN 'TRUNCATE' END], ' OR '),
+			pg_catalog.pg_get_triggerdef(oid)
+		FROM pg_catalog.pg_trigger WHERE tgrelid = ANY ($1::text::oid[]) AND NOT tgisinternal ORDER BY 1, 2`,
+		func(scan func(...any) (*Table, error)) error {
+			var found Trigger
+			t, err := scan(&found.Name, &found.Timing, &found.Definition)
+			if err != nil {
+				return err
+			}
+			t.Triggers = append(t.Triggers, found)
+			return nil
+		})
+}

@@ -1,0 +1,112 @@
+package catalog
+
+import (
+	"context"
+	"regexp"
+	"strings"
+)
+
+func (s sqliteSource) readColumns(ctx context.Context, t *Table) error {
+	var key []string
+	err := s.each(ctx, "SELECT name, type, \"notnull\" = 0, coalesce(dflt_value, ''), pk, hidden IN (2, 3) FROM pragma_table_xinfo(?, ?)", []any{t.Full.Name, t.Full.Schema},
+		func(scan func(...any) error) error {
+			col := &Column{}
+			place, generated := 0, false
+			if err := scan(&col.Name, &col.Type, &col.Nullable, &col.Default, &place, &generated); err != nil {
+				return err
+			}
+			col.Class, col.Bits = sqliteClass(col.Type)
+			if generated {
+				col.Generated = sqliteGenerated(t.Create, col.Name)
+			}
+			if place > 0 {
+				for len(key) < place {
+					key = append(key, "")
+				}
+				key[place-1] = col.Name
+			}
+			t.Columns = append(t.Columns, col)
+			return nil
+		})
+	if len(key) > 0 && t.View == "" {
+		t.Indexes = append(t.Indexes, &Index{Primary: true, Unique: true, Columns: key, Valid: true})
+	}
+	return err
+}
+
+// readIndexes reads the indexes besides the primary key, which gets its index's name where it has one. A primary key of one column that
+// has none is an alias of the rowid, unless the table has no rowid.
+func (s sqliteSource) readIndexes(ctx context.Context, t *Table) error {
+	primary := (*Index)(nil)
+	if len(t.Indexes) > 0 {
+		primary = t.Indexes[0]
+	}
+	err := s.each(ctx, `SELECT l.name, l."unique", l.origin, i.seqno, coalesce(i.name, ''), coalesce(m.sql, '')
+		FROM pragma_index_list(?, ?) l JOIN pragma_index_info(l.name, ?) i LEFT JOIN `+s.quote(t.Full.Schema)+`.sqlite_master m ON m.type = 'index' AND m.name = l.name
+		ORDER BY l.name, i.seqno`, []any{t.Full.Name, t.Full.Schema, t.Full.Schema},
+		func(scan func(...any) error) error {
+			i := &Index{Valid: true}
+			var origin, column string
+			var place int
+			if err := scan(&i.Name, &i.Unique, &origin, &place, &column, &i.Definition); err != nil {
+				return err
+			}
+			if origin == "pk" {
+				primary.Name = i.Name
+				return nil
+			}
+			if place == 0 {
+				i.Where = sqliteWhere(i.Definition)
+				t.Indexes = append(t.Indexes, i)
+			}
+			last := t.Indexes[len(t.Indexes)-1]
+			last.Columns = append(last.Columns, column)
+			return nil
+		})
+	if primary != nil && primary.Name == "" && len(primary.Columns) == 1 {
+		id := t.Column(primary.Columns[0], false)
+		id.Nullable = false // NULL becomes a number
+		if sqliteAuto(t.Create) {
+			id.Auto = "AUTOINCREMENT"
+		}
+	}
+	return err
+}
+
+// sqliteClass follows the rules of a declared type's affinity, but for the names of times and JSON. Every integer has 64 bits.
+func sqliteClass(typ string) (Class, int) {
+	upper := strings.ToUpper(typ)
+	has := func(words ...string) bool {
+		for _, word := range words {
+			if strings.Contains(upper, word) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("INT"):
+		return Integer, 64
+	case has("CHAR", "CLOB", "TEXT"):
+		return Text, 0
+	case has("BLOB"):
+		return Other, 0
+	case has("REAL", "FLOA", "DOUB"):
+		return Floating, 0
+	case has("DATETIME", "TIMESTAMP"):
+		return Time, 0
+	case has("JSON"):
+		return JSON, 0
+	}
+	return Decimal, 0
+}
+
+// sqliteQuoted is what is no keyword in a statement: texts, quoted names and comments.
+var sqliteQuoted = regexp.MustCompile("(?s)'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\\[[^\\]]*\\]|--[^\n]*|/\\*.*?\\*/")
+
+var sqliteAutoincrement = regexp.MustCompile(`(?i)\bAUTOINCREMENT\b`)
+
+// sqliteAuto looks for the word in the statement that made a table, for no pragma tells. It is a reserved one.
+func sqliteAuto(create string) bool {
+	return sqliteAutoincrement.MatchString(sqliteQuoted.ReplaceAllString(create, " "))
+}

@@ -1,0 +1,147 @@
+package catalog
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+)
+
+// sqliteCounted is how many rows are counted at most, which takes milliseconds.
+const sqliteCounted = 100_000
+
+func (s sqliteSource) complete(ctx context.Context, tables []*Table) error {
+	objects := map[string][]sqliteObject{}
+	for _, t := range tables {
+		t.Checks, t.Rowless = sqliteChecks(t.Create), sqliteRowless(t.Create)
+		for _, schema := range []string{t.Full.Schema, "temp"} {
+			if _, known := objects[schema]; known {
+				continue
+			}
+			var err error
+			if objects[schema], err = s.objects(ctx, schema); err != nil {
+				return err
+			}
+		}
+		of := objects[t.Full.Schema]
+		if t.Full.Schema != "temp" { // what is temporary may name tables of other schemas
+			of = slices.Concat(of, objects["temp"])
+		}
+		findUsers(t, of)
+	}
+	return nil
+}
+
+func (s sqliteSource) sizes(ctx context.Context, tables []*Table) error {
+	for _, t := range tables {
+		if err := s.readRows(ctx, t); err != nil {
+			return err
+		}
+		if err := s.readNext(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s sqliteSource) quoted(n Name) string { return s.quote(n.Schema) + "." + s.quote(n.Name) }
+
+func (s sqliteSource) readRows(ctx context.Context, t *Table) error {
+	err := s.each(ctx, "SELECT count(*) FROM (SELECT 1 FROM "+s.quoted(t.Full)+" LIMIT ?)", []any{sqliteCounted + 1}, func(scan func(...any) error) error { return scan(&t.Rows) })
+	if err != nil || t.Rows <= sqliteCounted {
+		return err
+	}
+	t.Rows = -1
+	analyzed, err := s.texts(ctx, "SELECT 1 FROM "+s.quote(t.Full.Schema)+".sqlite_master WHERE name = 'sqlite_stat1'")
+	if err != nil || len(analyzed) == 0 {
+		return err
+	}
+	// The first number of stat is that of the rows.
+	return s.each(ctx, "SELECT coalesce(max(CAST(stat AS integer)), -1) FROM "+s.quote(t.Full.Schema)+".sqlite_stat1 WHERE tbl = ? AND stat IS NOT NULL",
+		[]any{t.Full.Name}, func(scan func(...any) error) error { return scan(&t.Rows) })
+}
+
+func (s sqliteSource) readNext(ctx context.Context, t *Table) error {
+	i := slices.IndexFunc(t.Columns, func(c *Column) bool { return c.Auto == "AUTOINCREMENT" })
+	if i < 0 {
+		return nil
+	}
+	var last int64
+	err := s.each(ctx, "SELECT max(coalesce((SELECT max(seq) FROM "+s.quote(t.Full.Schema)+".sqlite_sequence WHERE name = ?), 0), coalesce((SELECT max("+s.quote(t.Columns[i].Name)+") FROM "+s.quoted(t.Full)+"), 0))",
+		[]any{t.Full.Name}, func(scan func(...any) error) error { return scan(&last) })
+	if t.Next = last; last < math.MaxInt64 { // there it gives none any more
+		t.Next++
+	}
+	return err
+}
+
+// sqliteObject is a row of the schema table.
+type sqliteObject struct {
+	kind, table, sql string
+	name             Name
+	tokens           []token
+}
+
+// objects returns what a schema has.
+func (s sqliteSource) objects(ctx context.Context, schema string) (objects []sqliteObject, err error) {
+	err = s.each(ctx, "SELECT type, name, tbl_name, sql FROM "+s.quote(schema)+".sqlite_master WHERE sql IS NOT NULL ORDER BY name", nil, func(scan func(...any) error) error {
+		o := sqliteObject{name: Name{Schema: schema}}
+		err := scan(&o.kind, &o.name.Name, &o.table, &o.sql)
+		o.tokens = sqliteGrammar.tokens(o.sql)
+		objects = append(objects, o)
+		return err
+	})
+	return objects, err
+}
+
+// findUsers finds the triggers of a table, and what names it in its text, for SQLite keeps no other record.
+func findUsers(t *Table, objects []sqliteObject) {
+	for _, col := range t.Columns {
+		if col.Generated != "" {
+			t.Users = append(t.Users, User{Kind: "generated column", Name: Name{Name: col.Name}, Columns: columnsIn(t, sqliteGrammar.tokens(col.Generated)), Definition: col.Generated})
+		}
+	}
+	below := []string{t.Full.Name} // it grows: views are made of views
+	for i := 0; i < len(below); i++ {
+		for _, o := range objects {
+			if o.kind == "view" && !strings.EqualFold(o.name.Name, below[i]) && named(o.tokens, below[i]) && !slices.Contains(below, o.name.Name) {
+				below = append(below, o.name.Name)
+				t.Users = append(t.Users, User{Kind: "view", Name: o.name, Definition: o.sql})
+			}
+		}
+	}
+	for _, o := range objects {
+		switch {
+		case o.kind == "trigger" && strings.EqualFold(o.table, t.Full.Name):
+			t.Triggers = append(t.Triggers, Trigger{Name: o.name.Name, Timing: sqliteTiming(o.sql), Definition: o.sql})
+		case o.kind == "trigger" && named(o.tokens, t.Full.Name) || o.kind == "trigger" && slices.ContainsFunc(below[1:], func(view string) bool { return strings.EqualFold(view, o.table) }):
+			t.Users = append(t.Users, User{Kind: "trigger", Name: o.name, Definition: o.sql})
+		case o.kind == "table" && strings.HasPrefix(o.sql, "CREATE VIRTUAL "):
+			if u, ok := fullText(t, o); ok {
+				t.Users = append(t.Users, u)
+			}
+		}
+	}
+}
+
+// fullText returns a virtual table that keeps no copy of the texts that it finds, but reads them from a table: content=table of FTS4 and
+// FTS5. It finds rows by content_rowid, which is the rowid when nothing else is said.
+func fullText(t *Table, o sqliteObject) (User, bool) {
+	option := map[string]string{}
+	for i := 2; i < len(o.tokens); i++ {
+		if o.tokens[i-1].is("=") && o.tokens[i].kind != mark {
+			option[strings.ToLower(o.tokens[i-2].value)] = o.tokens[i].value
+		}
+	}
+	if !strings.EqualFold(option["content"], t.Full.Name) {
+		return User{}, false
+	}
+	u := User{Kind: "full-text table", Name: o.name, Definition: o.sql}
+	switch col := t.Column(option["content_rowid"], true); {
+	case col != nil:
+		u.Columns = []string{col.Name}
+	case t.Indexes != nil && t.Indexes[0].Primary && t.Indexes[0].Name == "" && len(t.Indexes[0].Columns) == 1: // the rowid's alias
+		u.Columns = t.Indexes[0].Columns
+	}
+	return u, true
+}

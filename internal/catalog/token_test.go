@@ -1,0 +1,28 @@
+package catalog_test
+
+import (
+	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/catalog"
+)
+
+func FuzzDefinition(f *testing.F) {
+	for _, sql := range []string{
+		"CREATE TABLE `a` (`b``c` int COMMENT 'x\\'', CHECK (a > 0)) -- c", "CREATE TABLE [a] (a int AS (1) REFERENCES p DEFERRABLE, CONSTRAINT x CHECK (a)) WITHOUT ROWID", "a$1 $$x$$ $t$ '' $t$ #",
+		"CREATE TRIGGER t AFTER UPDATE OF a ON b", "CREATE INDEX i ON t (a) WHERE a", "'", "\"", "`", "[", "/*", "$", ")((", "CHECK", "CONSTRAINT CHECK (", "nextval(`a`.`b`)", "\xff(", "(,)",
+	} {
+		f.Add(sql)
+	}
+	f.Fuzz(func(t *testing.T, sql string) {
+		for n, spans := range catalog.Spans(sql) {
+			last := 0
+			for _, s := range spans {
+				if s[0] < last || s[1] <= s[0] || s[1] > len(sql) {
+					t.Fatalf("grammar %d: the token %v comes after %d, of %d bytes", n, s, last, len(sql))
+				}
+				last = s[1]
+			}
+		}
+		catalog.Readings(sql) // none may panic
+	})
+}
