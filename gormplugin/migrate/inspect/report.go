@@ -45,7 +45,7 @@ type Key struct {
 	Least    int64   `json:"least"`          // 0 in an empty table, as Greatest
 	Greatest int64   `json:"greatest"`
 	Limit    uint64  `json:"limit"`               // the greatest that the type can hold, and what makes its numbers: a serial's sequence can be narrower
-	Used     float64 `json:"used"`                // Greatest of Limit, 0 to 1
+	Used     float64 `json:"used"`                // of Limit, 0 to 1: Greatest, or the last number that the database has made, whichever is greater
 	PerDay   float64 `json:"per_day,omitempty"`   // ids a day of late, where Created tells
 	DaysLeft float64 `json:"days_left,omitempty"` // until Limit at that rate; 0 when the rate is unknown
 }
@@ -53,7 +53,7 @@ type Key struct {
 // Created is the column that tells when a row was made.
 type Created struct {
 	Column string `json:"column"`
-	Type   string `json:"type"`
+	Type   string `json:"type"`            // as the database writes it; of an integer ", unix seconds" follows, or milliseconds, microseconds, nanoseconds
 	Zoned  bool   `json:"zoned"`           // its values say which instant they are
 	Nulls  bool   `json:"nulls,omitempty"` // it can be NULL
 }

@@ -1,0 +1,8 @@
+package inspect
+
+// Words, IDOf and Group are for tests.
+var (
+	Words = words
+	IDOf  = idOf
+	Group = group
+)

@@ -1,0 +1,65 @@
+package inspect
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// each calls scan for each row of a query. It must not query itself: the connection may be the only one.
+func (i *inspector) each(ctx context.Context, query string, args []any, scan func(scan func(...any) error) error) error {
+	rows, err := i.pool.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // Err says what fails
+	for rows.Next() {
+		if err := scan(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// texts returns the rows of a query for one text that is not NULL.
+func (i *inspector) texts(ctx context.Context, query string, args ...any) (found []string, err error) {
+	err = i.each(ctx, query, args, func(scan func(...any) error) error {
+		var value sql.NullString
+		if err := scan(&value); err != nil {
+			return err
+		}
+		if value.Valid {
+			found = append(found, value.String)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// number returns the number that a query has in its first row, 0 for NULL and without a row.
+func (i *inspector) number(ctx context.Context, query string, args ...any) (int64, error) {
+	var value sql.NullInt64
+	err := i.each(ctx, query, args, func(scan func(...any) error) error { return scan(&value) })
+	return value.Int64, err
+}
+
+// mark is how the dialect writes its nth parameter. Numbers are written into statements, and names may have a question mark in them.
+func (i *inspector) mark(n int) string {
+	if i.dialect == dialect.Postgres {
+		return "$" + strconv.Itoa(n)
+	}
+	return "?"
+}
+
+func (i *inspector) quote(part string) string { return i.catalog.Quote(part) }
+
+func (i *inspector) quoted(s *subject) string { return i.catalog.Quoted(s.Name) }
+
+// text is an expression as a text.
+func (i *inspector) text(expression string) string {
+	return "CAST(" + expression + map[dialect.Dialect]string{dialect.MySQL: " AS CHAR)", dialect.Postgres: " AS text)", dialect.SQLite: " AS TEXT)"}[i.dialect]
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }

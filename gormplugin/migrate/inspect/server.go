@@ -1,0 +1,93 @@
+package inspect
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// ofDatabase notes what the server does.
+func (i *inspector) ofDatabase(ctx context.Context) error {
+	switch i.dialect {
+	case dialect.MySQL:
+		return errors.Join(i.ofMode(ctx), i.ofReplicas(ctx, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'"))
+	case dialect.Postgres:
+		return i.ofReplicas(ctx, "SELECT COUNT(*) FROM pg_catalog.pg_stat_replication")
+	}
+	return nil
+}
+
+// ofMode notes an sql_mode that clamps numbers.
+func (i *inspector) ofMode(ctx context.Context) error {
+	for _, scope := range []string{"GLOBAL", "SESSION"} {
+		mode, err := i.texts(ctx, "SELECT @@"+scope+".sql_mode")
+		if err != nil {
+			return err
+		}
+		if m := strings.Join(mode, ""); !strings.Contains(m, "STRICT_TRANS_TABLES") && !strings.Contains(m, "STRICT_ALL_TABLES") {
+			i.obstacle(nil, Obstacle{
+				Kind: "sql_mode", Name: scope, Text: "the " + strings.ToLower(scope) + " sql_mode is not strict: an id that does not fit into a column is written as 2147483647, without an error",
+				Do: "add STRICT_TRANS_TABLES to it", Blocks: everything,
+			})
+		}
+	}
+	return nil
+}
+
+// ofReplicas notes replicas that are connected. What the user may not see is not counted.
+func (i *inspector) ofReplicas(ctx context.Context, query string) error {
+	n, err := i.number(ctx, query)
+	if err != nil || n == 0 {
+		return err
+	}
+	i.obstacle(nil, Obstacle{
+		Kind: "replica", Name: "replicas", Text: fmt.Sprintf("%d replicas are connected: they lag while tables are rewritten, and one whose columns are narrower stops, or clamps ids", n),
+		Do: "compare their schemas first, and run with a limit of the lag",
+	})
+	return nil
+}
+
+// ofPostgres notes what PostgreSQL alone has: keys of partitions, and the identity of rows for subscribers.
+func (i *inspector) ofPostgres(ctx context.Context, s *subject) error {
+	var identity string
+	var partitioned sql.NullString
+	var published, forced bool
+	err := i.each(ctx, `SELECT CAST(c.relreplident AS text), CASE WHEN c.relkind = 'p' THEN pg_catalog.pg_get_partkeydef(c.oid) END,
+		EXISTS (SELECT 1 FROM pg_catalog.pg_publication_tables p WHERE p.schemaname = n.nspname AND p.tablename = c.relname),
+		c.relrowsecurity AND c.relforcerowsecurity AND NOT (SELECT rolsuper OR rolbypassrls FROM pg_catalog.pg_roles WHERE rolname = current_user)
+		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = `+decimal(int64(s.OID)), nil, func(scan func(...any) error) error { return scan(&identity, &partitioned, &published, &forced) })
+	if err != nil {
+		return err
+	}
+	if forced {
+		i.obstacle(s, Obstacle{
+			Kind: "policy", Name: s.Name.Name, Text: "row security is forced on the table: rows that policies hide from this user are neither counted nor migrated",
+			Do: "migrate, and inspect, as a role with BYPASSRLS", Blocks: everything,
+		})
+	}
+	if partitioned.Valid {
+		o := Obstacle{
+			Kind: "partition", Name: s.Name.Name, Text: "it is partitioned, by " + partitioned.String + ": every partition is rewritten", Do: "rewrite it in mode rekey", Blocks: []string{"shadow"},
+		}
+		if len(i.mentioned(s, partitioned.String)) > 0 {
+			o.Text = "it is partitioned, by " + partitioned.String + ": \"cannot alter column because it is part of the partition key\", and rows would move between partitions"
+			o.Do, o.Blocks = "make a table that is partitioned otherwise, and move the rows", everything
+		}
+		i.obstacle(s, o)
+	}
+	switch {
+	case identity == "n" && published, identity == "d" && published && len(s.primary()) == 0:
+		i.obstacle(s, Obstacle{
+			Kind: "replica identity", Name: s.Name.Name, Text: "it is published and has no replica identity, so no UPDATE of it is possible", Do: "ALTER TABLE … REPLICA IDENTITY FULL first", Blocks: rewriting,
+		})
+	case identity == "i":
+		i.obstacle(s, Obstacle{
+			Kind: "replica identity", Name: s.Name.Name, Text: "its rows are told apart for subscribers by an index of its own, which the swap of a column drops", Do: "set it again afterwards, and accept it", Blocks: []string{"shadow"},
+		})
+	}
+	return nil
+}

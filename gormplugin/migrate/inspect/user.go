@@ -1,0 +1,121 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/catalog"
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// ofUsers notes what is made of a table or its columns.
+func (i *inspector) ofUsers(s *subject) {
+	for _, u := range s.Users {
+		if slices.Contains([]string{"generated column", "partition", "replica identity"}, u.Kind) {
+			continue // ofColumns and ofPostgres say more of them
+		}
+		if len(u.Columns) > 0 && !s.isChanged(u.Columns) && u.Kind != "full-text table" && u.Kind != "publication" {
+			continue // it uses other columns
+		}
+		o := i.ofUser(s, u)
+		o.Name = u.Name.String()
+		if len(u.Columns) > 0 {
+			o.Column = strings.Join(u.Columns, ", ")
+		}
+		i.obstacle(s, o)
+	}
+}
+
+// ofUser says what a user of a table does to a migration.
+func (i *inspector) ofUser(s *subject, u catalog.User) Obstacle {
+	postgres := i.dialect == dialect.Postgres
+	switch u.Kind {
+	case "view":
+		o := Obstacle{Kind: "view", Text: "the view " + u.Name.String() + " is made of it", Do: "see that it shows the same afterwards"}
+		if postgres {
+			o.Text += ": \"cannot alter type of a column used by a view or rule\""
+			o.Do = "the plan drops it and makes it again; what depends on the view itself has to be made again, too"
+		}
+		if postgres && u.Definition == "" {
+			o.Do, o.Blocks = "its definition cannot be read: drop it, and make it again afterwards", everything
+		}
+		return o
+	case "materialized view":
+		return Obstacle{
+			Kind: "materialized view", Text: "the materialized view " + u.Name.String() + " is made of it: the type of the column cannot change, and it shows old ids until it is refreshed",
+			Do: "drop it, and make it again after the migration", Blocks: everything,
+		}
+	case "rule":
+		return Obstacle{
+			Kind: "rule", Text: "the rule " + u.Name.String() + " changes what statements on the table do, and keeps its columns from changing their type",
+			Do: "drop it, and make it again after the migration", Blocks: everything,
+		}
+	case "policy":
+		return Obstacle{
+			Kind: "policy", Text: "the policy " + u.Name.String() + " says which rows are seen: \"cannot alter type of a column used in a policy definition\", and rows that the migration does not see are not rewritten",
+			Do: "drop it, or run the migration as a role with BYPASSRLS and make it again afterwards", Blocks: everything,
+		}
+	case "publication":
+		return Obstacle{
+			Kind: "publication", Text: "the publication " + u.Name.String() + " sends its rows to subscribers, whose columns stay as they are: one that is an integer there stops the subscription at the first snowflake",
+			Do: "widen the columns of all subscribers first",
+		}
+	case "routine":
+		return Obstacle{
+			Kind: "routine", Text: "the routine " + u.Name.String() + " has arguments or variables that hold no snowflake: it fails, or takes 2147483647 for it where sql_mode is not strict",
+			Do: "make its integers BIGINT",
+		}
+	case "full-text table":
+		return Obstacle{
+			Kind: "full text", Text: "the full-text table " + u.Name.String() + " finds its rows by their rowid, which rewriting changes: it would find other rows or none",
+			Do: "rebuild it after the migration, INSERT INTO name(name) VALUES('rebuild'), and accept it", Blocks: rewriting,
+		}
+	case "type":
+		return Obstacle{
+			Kind: "type", Text: "columns of other tables are of this table's row type: \"cannot alter table because column uses its row type\"",
+			Do: "give these columns another type first", Blocks: everything,
+		}
+	case "statistics":
+		return Obstacle{Kind: "statistics", Text: "the extended statistics " + u.Name.String() + " are made of it; they are kept, and empty until the next ANALYZE", Do: "ANALYZE afterwards"}
+	case "trigger", "event":
+		return Obstacle{
+			Kind: u.Kind, Text: fmt.Sprintf("the %s %s, which is not the table's own, names it, and may have ids in variables that hold no snowflake", u.Kind, u.Name),
+			Do: "make its integers 64 bits wide",
+		}
+	}
+	return Obstacle{
+		Kind: u.Kind, Text: fmt.Sprintf("the %s %s is made of it", u.Kind, u.Name), Do: "see that it goes on to work, and accept it", Blocks: everything,
+	}
+}
+
+// ofReference notes what a column that refers cannot hold, and where it is.
+func (i *inspector) ofReference(c *candidate) {
+	if c.Sure == Unlikely || !c.parent.wanted {
+		return
+	}
+	name := c.Reference.Column
+	switch col := c.column; {
+	case c.Path != "":
+	case col.Class == catalog.Floating:
+		i.obstacle(c.child, Obstacle{
+			Column: name, Kind: "float", Name: name, Text: "it refers, and is " + col.Type + ", which rounds ids above 2^53", Do: "make it a BIGINT first", Blocks: everything,
+		})
+	case (col.Class == catalog.Decimal || col.Class == catalog.Text) && col.Digits > 0 && col.Digits < keyDigits:
+		i.obstacle(c.child, Obstacle{
+			Column: name, Kind: "narrow", Name: name, Text: fmt.Sprintf("it refers, and is %s, which does not hold ids of %d digits", col.Type, keyDigits),
+			Do: fmt.Sprintf("make it hold %d digits first", keyDigits), Blocks: everything,
+		})
+	}
+	if c.child.Full.Schema != c.parent.Full.Schema {
+		i.obstacle(c.child, Obstacle{
+			Column: name, Kind: "schema", Name: c.To, Text: "it refers to " + c.To + " from another schema; undeclared references from there were not looked for",
+			Do: "inspect that schema, too",
+		})
+	}
+	if c.foreign != nil && len(c.foreign.Columns) > 1 {
+		i.obstacle(c.child, Obstacle{
+			Column: name, Kind: "composite", Name: c.Reference.Name, Text: "it refers together with other columns: " + strings.Join(c.foreign.Columns, ", ") + "; of these the key's alone is changed",
+		})
+	}
+}
