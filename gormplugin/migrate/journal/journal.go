@@ -2,12 +2,8 @@
 package journal
 
 import (
-	"context"
-	"database/sql"
 	"errors"
 	"time"
-
-	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // The tables of the journal.
@@ -40,26 +36,30 @@ type Plan struct {
 	Hash        string    `json:"plan"`
 	Mode        string    `json:"mode"`
 	State       State     `json:"state"`
-	Runner      string    `json:"runner"`      // host, process and a random number; who runs it, or did last
-	Fingerprint string    `json:"fingerprint"` // of the schema after the last step that was done
+	Runner      string    `json:"runner"`      // host, process and a random number; who runs it; empty when its run has ended
+	Fingerprint string    `json:"fingerprint"` // of the schema after the last step that was done or undone
+	Tables      []string  `json:"tables"`      // that it changes
 	Started     time.Time `json:"started"`     // by the database's clock, in UTC
 	Changed     time.Time `json:"changed"`
 }
+
+// The states of a step. A step is undoing when what undoes it commits by itself or in batches, and was begun.
+const (
+	StepBegun   = "begun"
+	StepDone    = "done"
+	StepUndoing = "undoing"
+	StepUndone  = "undone"
+)
 
 // Step is a step's row. There is none of a step that was not begun.
 type Step struct {
 	Number  int       `json:"step"` // from 1
 	Title   string    `json:"title"`
-	State   string    `json:"state"`           // begun, done, undone
-	Cursor  int64     `json:"cursor"`          // of batches: up to which they are done
+	State   string    `json:"state"`           // begun, done, undoing, undone
+	Cursor  int64     `json:"cursor"`          // of batches: up to which they are done, or undone while the state is undoing
 	Pass    int       `json:"pass"`            // of batches that began anew
 	Rows    int64     `json:"rows"`            // changed so far
-	Found   string    `json:"found,omitempty"` // the number of a Count, the digest of a Digest
+	Found   string    `json:"found,omitempty"` // the numbers of a Count as a JSON array, the digest of a Digest
 	Started time.Time `json:"started"`
 	Changed time.Time `json:"changed"`
-}
-
-// Read returns the plans and the steps of the plan that a hash names; none when there is no journal. It writes nothing.
-func Read(ctx context.Context, db *sql.DB, d dialect.Dialect, hash string) (plans []Plan, steps []Step, err error) {
-	return nil, nil, errors.ErrUnsupported
 }

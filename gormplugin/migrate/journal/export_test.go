@@ -1,0 +1,4 @@
+package journal
+
+// Began returns when a process began.
+var Began = began
