@@ -4,11 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/inspect"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/catalog"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // Errors of this package.
@@ -24,7 +27,7 @@ type Options struct {
 	Mode    Mode              // default Widen
 	Tables  []string          // whose keys are changed; default: all of the report that have a key
 	Layout  idgen.Layout      // of the new ids; default idgen.Snowkey's
-	Node    int64             // of the new ids of old rows; -1: the greatest that was never granted. The zero Options mean node 0, so set it
+	Node    *int64            // of the new ids of old rows; default: the greatest that was never granted
 	Grants  string            // table of grants; default grant.DefaultTable
 	Space   string            // key space in it; default grant.DefaultSpace
 	Created map[string]string // by table: a column, a time as RFC 3339, "through COLUMN" (a reference, whose row's time it has too), or "keep" (its ids stay)
@@ -40,7 +43,35 @@ type Options struct {
 // Make plans. It reads the database that the report is of, and writes nothing. The error wraps [ErrOption] or [ErrBlocked], or is the
 // database's.
 func Make(ctx context.Context, db *sql.DB, report *inspect.Report, o Options) (*Plan, error) {
-	return nil, errors.ErrUnsupported
+	b, err := newBuilder(ctx, db, report, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.scope(ctx); err != nil {
+		return nil, err
+	}
+	b.obstruct()
+	if err := b.number(ctx); err != nil {
+		return nil, err
+	}
+	switch b.options.Mode {
+	case Widen:
+		err = b.widen(ctx)
+	case Rekey:
+		err = b.rekey(ctx)
+	case Shadow:
+		err = b.shadow(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(b.blocked) > 0 {
+		return nil, fmt.Errorf("%w:\n%s", ErrBlocked, strings.Join(b.blocked, "\n"))
+	}
+	if len(b.plan.Steps) == 0 {
+		b.note("There is nothing to do: the keys and all that refers to them have 64 bits, and the database makes none of them.")
+	}
+	return b.plan, nil
 }
 
 // builder is one making of a plan. Its parts are files: widen_*.go, rekey_*.go, shadow_*.go.
@@ -48,11 +79,54 @@ type builder struct {
 	catalog    *catalog.Catalog
 	db         *sql.DB
 	report     *inspect.Report
-	options    Options
+	options    Options                   // complete: with the defaults
 	tables     map[string]*catalog.Table // by the name that the report has; of all keys and references
+	names      map[catalog.Name]string   // the report's names, by the full ones
 	references []*catalog.Reference      // the foreign keys of and to these
+	columns    []*column                 // that get 64 bits: the keys, and what refers to them; each once
 	plan       *Plan                     // Keys and References are complete before the steps are made
 	blocked    []string                  // what stands in the way, in sentences
+}
+
+// column is a column that has to hold snowflakes.
+type column struct {
+	table  string // as the report has it
+	of     *catalog.Table
+	column *catalog.Column
+	key    bool // the column alone is its table's primary key, and snowflakes are to be put in it: the database has to stop making it
+}
+
+// newBuilder completes the options, and makes sure that the report is of this database.
+func newBuilder(ctx context.Context, db *sql.DB, report *inspect.Report, o Options) (*builder, error) {
+	if report == nil || report.Schema != inspect.Schema {
+		return nil, fmt.Errorf("%w: the report is none of form %d: inspect the database with this version", ErrOption, inspect.Schema)
+	}
+	d, ok := dialect.Lookup(report.Database.Kind)
+	if !ok {
+		return nil, fmt.Errorf("%w: the report is of a database of the unknown kind %q", ErrOption, report.Database.Kind)
+	}
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	c, err := catalog.New(db, d)
+	if err != nil {
+		return nil, err
+	}
+	server, err := c.Server(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("plan: which database this is: %w", err)
+	}
+	if server.Kind != report.Database.Kind || server.Name != report.Database.Name || server.ID != report.Database.ID {
+		return nil, fmt.Errorf("%w: the report is of the database %s (%s), this is %s (%s)", ErrOption,
+			report.Database.Name, report.Database.ID, server.Name, server.ID)
+	}
+	b := &builder{catalog: c, db: db, report: report, options: o, tables: map[string]*catalog.Table{}, names: map[catalog.Name]string{}}
+	b.plan = &Plan{
+		Schema: Schema, Tool: o.Tool, Made: o.Now.UTC().Truncate(time.Second), Mode: o.Mode, Database: inspect.Database(server),
+		Layout: o.Layout.String(), Node: -1, Grants: o.Grants, Space: o.Space, Keys: []Key{}, References: []Reference{}, Notes: []string{}, Steps: []Step{},
+	}
+	return b, nil
 }
 
 // add appends a step.
@@ -60,3 +134,41 @@ func (b *builder) add(s Step) { b.plan.Steps = append(b.plan.Steps, s) }
 
 // block notes that something stands in the way.
 func (b *builder) block(sentence string) { b.blocked = append(b.blocked, sentence) }
+
+// refuse blocks unless what stands in the way is accepted under the name that the sentence gets at its end. The name may be empty.
+func (b *builder) refuse(kind, table, name, sentence string) {
+	accept := kind + ":" + table
+	if name != "" {
+		accept += "." + name
+	}
+	for _, a := range b.options.Accept {
+		if a == accept {
+			return
+		}
+	}
+	b.block(fmt.Sprintf("%s Or accept it: --accept %s", sentence, shellQuote(accept)))
+}
+
+// note adds what is to be known before the plan is run.
+func (b *builder) note(sentence string) { b.plan.Notes = append(b.plan.Notes, sentence) }
+
+// dialect returns the database's.
+func (b *builder) dialect() dialect.Dialect { return b.catalog.Dialect() }
+
+// quoted returns a table as statements have it, by the report's name.
+func (b *builder) quoted(table string) string { return b.catalog.Quoted(b.tables[table].Name) }
+
+// quote returns a column, or another name of one part, as statements have it.
+func (b *builder) quote(part string) string { return b.catalog.Quote(part) }
+
+// rows and bytes return the estimates of a table, -1 where they are unknown.
+func (b *builder) rows(table string) int64  { return b.tables[table].Rows }
+func (b *builder) bytes(table string) int64 { return b.tables[table].Bytes }
+
+// rowsOf returns the estimate of a table by its full name.
+func (b *builder) rowsOf(table catalog.Name) int64 {
+	if t := b.tables[b.names[table]]; t != nil {
+		return t.Rows
+	}
+	return -1
+}

@@ -42,7 +42,7 @@ type Plan struct {
 type Key struct {
 	Table   string        `json:"table"`
 	Column  string        `json:"column"`
-	Created string        `json:"created,omitempty"` // the column that new ids have their time from; empty for Instant
+	Created string        `json:"created,omitempty"` // the column that new ids have their time from, with Through of the table Parent; empty for Instant
 	Through string        `json:"through,omitempty"` // the column of this table that refers to the key of another, whose Created it is then; see Parent
 	Parent  string        `json:"parent,omitempty"`  // that table
 	Instant *time.Time    `json:"instant,omitempty"` // the time of all of them
@@ -51,12 +51,17 @@ type Key struct {
 	Below   int64         `json:"below"`             // ids below are old, and others snowkey's already
 	Map     string        `json:"map,omitempty"`     // the table with old_id and new_id; empty when old ids stay
 	Shadow  string        `json:"shadow,omitempty"`  // the second column, in mode shadow
+	Old     string        `json:"old,omitempty"`     // the first column's name after the swap, in mode shadow
 }
 
 // Reference is a reference that the plan widens or rewrites.
 type Reference struct {
 	inspect.Reference
-	Shadow string `json:"shadow,omitempty"` // the second column, in mode shadow
+	Via       string `json:"via,omitempty"`        // the table that it is declared to, where that is not To but one that has To's ids
+	ViaColumn string `json:"via_column,omitempty"` // the column there
+	Shadow    string `json:"shadow,omitempty"`     // the second column, in mode shadow
+	Old       string `json:"old,omitempty"`        // the first column's name after the swap, in mode shadow
+	Loose     bool   `json:"loose,omitempty"`      // the foreign key was never validated
 }
 
 // Step is one step. Estimates are -1 where unknown, and 0 where there is nothing to speak of.
@@ -92,11 +97,12 @@ const (
 	Map Kind = "map"
 	// Reserve: the plan's node is taken in the table of grants for all time.
 	Reserve Kind = "reserve"
-	// Count: SQL is one query for a number, which is written to the journal.
+	// Count: SQL are queries, each for a number; Each says what each is about. The numbers are written to the journal, as a JSON array.
 	Count Kind = "count"
 	// Digest: package verify writes the digest of the Table's other columns to the journal.
 	Digest Kind = "digest"
-	// Expect: SQL is one query for a number, which has to be Want, or what the Count step of the title Like has found. Otherwise the run stops and says Otherwise.
+	// Expect: SQL are queries, each for a number, which has to be Want, or what the Count step of the title Like has found for the same of Each.
+	// Otherwise the run stops, names all that differ with their Remedy, and says Otherwise.
 	Expect Kind = "expect"
 	// Steady: SQL is one query for a text or number, which has to stay the same for Window. Otherwise the run stops and says Otherwise.
 	Steady Kind = "steady"
@@ -107,8 +113,9 @@ const (
 // Action is what is done in a step.
 type Action struct {
 	Kind      Kind          `json:"kind"`
-	Session   []string      `json:"session,omitempty"` // statements that are run first, on a connection of the action's own that is closed at its end
+	Session   []string      `json:"session,omitempty"` // statements that are run first, on a connection that only actions with the same statements use
 	SQL       []string      `json:"sql,omitempty"`
+	Each      []string      `json:"each,omitempty"` // of a Count or Expect: what each of SQL is about, in words; see RowsOf
 	Applied   string        `json:"applied,omitempty"`
 	Repair    []string      `json:"repair,omitempty"`
 	Cursor    string        `json:"cursor,omitempty"`
@@ -117,6 +124,7 @@ type Action struct {
 	Want      int64         `json:"want,omitempty"`
 	Like      string        `json:"like,omitempty"`
 	Otherwise string        `json:"otherwise,omitempty"`
+	Remedy    []string      `json:"remedy,omitempty"` // of an Expect: statements that put right what each of SQL finds; one for each, or none at all
 	Window    time.Duration `json:"window_ns,omitempty"`
 	Text      string        `json:"text,omitempty"`
 }

@@ -1,0 +1,31 @@
+// Package plan makes the list of the steps by which a database's keys become snowflake keys, and writes it to a file that people read and
+// package run takes. It writes nothing to the database.
+//
+// # From a report to a file
+//
+//	report ──▶ Make ──▶ Plan ──▶ Text ──▶ a file ──▶ Parse ──▶ Plan, the same ──▶ run
+//
+// [Make] reads the tables of the report again, with their foreign keys, and finds the columns that have to hold snowflakes: the keys, what
+// refers to them, and what refers to that where a reference is its table's key. It plans, or says all at once what stands in the way and what
+// to do about it ([ErrBlocked]). What is certain to be refused by the database in the middle of a run is refused here.
+//
+// A file has the SQL of each step with its lock, algorithm and estimates, and the plan as JSON at its end. The former is made from the
+// latter: [Parse] makes it again, and refuses a file in which one letter differs ([ErrChanged]), so that what people have read is what is
+// run. The [Plan.Hash] names a plan in the journal.
+//
+// # Widen
+//
+// On MySQL and MariaDB, where c refers to p:
+//
+//	gate on p ─▶ drop c's foreign key ─▶ c and p: BIGINT ─▶ foreign key again, orphans as before ─▶ hold ─▶ steady ─▶ drop AUTO_INCREMENT ─▶ drop gate
+//
+// A snowflake in an AUTO_INCREMENT column makes the counter go on from it, for good, so the gate, a trigger, keeps snowflakes out until the
+// counter is gone. At the hold the writers are replaced by ones that fill keys, which fail until the flip; steady is the proof that none is
+// left of the others, which fail after it. On PostgreSQL there is no gate, for a sequence does not see keys that are given: both kinds of
+// writers may be at work until the flip. Views that use a column are dropped and made again in the transaction of its type change. On
+// SQLite integers have 64 bits already; a table with AUTOINCREMENT is made anew without it.
+//
+// A rollback leaves the types as they are, makes dropped foreign keys again, and has the database make keys again; the numbers go on above those of the
+// old rows that are there then, and those given when the plan was made. On MySQL, MariaDB and SQLite they go on above the
+// greatest id, snowflakes included.
+package plan

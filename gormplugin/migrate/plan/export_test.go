@@ -1,0 +1,4 @@
+package plan
+
+// SQLiteCreate is sqliteCreate.
+var SQLiteCreate = sqliteCreate

@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/catalog"
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// dated returns the keys that get new ids, and so have maps, in the order of their tables' names.
+func (b *builder) dated() []*Key {
+	var keys []*Key
+	for i := range b.plan.Keys {
+		if b.plan.Keys[i].Map != "" {
+			keys = append(keys, &b.plan.Keys[i])
+		}
+	}
+	slices.SortStableFunc(keys, func(x, y *Key) int { return strings.Compare(x.Table, y.Table) })
+	return keys
+}
+
+// mapped returns the map of a key as statements have it: with its table's schema, where it has one.
+func (b *builder) mapped(k *Key) string {
+	name, err := catalog.Parse(k.Map)
+	if err != nil {
+		b.block(fmt.Sprintf("The map of %s has the name %q: %v.", k.Table, k.Map, err))
+	}
+	if name.Schema == "" && b.plan.Mode == Shadow { // functions and triggers run with other search paths
+		name.Schema = b.tables[k.Table].Full.Schema
+	}
+	return b.catalog.Quoted(name)
+}
+
+// createMaps adds what makes the maps: one step, where DDL is part of transactions, else one for each.
+func (b *builder) createMaps(phase string) {
+	const format = "CREATE TABLE %s (old_id %s NOT NULL PRIMARY KEY, new_id %[2]s NOT NULL UNIQUE)"
+	integer := "BIGINT"
+	if b.dialect() == dialect.SQLite {
+		integer = "INTEGER"
+	}
+	var do, undo []string
+	for _, k := range b.dated() {
+		table := b.mapped(k)
+		create, drop := fmt.Sprintf(format, table, integer), "DROP TABLE "+table
+		if b.dialect() == dialect.MySQL {
+			there := b.hasTable(k.Map)
+			b.add(Step{
+				Title: "make the map of the ids of " + k.Table, Phase: phase, Lock: "none", Algorithm: "catalog only",
+				Do:   Action{Kind: Apart, SQL: []string{create + " ENGINE=InnoDB"}, Applied: there},
+				Undo: &Action{Kind: Apart, SQL: []string{drop}, Applied: b.not(there)},
+			})
+			continue
+		}
+		do, undo = append(do, create), append(undo, drop)
+	}
+	if len(do) > 0 {
+		b.add(Step{
+			Title: "make the maps of old ids to new ones", Phase: phase, Lock: "none", Algorithm: "catalog only",
+			Do: Action{Kind: Together, SQL: do}, Undo: &Action{Kind: Together, SQL: undo},
+		})
+	}
+}
+
+// dropMaps adds the step that drops all maps, with what rest drops beside them where DDL is part of transactions.
+func (b *builder) dropMaps(rest ...string) {
+	var names, left []string
+	for _, k := range b.dated() {
+		names, left = append(names, b.mapped(k)), append(left, "("+b.hasTable(k.Map)+")")
+	}
+	if len(names) == 0 {
+		return
+	}
+	s := Step{
+		Title: "drop the maps", Phase: "contract", Lock: "nobody else uses them", Algorithm: "catalog only", Final: true,
+		Kept: "Without the maps nobody knows the old ids.",
+	}
+	switch b.dialect() {
+	case dialect.MySQL: // where each table goes by itself, so that a server that dies may leave some
+		s.Do = Action{Kind: Apart, SQL: []string{"DROP TABLE IF EXISTS " + strings.Join(names, ", ")}, Applied: "SELECT " + strings.Join(left, " + ") + " = 0"}
+	case dialect.Postgres:
+		s.Do = Action{Kind: Together, SQL: append([]string{"DROP TABLE " + strings.Join(names, ", ")}, rest...)}
+	case dialect.SQLite:
+		s.Do = Action{Kind: Together}
+		for _, name := range names {
+			s.Do.SQL = append(s.Do.SQL, "DROP TABLE "+name)
+		}
+	}
+	b.add(s)
+}
+
+// hasTable returns a query for 1 when a table is there, on MySQL.
+func (b *builder) hasTable(name string) string {
+	parsed, err := catalog.Parse(name)
+	if err != nil {
+		return ""
+	}
+	schema := "DATABASE()"
+	if parsed.Schema != "" {
+		schema = b.literal(parsed.Schema)
+	}
+	return fmt.Sprintf("SELECT count(*) FROM information_schema.tables WHERE table_schema = %s AND table_name = %s", schema, b.literal(parsed.Name))
+}

@@ -1,0 +1,118 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/inspect"
+	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/internal/catalog"
+)
+
+// obstruct blocks what the report says cannot be, and references of which it is not known whether they are any.
+func (b *builder) obstruct() {
+	for _, o := range b.report.Obstacles {
+		// What is possible is told below, once for each reference.
+		if o.Table != "" && b.tables[o.Table] == nil || o.Kind == "possible" || !slices.Contains(o.Blocks, string(b.options.Mode)) {
+			continue
+		}
+		sentence := sentenceOf(o.Text)
+		if o.Table != "" { // else it is of the whole database
+			sentence = o.Table + ": " + sentence
+		}
+		if o.Do != "" {
+			sentence += " What to do: " + sentenceOf(o.Do)
+		}
+		b.refuse(o.Kind, o.Table, o.Name, sentence)
+	}
+	for _, r := range b.plan.References {
+		if r.Sure != inspect.Possible {
+			continue
+		}
+		from, to := r.Table+"."+columnPart(r.Column), r.To+"."+columnPart(r.ToColumn)
+		if r.Path != "" {
+			from += ":" + r.Path
+		}
+		options := fmt.Sprintf("--reference %s or --reference %s", shellQuote(from+"="+to), shellQuote("!"+from+"="+to))
+		if b.options.Mode == Widen {
+			b.note(fmt.Sprintf("%s may be a reference to %s (%s), and is taken for one, which does no harm when it is none. Say which: inspect with %s.",
+				from, to, strings.TrimSuffix(r.Why, "."), options))
+			continue
+		}
+		b.block(fmt.Sprintf("%s may be a reference to %s: %s Say whether it is: inspect with %s.", from, to, sentenceOf(r.Why), options))
+	}
+	for _, r := range b.report.References {
+		if r.Sure == inspect.Unlikely && b.tables[r.To] != nil {
+			b.note(fmt.Sprintf("%s.%s is not taken for a reference to %s: %s", r.Table, r.Column, r.To, sentenceOf(r.Why)))
+		}
+	}
+}
+
+// columnPart returns a column as the option takes it.
+func columnPart(name string) string {
+	if strings.ContainsAny(name, "\"`.=:") {
+		return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+	}
+	return name
+}
+
+// sentenceOf returns a text with a full stop.
+func sentenceOf(text string) string {
+	if text == "" || strings.HasSuffix(text, ".") {
+		return text
+	}
+	return text + "."
+}
+
+// number finds the node that the new ids of old rows have, in modes in which they get any. It reads the table of grants.
+func (b *builder) number(ctx context.Context) error {
+	if b.options.Mode == Widen {
+		return nil
+	}
+	name, err := catalog.Parse(b.options.Grants)
+	if err != nil {
+		return fmt.Errorf("%w: the table of grants %q: %v", ErrOption, b.options.Grants, err)
+	}
+	table, err := b.catalog.Table(ctx, name)
+	if err != nil {
+		return fmt.Errorf("plan: the table of grants: %w", err)
+	}
+	granted := map[int64]bool{}
+	if table != nil {
+		store := grant.SQL(b.db, b.dialect(), grant.Table(b.options.Grants))
+		spaces, err := store.Spaces(ctx)
+		if err != nil {
+			return fmt.Errorf("plan: the table of grants: %w", err)
+		}
+		for _, s := range spaces {
+			if s.Name == b.options.Space && s.Layout != b.plan.Layout {
+				return fmt.Errorf("%w: the key space %s has the layout %s, not %s", ErrOption, s.Name, s.Layout, b.plan.Layout)
+			}
+		}
+		listing, err := store.List(ctx, b.options.Space, 0, b.options.Layout.Generators()-1)
+		if err != nil {
+			return fmt.Errorf("plan: the table of grants: %w", err)
+		}
+		for _, row := range listing.Rows {
+			granted[row.Number] = true
+		}
+	}
+	var node int64
+	if b.options.Node != nil {
+		node = *b.options.Node
+	} else {
+		for node = b.options.Layout.Generators() - 1; node >= 0 && granted[node]; node-- {
+		}
+		if node < 0 {
+			return fmt.Errorf("%w: each of the layout's %d nodes was granted once in the key space %s: none is left for old rows", ErrOption,
+				b.options.Layout.Generators(), b.options.Space)
+		}
+	}
+	if granted[node] {
+		return fmt.Errorf("%w: node %d was granted in the key space %s: a generator may have made ids with it", ErrOption, node, b.options.Space)
+	}
+	b.plan.Node = node
+	return nil
+}

@@ -1,0 +1,124 @@
+package plan
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+const (
+	defaultBelow  = 1 << 42
+	defaultWindow = 10 * time.Second
+)
+
+var validSpace = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,64}$`) // as package grant has it
+
+// complete returns the options with their defaults, or an error that wraps ErrOption.
+func (o Options) complete() (Options, error) {
+	if o.Mode == "" {
+		o.Mode = Widen
+	}
+	if o.Layout == (idgen.Layout{}) {
+		o.Layout = idgen.Snowkey.Layout
+	}
+	if o.Grants == "" {
+		o.Grants = grant.DefaultTable
+	}
+	if o.Space == "" {
+		o.Space = grant.DefaultSpace
+	}
+	if o.Below == 0 {
+		o.Below = defaultBelow
+	}
+	if o.Window == 0 {
+		o.Window = defaultWindow
+	}
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
+	return o, o.check()
+}
+
+// check says which option cannot be.
+func (o Options) check() error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%w: "+format, append([]any{ErrOption}, args...)...)
+	}
+	if o.Mode != Widen && o.Mode != Rekey && o.Mode != Shadow {
+		return refuse("the mode %q is none of widen, rekey and shadow", o.Mode)
+	}
+	if !dialect.ValidName(o.Grants) {
+		return refuse("the table of grants %q is not named by up to 63 letters, digits and underlines, with a schema and a dot before it or without", o.Grants)
+	}
+	if !validSpace.MatchString(o.Space) {
+		return refuse("the key space %q is not 1 to 64 of a-z, A-Z, 0-9, dash, dot and underline", o.Space)
+	}
+	if o.Below < 1 {
+		return refuse("below %d, must be more than 0", o.Below)
+	}
+	if o.Window < 0 {
+		return refuse("the window %s is negative", o.Window)
+	}
+	if strings.ContainsFunc(o.Tool, control) {
+		return refuse("the tool's name %q has control characters", o.Tool)
+	}
+	least, err := o.Layout.MinID(o.Now)
+	if err != nil {
+		return refuse("the layout %s has no ids for now: %v", o.Layout, err)
+	}
+	if least <= o.Below {
+		return refuse("below %d, which ids of the layout %s made now (%d) are themselves", o.Below, o.Layout, least)
+	}
+	if o.Zone != "" {
+		if _, err := time.LoadLocation(o.Zone); err != nil {
+			return refuse("the time zone %q: %v", o.Zone, err)
+		}
+	}
+	if o.Mode == Widen {
+		return nil
+	}
+	if o.Layout.Bits(idgen.Shard) > 0 {
+		return refuse("the layout %s has shards, and old rows say nothing of theirs", o.Layout)
+	}
+	n := o.Layout.Generators()
+	if n == 1 {
+		return refuse("the layout %s has one node, and old rows need one besides those that write", o.Layout)
+	}
+	if o.Node != nil && (*o.Node < 0 || *o.Node >= n) {
+		return refuse("node %d, must be 0 to %d for the layout %s", *o.Node, n-1, o.Layout)
+	}
+	return nil
+}
+
+// control reports whether a character cannot be in the names of a plan: its file could not show it.
+func control(r rune) bool {
+	return r < ' ' || r == 0x7f || 0x80 <= r && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfffd
+}
+
+// checkName refuses names that a plan's statements cannot have.
+func checkName(name string) error {
+	if name == "" || strings.ContainsFunc(name, control) {
+		return fmt.Errorf("%w: the name %q is empty or has control characters: rename it first", ErrOption, name)
+	}
+	for _, mark := range []string{":after", ":upto", ":rows"} {
+		if strings.Contains(name, mark) {
+			return fmt.Errorf("%w: the name %q has %s in it, which stands for a number in a plan's statements: rename it first", ErrOption, name, mark)
+		}
+	}
+	return nil
+}
+
+var plainWord = regexp.MustCompile(`^[-+=:,./_a-zA-Z0-9]+$`)
+
+// shellQuote returns a word as a POSIX shell reads it.
+func shellQuote(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

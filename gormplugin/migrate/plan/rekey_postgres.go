@@ -1,0 +1,362 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/catalog"
+)
+
+// postgresRekey is the grammar of PostgreSQL.
+type postgresRekey struct {
+	*builder
+	after []Step // tighten's
+}
+
+// session has a batch's rows found by the map's range, and by the indexes on what refers to them: the planner would rather read whole tables,
+// for the range of each batch anew, which takes the longer the more rows there are. Where it has to read one nevertheless, that seems so dear to it that it would compile each query.
+func (*postgresRekey) session() []string {
+	return []string{"SET enable_hashjoin=off", "SET enable_mergejoin=off", "SET enable_seqscan=off", "SET jit=off"}
+}
+
+// first has foreign keys looked at when the batch is committed: loosen has made all deferrable that are in the way.
+func (*postgresRekey) first() []string { return []string{"SET CONSTRAINTS ALL DEFERRED"} }
+
+func (g *postgresRekey) column(m move) string { return "c." + g.quote(m.column) }
+
+// update adds 0 to the map's id where it is compared, so that the map is read by its range, and not once for each row of the table.
+func (g *postgresRekey) update(source string, m move, from, to, where string) []string {
+	value, id := "m."+to, "m."+from+" + 0"
+	switch {
+	case m.path != nil:
+		id = "m." + from // found by the document's id
+		document := g.jsonb(m)
+		value = fmt.Sprintf("jsonb_set(%[1]s, %[2]s, CASE WHEN jsonb_typeof(%[1]s #> %[2]s) = 'string' THEN to_jsonb(CAST(m.%[3]s AS text)) ELSE to_jsonb(m.%[3]s) END)",
+			document, g.path(m), to)
+		if document != g.column(m) {
+			value = fmt.Sprintf("CAST(%s AS json)", value)
+		}
+	case m.text:
+		value = fmt.Sprintf("CAST(m.%s AS text)", to)
+	}
+	return []string{fmt.Sprintf("UPDATE %s c SET %s = %s FROM %s m WHERE %s AND %s",
+		g.quoted(m.table), g.quote(m.column), value, source, g.equal(m, id), where)}
+}
+
+func (g *postgresRekey) equal(m move, id string) string {
+	switch {
+	case m.path != nil:
+		return fmt.Sprintf("%s = %s%s", g.number(m), id, m.owner)
+	case m.text:
+		id = fmt.Sprintf("CAST(%s AS text)", id)
+		if strings.HasPrefix(g.columnOf(m.table, m.column).Type, "char") && !strings.HasPrefix(g.columnOf(m.table, m.column).Type, "character varying") {
+			id = fmt.Sprintf("CAST(%s AS bpchar)", id) // padded; an index on it is not used for a text
+		}
+	}
+	return fmt.Sprintf("%s = %s%s", g.column(m), id, m.owner)
+}
+
+// jsonb returns a JSON column as jsonb.
+func (g *postgresRekey) jsonb(m move) string {
+	if g.columnOf(m.table, m.column).Type == "json" {
+		return fmt.Sprintf("CAST(%s AS jsonb)", g.column(m))
+	}
+	return g.column(m)
+}
+
+func (g *postgresRekey) path(m move) string {
+	var parts []string
+	for _, part := range m.path {
+		parts = append(parts, g.literal(strings.Trim(part, "[]")))
+	}
+	return fmt.Sprintf("CAST(ARRAY[%s] AS text[])", strings.Join(parts, ", "))
+}
+
+// number has CASE where AND would do, because the order in which the parts of AND are evaluated is not certain.
+func (g *postgresRekey) number(m move) string {
+	value, condition := g.column(m), ""
+	switch {
+	case m.path != nil:
+		document := g.jsonb(m)
+		value = fmt.Sprintf("(%s #>> %s)", document, g.path(m))
+		condition = fmt.Sprintf("jsonb_typeof(%s #> %s) IN ('number', 'string') AND ", document, g.path(m))
+	case !m.text:
+		return value
+	}
+	return fmt.Sprintf("CASE WHEN %s%s ~ '%s' THEN CAST(%[2]s AS bigint) END", condition, value, decimal)
+}
+
+func (g *postgresRekey) createIndex(m move, name string) (do, undo Action) {
+	t := g.tables[m.table]
+	full := catalog.Name{Schema: t.Full.Schema, Name: name}
+	quoted := g.catalog.Quoted(full)
+	if t.Related == "partitioned" { // which CONCURRENTLY cannot
+		do = Action{Kind: Together, SQL: []string{fmt.Sprintf("CREATE INDEX %s ON %s (%s)", g.quote(name), g.quoted(m.table), g.quote(m.column))}}
+		return do, Action{Kind: Together, SQL: []string{"DROP INDEX " + quoted}}
+	}
+	there := "FROM pg_catalog.pg_index WHERE indexrelid = to_regclass(" + g.literal(quoted) + ")"
+	drop := fmt.Sprintf("DROP INDEX CONCURRENTLY IF EXISTS %s", quoted)
+	do = Action{
+		Kind: Apart, SQL: []string{fmt.Sprintf("CREATE INDEX CONCURRENTLY %s ON %s (%s)", g.quote(name), g.quoted(m.table), g.quote(m.column))},
+		Applied: "SELECT COUNT(*) " + there + " AND indisvalid", Repair: []string{drop}, // a failed one leaves an index that is not valid
+	}
+	undo = Action{Kind: Apart, SQL: []string{drop}, Applied: "SELECT 1 - COUNT(*) " + there}
+	return do, undo
+}
+
+// loosen makes foreign keys deferrable, and has none change references by itself, for what it would change could not be told from the rest.
+func (g *postgresRekey) loosen(ctx context.Context, all []rewriting) error {
+	moved := map[[2]string]bool{} // full table and column
+	var maps []string
+	var rows int64
+	for _, r := range all {
+		maps, rows = append(maps, r.source), sizeOf(rows, g.rows(r.Table))
+		columns, _ := r.split()
+		for _, m := range columns {
+			moved[[2]string{g.tables[m.table].Full.String(), m.column}] = true
+		}
+	}
+	g.add(Step{
+		Title: "gather statistics of the maps", Phase: "rewrite", Lock: "none", Rows: rows,
+		Do: Action{Kind: Together, SQL: []string{"ANALYZE " + strings.Join(maps, ", ")}}, Kept: "they go with the maps",
+	})
+	var children []catalog.Name
+	by := map[catalog.Name][]*catalog.Reference{}
+	for _, f := range g.references {
+		concerns := false
+		for i := range f.To {
+			concerns = concerns || moved[[2]string{f.Parent.String(), f.To[i]}]
+		}
+		if !concerns {
+			continue
+		}
+		if by[f.Child] == nil {
+			children = append(children, f.Child)
+		}
+		by[f.Child] = append(by[f.Child], f)
+	}
+	slices.SortFunc(children, compareNames)
+	for _, child := range children {
+		slices.SortFunc(by[child], func(x, y *catalog.Reference) int { return strings.Compare(x.Name, y.Name) })
+		if err := g.loosenChild(ctx, child, by[child]); err != nil {
+			return err
+		}
+	}
+	g.note("Rewritten rows are written anew, and the old ones are space to be used again after a VACUUM of the rewritten tables, which autovacuum does in time. " +
+		"VACUUM (ANALYZE) them after the run; only VACUUM FULL or pg_repack gives the space back to the system.")
+	return nil
+}
+
+// What a change of foreign keys locks: to alter one, its table alone; to add or drop one, the table that it refers to as well.
+const (
+	alteringWaits = "reads and writes of the table wait for a moment"
+	swappingWaits = "reads and writes of the table, and of those that its foreign keys refer to, wait for a moment"
+)
+
+// The modes of locks that foreign keys take of both tables. To add one is let in beside readers.
+const (
+	toAdd  = "SHARE ROW EXCLUSIVE"
+	toDrop = "ACCESS EXCLUSIVE"
+)
+
+// locked puts before statements what takes the locks of several tables at once, in the order of their names, which is that of all steps.
+func (b *builder) locked(mode string, tables []catalog.Name, sql []string) []string {
+	sorted := slices.Clone(tables)
+	slices.SortFunc(sorted, compareNames)
+	var names []string
+	for _, t := range slices.Compact(sorted) {
+		names = append(names, b.catalog.Quoted(t))
+	}
+	return append([]string{patience, fmt.Sprintf("LOCK TABLE %s IN %s MODE", strings.Join(names, ", "), mode)}, sql...)
+}
+
+// change is some statements, and those that undo them.
+type change struct{ do, undo []string }
+
+// then adds statements. They are undone in the other order.
+func (c *change) then(do, undo []string) {
+	c.do, c.undo = append(c.do, do...), append(slices.Clone(undo), c.undo...)
+}
+
+// step adds a step of the change to some, unless it is empty.
+func (c *change) step(steps []Step, title string) []Step {
+	if len(c.do) == 0 {
+		return steps
+	}
+	s := Step{Title: title, Phase: "rewrite", Lock: alteringWaits, Algorithm: "catalog only", Do: Action{Kind: Together, SQL: c.do}}
+	if len(c.undo) > 0 {
+		s.Undo = &Action{Kind: Together, SQL: c.undo}
+	}
+	return append(steps, s)
+}
+
+// loosenChild does it for the foreign keys of one table, in the order of their names, in one transaction as far as no rows have to be read.
+func (g *postgresRekey) loosenChild(ctx context.Context, child catalog.Name, keys []*catalog.Reference) error {
+	var swaps []swap
+	var alone change
+	for _, f := range keys {
+		if f.OnUpdate != "NO ACTION" {
+			s, err := g.replace(ctx, f)
+			if err != nil {
+				return err
+			}
+			if s != nil {
+				swaps = append(swaps, *s)
+			}
+			continue
+		}
+		if f.Deferrable {
+			continue
+		}
+		alter := fmt.Sprintf("ALTER TABLE %s ALTER CONSTRAINT %s ", g.catalog.Quoted(f.Child), g.quote(f.Name))
+		alone.then([]string{alter + "DEFERRABLE INITIALLY IMMEDIATE"}, []string{alter + "NOT DEFERRABLE"})
+	}
+	before, after := alone, change{do: alone.undo, undo: alone.do}
+	for _, s := range g.exchange(&before, swaps, "stand in for those whose ON UPDATE cannot be deferred", fmt.Sprintf("let the foreign keys of %s wait for the end of a transaction", child), child) {
+		g.add(s)
+	}
+	for i := range swaps {
+		swaps[i] = swaps[i].back()
+	}
+	g.after = append(g.after, g.exchange(&after, swaps, "are as they were", fmt.Sprintf("have the foreign keys of %s as they were", child), child)...)
+	return nil
+}
+
+var onUpdate = regexp.MustCompile(` ON UPDATE (?:NO ACTION|RESTRICT|CASCADE|SET NULL|SET DEFAULT)`)
+
+// swap puts one foreign key in the place of another.
+type swap struct {
+	in, out constraint
+	child   string // as statements have it
+	parent  catalog.Name
+	valid   bool
+}
+
+// constraint is a foreign key as it is made.
+type constraint struct {
+	name, definition string
+	comment          []string
+}
+
+func (s swap) back() swap {
+	s.in, s.out = s.out, s.in
+	return s
+}
+
+func (s swap) add(c constraint) string {
+	return fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s NOT VALID", s.child, c.name, c.definition)
+}
+
+func (s swap) statement(verb string, c constraint) string {
+	return fmt.Sprintf("ALTER TABLE %s %s CONSTRAINT %s", s.child, verb, c.name)
+}
+
+// exchange returns the steps of a change and some swaps: the foreign keys that come are added, their rows are checked, and those that go are dropped; the
+// row is under one of both at any time.
+func (g *postgresRekey) exchange(first *change, swaps []swap, why, title string, child catalog.Name) []Step {
+	var validate, drop change
+	tables := []catalog.Name{child}
+	for _, s := range swaps {
+		tables = append(tables, s.parent)
+		first.then(append([]string{s.add(s.in)}, s.in.comment...), []string{s.statement("DROP", s.in)})
+		again := append([]string{s.add(s.out)}, s.out.comment...)
+		if s.valid {
+			validate.then([]string{s.statement("VALIDATE", s.in)}, nil)
+			again = append(again, s.statement("VALIDATE", s.out))
+		}
+		drop.then([]string{s.statement("DROP", s.out)}, again)
+	}
+	if len(swaps) > 0 {
+		first.do, first.undo = g.locked(toDrop, tables, first.do), g.locked(toDrop, tables, first.undo)
+		drop.do, drop.undo = g.locked(toDrop, tables, drop.do), g.locked(toAdd, tables, drop.undo)
+	}
+	steps := first.step(nil, title)
+	if n := len(steps); len(validate.do) > 0 {
+		steps = validate.step(steps, fmt.Sprintf("check the rows of %s by the foreign keys that %s", child, why))
+		steps[n].Lock, steps[n].Algorithm, steps[n].Rows, steps[n].Kept = "none for readers and writers of rows", "", g.rowsOf(child), "it goes with the foreign keys"
+	}
+	steps = drop.step(steps, fmt.Sprintf("drop the foreign keys of %s in whose place are others that %s", child, why))
+	for i := range steps {
+		if len(swaps) > 0 && steps[i].Undo != nil {
+			steps[i].Lock = swappingWaits
+		}
+	}
+	return steps
+}
+
+// replace puts another foreign key in the place of one with an action, which cannot be deferred. It returns nil when it has blocked.
+func (g *postgresRekey) replace(ctx context.Context, f *catalog.Reference) (*swap, error) {
+	was, stand, err := definitions(f.Definition)
+	if err != nil {
+		return nil, fmt.Errorf("plan: the foreign key %s of %s: %w", f.Name, f.Child, err)
+	}
+	if table := g.tables[g.names[f.Child]]; table != nil && table.Related == "partitioned" {
+		g.block(fmt.Sprintf("%s: its foreign key %s has ON UPDATE %s, which is in the way of rewriting, and on a partitioned table it cannot be replaced without a long lock. "+
+			"Replace it by one without ON UPDATE first.", f.Child, f.Name, f.OnUpdate))
+		return nil, nil
+	}
+	comment, err := g.comment(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return &swap{
+		in:    constraint{name: g.quote(g.cut("snowkey_foreign_"+f.Name, 1)), definition: stand},
+		out:   constraint{name: g.quote(f.Name), definition: was, comment: comment},
+		child: g.catalog.Quoted(f.Child), parent: f.Parent, valid: f.Valid,
+	}, nil
+}
+
+// comment returns the statement that says of a constraint what is said of it now.
+func (g *postgresRekey) comment(ctx context.Context, f *catalog.Reference) ([]string, error) {
+	var text string
+	err := g.db.QueryRowContext(ctx, `SELECT COALESCE(obj_description(c.oid, 'pg_constraint'), '') FROM pg_catalog.pg_constraint c
+		JOIN pg_catalog.pg_class t ON t.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
+		WHERE c.conname = $1 AND t.relname = $2 AND n.nspname = $3`, f.Name, f.Child.Name, f.Child.Schema).Scan(&text)
+	if err != nil {
+		return nil, fmt.Errorf("plan: the comment of the foreign key %s of %s: %w", f.Name, f.Child, err)
+	}
+	if text == "" {
+		return nil, nil
+	}
+	return []string{fmt.Sprintf("COMMENT ON CONSTRAINT %s ON %s IS %s", g.quote(f.Name), g.catalog.Quoted(f.Child), g.literal(text))}, nil
+}
+
+// definitions returns a foreign key's definition, as it is, and as one that can stand in for it while keys move.
+func definitions(definition string) (was, stand string, err error) {
+	was = strings.TrimSuffix(definition, " NOT VALID")
+	end, closed, quoted := -1, 0, false
+	for i, r := range was {
+		switch {
+		case r == '"':
+			quoted = !quoted
+		case r == ')' && !quoted:
+			if closed++; closed == 2 {
+				end = i + 1
+			}
+		}
+		if end >= 0 {
+			break
+		}
+	}
+	if end < 0 {
+		return "", "", fmt.Errorf("%w: it is not defined as a foreign key is: %s", ErrBlocked, definition)
+	}
+	rest := onUpdate.ReplaceAllString(was[end:], "")
+	for _, clause := range []string{" INITIALLY DEFERRED", " INITIALLY IMMEDIATE", " NOT DEFERRABLE", " DEFERRABLE"} {
+		rest = strings.ReplaceAll(rest, clause, "")
+	}
+	return was, was[:end] + rest + " DEFERRABLE INITIALLY IMMEDIATE", nil
+}
+
+// broken adds nothing: the counts of orphans say it all.
+func (*postgresRekey) broken([]rewriting, *questions) {}
+
+// tighten has the foreign keys as they were.
+func (g *postgresRekey) tighten() {
+	for _, s := range g.after {
+		g.add(s)
+	}
+}

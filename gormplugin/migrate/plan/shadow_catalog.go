@@ -1,0 +1,207 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/catalog"
+)
+
+// extra is what else PostgreSQL's catalog has of a column.
+type extra struct {
+	statements []string // that give the second column the same
+	identity   string   // the name and options of the identity's sequence, as ADD GENERATED takes them
+	next       string   // the statement that lets it go on
+}
+
+// readExchange reads what only PostgreSQL's own catalog tells.
+func (b *builder) readExchange(ctx context.Context, x *exchange) error {
+	x.extras = map[*moved]extra{}
+	for _, t := range x.tables {
+		for _, m := range t.columns {
+			if err := b.readExtra(ctx, x, m); err != nil {
+				return fmt.Errorf("plan: the column %s.%s: %w", t.name, m.column.Name, err)
+			}
+		}
+		if err := b.readTwins(ctx, x, t); err != nil {
+			return fmt.Errorf("plan: the indexes of %s: %w", t.name, err)
+		}
+	}
+	if err := b.readViews(ctx, x); err != nil {
+		return fmt.Errorf("plan: the views: %w", err)
+	}
+	return nil
+}
+
+// scan calls row for each row of a query.
+func (b *builder) scan(ctx context.Context, query string, args []any, row func(scan func(...any) error) error) error {
+	rows, err := b.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			_ = rows.Close() // the error before it says more
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return rows.Close()
+}
+
+// readExtra reads a column's statistics target, options, comment and rights.
+func (b *builder) readExtra(ctx context.Context, x *exchange, m *moved) error {
+	var e extra
+	table, second := "ALTER TABLE "+b.whole(m.table)+" ALTER COLUMN "+b.quote(m.second), b.quote(m.second)
+	err := b.scan(ctx, `SELECT coalesce(a.attstattarget, -1), coalesce(array_to_string(a.attoptions, ', '), ''), coalesce(pg_catalog.col_description(a.attrelid, a.attnum), '')
+		FROM pg_catalog.pg_attribute a WHERE a.attrelid = $1::bigint AND a.attname = $2`, []any{int64(m.table.of.OID), m.column.Name}, func(scan func(...any) error) error {
+		var target int
+		var options, comment string
+		if err := scan(&target, &options, &comment); err != nil {
+			return err
+		}
+		if target >= 0 {
+			e.statements = append(e.statements, fmt.Sprintf("%s SET STATISTICS %d", table, target))
+		}
+		if options != "" {
+			e.statements = append(e.statements, fmt.Sprintf("%s SET (%s)", table, options))
+		}
+		if comment != "" {
+			e.statements = append(e.statements, fmt.Sprintf("COMMENT ON COLUMN %s.%s IS %s", b.whole(m.table), second, postgresText(comment)))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = b.scan(ctx, `SELECT g.privilege_type, CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_catalog.pg_get_userbyid(g.grantee)) END, g.is_grantable
+		FROM pg_catalog.pg_attribute a CROSS JOIN LATERAL pg_catalog.aclexplode(a.attacl) g WHERE a.attrelid = $1::bigint AND a.attname = $2 ORDER BY 2, 1`,
+		[]any{int64(m.table.of.OID), m.column.Name}, func(scan func(...any) error) error {
+			statement, err := scanGrant(scan, fmt.Sprintf(" (%s) ON TABLE %s", second, b.whole(m.table)))
+			e.statements = append(e.statements, statement)
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	x.extras[m] = e
+	return err
+}
+
+// scanGrant returns the GRANT of one right on something.
+func scanGrant(scan func(...any) error, on string) (string, error) {
+	var right, role string
+	var grantable bool
+	if err := scan(&right, &role, &grantable); err != nil {
+		return "", err
+	}
+	statement := fmt.Sprintf("GRANT %s%s TO %s", right, on, role)
+	if grantable {
+		statement += " WITH GRANT OPTION"
+	}
+	return statement, nil
+}
+
+// postgresText returns a text, which may have anything in it, as a string of PostgreSQL.
+func postgresText(text string) string {
+	text = strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`, "\r", `\r`, "\t", `\t`, ":", `\x3a`).Replace(text)
+	return "E'" + text + "'"
+}
+
+// readTwins finds the indexes that get twins, and blocks those that cannot be exchanged.
+func (b *builder) readTwins(ctx context.Context, x *exchange, t *moving) error {
+	kinds := map[string]string{}
+	comments := map[string][]string{}
+	err := b.scan(ctx, `SELECT c.relname, coalesce(k.contype::text, ''), coalesce(k.condeferrable, false), i.indisreplident, i.indisclustered, c.reltablespace <> 0,
+			coalesce(pg_catalog.obj_description(c.oid, 'pg_class'), ''), coalesce(pg_catalog.obj_description(k.oid, 'pg_constraint'), '')
+		FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+		LEFT JOIN pg_catalog.pg_constraint k ON k.conindid = c.oid AND k.conrelid = i.indrelid AND k.contype IN ('p', 'u', 'x')
+		WHERE i.indrelid = $1::bigint`, []any{int64(t.of.OID)}, func(scan func(...any) error) error {
+		var name, kind, comment, onConstraint string
+		var deferrable, identity, clustered, elsewhere bool
+		if err := scan(&name, &kind, &deferrable, &identity, &clustered, &elsewhere, &comment, &onConstraint); err != nil {
+			return err
+		}
+		kinds[name] = kind
+		if deferrable || identity || clustered || elsewhere {
+			kinds[name] = "!"
+		}
+		if comment != "" {
+			comments[name] = append(comments[name], fmt.Sprintf("COMMENT ON INDEX %s IS %s", b.beside(t, name), postgresText(comment)))
+		}
+		if onConstraint != "" {
+			comments[name] = append(comments[name], fmt.Sprintf("COMMENT ON CONSTRAINT %s ON %s IS %s", b.quote(name), b.whole(t), postgresText(onConstraint)))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, i := range t.of.Indexes {
+		if !b.over(t, i) {
+			continue
+		}
+		if kinds[i.Name] == "!" || kinds[i.Name] == "x" || !i.Valid || i.Primary && (strings.Contains(i.Definition, " INCLUDE ") || strings.Contains(i.Definition, " WITH (")) {
+			b.block(fmt.Sprintf("The index %s of %s is invalid, deferrable, an exclusion, the replica identity, what the table is clustered by, in a tablespace of its own, "+
+				"or a primary key with more than its columns: the mode shadow does not exchange it.", i.Name, t.name))
+		}
+		x.twins = append(x.twins, &twin{table: t, index: i, name: t.made("x", i.Name), was: t.made("was", i.Name), constraint: kinds[i.Name] != "", comments: comments[i.Name]})
+	}
+	return nil
+}
+
+// over reports whether an index is over a column that gets a second one: its statement tells, with another name in it or not.
+func (b *builder) over(t *moving, i *catalog.Index) bool {
+	_, rest, _ := strings.Cut(i.Definition, " USING ")
+	return rest != renamed(rest, func(name string) (string, bool) { return "\x00", t.find(name) != nil })
+}
+
+// readViews finds the views that show the columns, in an order in which they can be made. What a view is made of comes before it in the list of
+// each table that it is in: so the last mention of each is in order.
+func (b *builder) readViews(ctx context.Context, x *exchange) error {
+	l, err := b.lookAtPostgres(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.end()
+	for _, t := range x.tables {
+		var names []string
+		for _, m := range t.columns {
+			names = append(names, m.column.Name)
+		}
+		bound, err := l.blockers(ctx, t.of.OID, names)
+		if err != nil {
+			return err
+		}
+		for _, what := range bound {
+			b.block(fmt.Sprintf("%s is made of a column of %s that changes, and would stay with the old one: drop it first, and make it again afterwards.", what, t.name))
+		}
+		views, err := l.views(ctx, t.of.OID, names)
+		if err != nil {
+			return err
+		}
+		for _, v := range views {
+			if v.blocked != "" {
+				b.block(fmt.Sprintf("%s shows a column of %s that changes, and %s", v.what, t.name, v.blocked))
+			}
+			x.views = append(slices.DeleteFunc(x.views, func(u view) bool { return u.name == v.name }), v)
+		}
+		for _, c := range b.columns {
+			if own := t.own(); own == nil || c.table != t.name || c.column != own.column || !identity(c) {
+				continue
+			}
+			s, err := b.sequenceOf(ctx, l, c)
+			if err != nil {
+				return err
+			}
+			e := x.extras[t.own()]
+			e.identity, e.next = "SEQUENCE NAME "+s.name+" "+s.options, s.set(b.whole(t), b.quote(c.column.Name), t.own().key.Below)
+			x.extras[t.own()] = e
+		}
+	}
+	return nil
+}

@@ -1,0 +1,249 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+)
+
+// swapPostgres adds the one transaction in which first and second columns change places.
+func (b *builder) swapPostgres(x *exchange) {
+	var names, tables []string
+	for _, t := range x.tables {
+		names, tables = append(names, t.name), append(tables, b.whole(t))
+	}
+	lock := "LOCK TABLE " + strings.Join(tables, ", ") + " IN ACCESS EXCLUSIVE MODE"
+	b.add(Step{
+		Title: "swap the columns of " + strings.Join(names, ", "), Phase: "swap", Algorithm: "catalog only",
+		Lock: "everything on all of the tables, for the moment in which the catalog is changed; no row is read or written. Its undo reads all rows under the lock, " +
+			"writes those that have changed since, builds the old primary keys, and rewrites tables whose keys had less than 64 bits: it is no swap of a moment",
+		Do:   Action{Kind: Together, SQL: append([]string{patience, lock}, b.swap(x)...)},
+		Undo: &Action{Kind: Together, SQL: append([]string{patience, lock}, b.unswap(x)...)},
+	})
+}
+
+// swap returns the statements of the swap, after the lock.
+func (b *builder) swap(x *exchange) []string {
+	var sql []string
+	add := func(format string, args ...any) { sql = append(sql, fmt.Sprintf(format, args...)) }
+	for i := len(x.views) - 1; i >= 0; i-- {
+		add("DROP VIEW %s", x.views[i].name)
+	}
+	for _, t := range x.tables {
+		_, dropping := b.keeper(t)
+		sql = append(sql, dropping...)
+	}
+	for _, l := range x.links {
+		add("ALTER TABLE %s DROP CONSTRAINT %s", b.whole(l.child), b.quote(l.of.Name))
+	}
+	for _, t := range x.tables {
+		for _, m := range t.columns {
+			if !m.column.Nullable {
+				// In a statement of its own, for which the check is still there, and spares it the scan.
+				add("ALTER TABLE %s ALTER COLUMN %s SET NOT NULL", b.whole(t), b.quote(m.second))
+				add("ALTER TABLE %s DROP CONSTRAINT %s", b.whole(t), b.quote(t.made("null", m.column.Name)))
+			}
+		}
+	}
+	for _, w := range x.twins {
+		sql = append(sql, b.exchangeIndex(w)...)
+	}
+	for _, t := range x.tables {
+		for _, m := range t.columns {
+			sql = append(sql, b.exchangeColumn(m)...)
+		}
+	}
+	for _, l := range x.links {
+		add("ALTER TABLE %s RENAME CONSTRAINT %s TO %s", b.whole(l.child), b.quote(l.name), b.quote(l.of.Name))
+	}
+	for _, v := range x.views {
+		sql = append(sql, v.make...)
+	}
+	return sql
+}
+
+// exchangeIndex returns the statements that put a twin in its index's place.
+func (b *builder) exchangeIndex(w *twin) []string {
+	table, name, other := "ALTER TABLE "+b.whole(w.table)+" ", b.quote(w.index.Name), b.quote(w.name)
+	var sql []string
+	switch {
+	case w.index.Primary:
+		sql = []string{fmt.Sprintf("%sDROP CONSTRAINT %s, ADD CONSTRAINT %s PRIMARY KEY USING INDEX %s", table, name, name, other)}
+	case w.constraint:
+		sql = []string{fmt.Sprintf("%sRENAME CONSTRAINT %s TO %s", table, name, b.quote(w.was)), fmt.Sprintf("%sADD CONSTRAINT %s UNIQUE USING INDEX %s", table, name, other)}
+	default:
+		sql = []string{
+			fmt.Sprintf("ALTER INDEX %s RENAME TO %s", b.beside(w.table, w.index.Name), b.quote(w.was)),
+			fmt.Sprintf("ALTER INDEX %s RENAME TO %s", b.beside(w.table, w.name), name),
+		}
+	}
+	return append(sql, w.comments...)
+}
+
+// exchangeColumn returns the statements that put a second column in the first one's place.
+func (b *builder) exchangeColumn(m *moved) []string {
+	table, first, second := "ALTER TABLE "+b.whole(m.table)+" ", b.quote(m.column.Name), b.quote(m.second)
+	var sql []string
+	switch {
+	case strings.Contains(m.column.Auto, "IDENTITY"):
+		sql = append(sql, table+"ALTER COLUMN "+first+" DROP IDENTITY")
+	case m.column.Default != "":
+		sql = append(sql, table+"ALTER COLUMN "+first+" DROP DEFAULT")
+	}
+	if !m.column.Nullable {
+		sql = append(sql, table+"ALTER COLUMN "+first+" DROP NOT NULL")
+	}
+	sql = append(sql, table+"RENAME COLUMN "+first+" TO "+b.quote(m.old), table+"RENAME COLUMN "+second+" TO "+first)
+	switch {
+	case m.own && m.column.Auto != "":
+		sql = append(sql, table+"ALTER COLUMN "+first+" SET DEFAULT "+b.mint(m.table).now())
+	case m.fromZero:
+		sql = append(sql, table+"ALTER COLUMN "+first+" SET DEFAULT 0")
+	}
+	return sql
+}
+
+// unswap returns the statements that undo the swap. What was written since is taken over: rows that are new keep their ids, in old columns that get
+// 64 bits, and references have the old ids of rows that have any. The second columns are as they were before the swap but not kept any more.
+func (b *builder) unswap(x *exchange) []string {
+	var sql []string
+	add := func(format string, args ...any) { sql = append(sql, fmt.Sprintf(format, args...)) }
+	for i := len(x.views) - 1; i >= 0; i-- {
+		add("DROP VIEW %s", x.views[i].name)
+	}
+	for _, l := range x.links {
+		add("ALTER TABLE %s DROP CONSTRAINT %s", b.whole(l.child), b.quote(l.of.Name))
+	}
+	for _, t := range x.tables {
+		sql = append(sql, b.takeBack(t)...)
+	}
+	add("SET CONSTRAINTS ALL IMMEDIATE")
+	for _, w := range x.twins {
+		table, name := "ALTER TABLE "+b.whole(w.table)+" ", b.quote(w.index.Name)
+		switch {
+		case w.index.Primary:
+			add("%sDROP CONSTRAINT %s", table, name)
+		case w.constraint:
+			add("%sDROP CONSTRAINT %s", table, name)
+			add("%sRENAME CONSTRAINT %s TO %s", table, b.quote(w.was), name)
+		default:
+			add("DROP INDEX %s", b.beside(w.table, w.index.Name))
+			add("ALTER INDEX %s RENAME TO %s", b.beside(w.table, w.was), name)
+		}
+	}
+	for _, t := range x.tables {
+		for _, m := range t.columns {
+			sql = append(sql, b.restoreColumn(m, x.extras[m])...)
+		}
+	}
+	for _, w := range x.twins {
+		if w.index.Primary {
+			add("ALTER TABLE %s ADD CONSTRAINT %s PRIMARY KEY (%s)", b.whole(w.table), b.quote(w.index.Name), b.list(w.index.Columns))
+			sql = append(sql, w.comments...)
+		}
+	}
+	for _, l := range x.links {
+		text := l.definition(b, l.of.Columns, l.of.To)
+		if !l.of.Valid {
+			text += " NOT VALID"
+		}
+		add("ALTER TABLE %s ADD CONSTRAINT %s %s", b.whole(l.child), b.quote(l.of.Name), text)
+	}
+	for _, v := range x.views {
+		sql = append(sql, v.make...)
+	}
+	return sql
+}
+
+// takeBack returns the statements that bring the old columns up to date.
+func (b *builder) takeBack(t *moving) []string {
+	var sql, set, where []string
+	for _, m := range t.columns {
+		if m.column.Bits < 64 {
+			sql = append(sql, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s TYPE bigint", b.whole(t), b.quote(m.old)))
+		}
+		now := b.whole(t) + "." + b.quote(m.column.Name)
+		before := fmt.Sprintf("COALESCE((SELECT m.old_id FROM %s m WHERE m.new_id = %s), %s)", b.mapped(m.key), now, now)
+		if m.own {
+			before = fmt.Sprintf("COALESCE(%s, %s)", b.quote(m.old), now)
+		}
+		set = append(set, b.quote(m.old)+" = "+before)
+		where = append(where, fmt.Sprintf("%s IS DISTINCT FROM %s", b.quote(m.old), before))
+	}
+	return append(sql, fmt.Sprintf("UPDATE %s SET %s WHERE %s", b.whole(t), strings.Join(set, ", "), strings.Join(where, " OR ")))
+}
+
+// restoreColumn returns the statements that give a column its first name again, and what it had.
+func (b *builder) restoreColumn(m *moved, e extra) []string {
+	table, first := "ALTER TABLE "+b.whole(m.table)+" ", b.quote(m.column.Name)
+	var sql []string
+	if m.own && m.column.Auto != "" || m.fromZero {
+		sql = append(sql, table+"ALTER COLUMN "+first+" DROP DEFAULT")
+	}
+	if !m.column.Nullable {
+		sql = append(sql, table+"ALTER COLUMN "+first+" DROP NOT NULL", table+"ALTER COLUMN "+b.quote(m.old)+" SET NOT NULL")
+	}
+	sql = append(sql, table+"RENAME COLUMN "+first+" TO "+b.quote(m.second), table+"RENAME COLUMN "+b.quote(m.old)+" TO "+first)
+	switch {
+	case strings.Contains(m.column.Auto, "IDENTITY"):
+		sql = append(sql,
+			fmt.Sprintf("%sALTER COLUMN %s ADD %s (%s)", table, first, m.column.Auto, e.identity),
+			e.next)
+	case m.column.Default != "":
+		sql = append(sql, table+"ALTER COLUMN "+first+" SET DEFAULT "+m.column.Default)
+	}
+	return sql
+}
+
+// endPostgres adds what follows the swap: the database stops making ids, and the old columns and the maps go.
+func (b *builder) endPostgres(x *exchange) {
+	var flipped []*moving
+	for _, t := range x.tables {
+		if own := t.own(); own != nil && own.column.Auto != "" {
+			flipped = append(flipped, t)
+		}
+	}
+	if len(flipped) > 0 {
+		b.add(Step{Title: "deploy writers that fill keys", Phase: "flip", Lock: "none", Do: Action{Kind: Hold,
+			Text: "The columns are swapped: keys and references are the new ids. Writers that leave keys to the database get snowflakes from it. " +
+				"Deploy the writers that fill keys themselves, then run on with Continue: from then on the database makes no more ids."}})
+	}
+	for _, t := range flipped {
+		b.flip(t)
+	}
+	if b.options.Keep {
+		return
+	}
+	b.add(Step{Title: "before old ids are dropped", Phase: "contract", Lock: "none", Do: Action{Kind: Hold,
+		Text: "What comes now drops the old columns and the maps, and cannot be undone. Verify first. Whatever keeps old ids elsewhere needs the maps: copy them."}})
+	for _, t := range x.tables {
+		var drops []string
+		for _, m := range t.columns {
+			drops = append(drops, "DROP COLUMN "+b.quote(m.old))
+		}
+		b.add(Step{
+			Title: "drop the old columns of " + t.name, Phase: "contract", Lock: brief, Algorithm: "catalog only", Final: true, Kept: "The old ids are gone.",
+			Do: Action{Kind: Together, SQL: []string{"ALTER TABLE " + b.whole(t) + " " + strings.Join(drops, ", ")}},
+		})
+	}
+	var rest []string
+	for _, t := range x.tables {
+		if own := t.own(); own != nil && own.column.Auto == "" {
+			rest = append(rest, b.mint(t).dropping...)
+		}
+	}
+	b.dropMaps(rest...)
+}
+
+// flip adds the steps after which the database makes no ids for a table.
+func (b *builder) flip(t *moving) {
+	m, first := b.mint(t), b.quote(t.own().column.Name)
+	b.add(Step{Title: "no writer leaves the keys of " + t.name + " to the database", Phase: "flip", Lock: "none", Do: Action{Kind: Steady,
+		SQL: []string{"SELECT last_value FROM " + m.sequence}, Window: b.options.Window,
+		Otherwise: "A writer still leaves the keys of " + t.name + " to the database: deploy it as one that fills them, and run again with Continue."}})
+	table := "ALTER TABLE " + b.whole(t) + " ALTER COLUMN " + first
+	b.add(Step{
+		Title: "the database stops making keys of " + t.name, Phase: "flip", Lock: brief, Algorithm: "catalog only",
+		Do:   Action{Kind: Together, SQL: append([]string{table + " DROP DEFAULT"}, m.dropping...)},
+		Undo: &Action{Kind: Together, SQL: append(append([]string{}, m.defining...), table+" SET DEFAULT "+m.now())},
+	})
+}

@@ -1,0 +1,155 @@
+package plan
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/catalog"
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// What steps of several dialects say.
+const (
+	keptWide  = "the column keeps its 64 bits, for ids may be in it that need them; a narrower type holds nothing that it does not"
+	heldSince = "Now deploy the program that fills its keys with snowflakes, and stop every writer that leaves them to the database. Then run on with Continue."
+	stillOld  = "Ids below the limit were made meanwhile: a writer is at work that leaves its keys to the database. Stop it, and run again: from the flip on its writes fail."
+)
+
+// widen plans the mode of that name.
+func (b *builder) widen(ctx context.Context) error {
+	for _, c := range b.columns {
+		b.fit(c)
+	}
+	switch b.dialect() {
+	case dialect.MySQL:
+		b.widenMySQL()
+		return nil
+	case dialect.Postgres:
+		return b.widenPostgres(ctx)
+	}
+	return b.widenSQLite(ctx)
+}
+
+// narrow reports whether the column has to get 64 bits.
+func (c *column) narrow() bool { return c.column.Class == catalog.Integer && c.column.Bits < 64 }
+
+// full returns the column with its table, for sentences.
+func (c *column) full() string { return c.table + "." + c.column.Name }
+
+// fit blocks a column that cannot hold snowflakes, and cannot be given a type that does.
+func (b *builder) fit(c *column) {
+	const digits = 19 // of the greatest int64
+	switch col := c.column; {
+	case c.narrow() && col.Domain:
+		b.block(fmt.Sprintf("%s has the domain %s, over a type of %d bits: give it the type itself, or a domain over bigint, first.", c.full(), col.Type, col.Bits))
+	case col.Generated != "":
+		b.block(fmt.Sprintf("%s is generated as %s: make it a column that is written to first.", c.full(), col.Generated))
+	case col.Class == catalog.Floating:
+		b.block(fmt.Sprintf("%s has the type %s, which rounds snowflakes: make it an integer first.", c.full(), col.Type))
+	case (col.Class == catalog.Decimal || col.Class == catalog.Text) && col.Digits != 0 && col.Digits < digits:
+		b.block(fmt.Sprintf("%s has the type %s, which holds %d digits, and snowflakes have %d: give it a wider one first.", c.full(), col.Type, col.Digits, digits))
+	case col.Class == catalog.Time || col.Class == catalog.JSON || col.Class == catalog.Other && b.dialect() != dialect.SQLite:
+		b.block(fmt.Sprintf("%s has the type %s, which cannot be a reference to an integer: inspect with --reference '!%s=…' when it is none.", c.full(), col.Type, c.full()))
+	}
+}
+
+// ofTable returns the columns of b.columns in groups by table, in the order in which the tables come in them, references before what they
+// refer to: so the width of a reference is never less than that of a key with snowflakes in it.
+func (b *builder) ofTable(wanted func(*column) bool) [][]*column {
+	var groups [][]*column
+	place := map[string]int{}
+	for i := len(b.columns) - 1; i >= 0; i-- {
+		c := b.columns[i]
+		if !wanted(c) {
+			continue
+		}
+		at, ok := place[c.table]
+		if !ok {
+			at = len(groups)
+			place[c.table], groups = at, append(groups, nil)
+		}
+		groups[at] = append(groups[at], c)
+	}
+	return groups
+}
+
+// made returns the keys that the database makes.
+func (b *builder) made() []*column {
+	var keys []*column
+	for _, c := range b.columns {
+		if c.key && c.column.Auto != "" {
+			keys = append(keys, c)
+		}
+	}
+	return keys
+}
+
+// beforeFlip adds the hold in which writers are deployed, and the step that makes sure that none is left of the others: it looks at what
+// queries in parentheses tell of the keys that the database has made.
+func (b *builder) beforeFlip(queries []string) {
+	query := "SELECT CONCAT_WS(' ', " + strings.Join(queries, ", ") + ")"
+	if b.dialect() == dialect.SQLite {
+		query = "SELECT " + strings.Join(queries, " || ' ' || ")
+	}
+	b.add(Step{
+		Title: "deploy writers that fill their keys", Phase: "flip",
+		Do: Action{Kind: Hold, Text: heldSince},
+	})
+	b.add(Step{
+		Title: "make sure that no writer leaves its keys to the database", Phase: "flip", Lock: "none",
+		Do: Action{Kind: Steady, SQL: []string{query}, Window: b.options.Window, Otherwise: stillOld},
+	})
+}
+
+// greatest returns the query for the greatest id of a key that the database has made.
+func (b *builder) greatest(k *column) string {
+	column := b.quote(k.column.Name)
+	query := fmt.Sprintf("(SELECT COALESCE(MAX(%s), 0) FROM %s", column, b.quoted(k.table))
+	if b.dialect() != dialect.MySQL || !counts(k) { // there, the gate lets no other in, and the counter may stand above the limit
+		query += fmt.Sprintf(" WHERE %s < %d", column, b.options.Below)
+	}
+	return query + ")"
+}
+
+// literal returns a text as statements have it.
+func (b *builder) literal(text string) string {
+	if strings.Contains(text, `\`) {
+		switch b.dialect() { // a backslash is special or not, by the session's settings
+		case dialect.MySQL:
+			return "CONVERT(0x" + hex.EncodeToString([]byte(text)) + " USING utf8mb4)"
+		case dialect.Postgres:
+			return "E'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(text) + "'"
+		}
+	}
+	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+}
+
+// joined returns the quoted names with commas.
+func (b *builder) joined(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = b.quote(name)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// orphans returns the query for the number of rows whose foreign key points to no row.
+func (b *builder) orphans(r *catalog.Reference) string {
+	var match, set []string
+	for i, name := range r.Columns {
+		match = append(match, fmt.Sprintf("p.%s = c.%s", b.quote(r.To[i]), b.quote(name)))
+		set = append(set, fmt.Sprintf("c.%s IS NOT NULL", b.quote(name)))
+	}
+	return fmt.Sprintf("SELECT COUNT(*) FROM %s c WHERE %s AND NOT EXISTS (SELECT 1 FROM %s p WHERE %s)",
+		b.catalog.Quoted(b.short(r.Child)), strings.Join(set, " AND "), b.catalog.Quoted(b.short(r.Parent)), strings.Join(match, " AND "))
+}
+
+// short returns the name of a table that statements have: without the schema where the table is read and needs none.
+func (b *builder) short(full catalog.Name) catalog.Name {
+	if name, ok := b.names[full]; ok {
+		return b.tables[name].Name
+	}
+	return full
+}

@@ -1,0 +1,141 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// widenPostgres plans for PostgreSQL, where a type change is undone with its transaction, needs views that use the column to be made again,
+// and keys that are given do not move a sequence, so that writers of both kinds can be at work together.
+func (b *builder) widenPostgres(ctx context.Context) error {
+	look, err := b.lookAtPostgres(ctx)
+	if err != nil {
+		return err
+	}
+	defer look.end()
+	changes := b.ofTable((*column).narrow)
+	for _, t := range changes {
+		if err := b.widenTable(ctx, look, t); err != nil {
+			return err
+		}
+	}
+	if len(changes) > 0 {
+		b.note("Clients with prepared statements may fail once with \"cached plan must not change result type\" after a type change: recycle the pools.")
+	}
+	keys := b.made()
+	if len(keys) == 0 {
+		return nil
+	}
+	sequences := make([]*sequence, len(keys))
+	queries := make([]string, len(keys))
+	for i, k := range keys {
+		if k.column.Always {
+			b.given(k)
+		}
+		if sequences[i], err = b.sequenceOf(ctx, look, k); err != nil {
+			return err
+		}
+		queries[i] = b.greatest(k)
+		if s := sequences[i]; s != nil && s.alone {
+			queries[i] = fmt.Sprintf("(SELECT last_value::text || ' ' || is_called::text FROM %s)", s.name)
+		}
+	}
+	b.beforeFlip(queries)
+	for i, k := range keys {
+		b.flipPostgres(k, sequences[i])
+	}
+	return nil
+}
+
+// widenTable changes the types of columns of one table, and makes the views again that are made of them.
+func (b *builder) widenTable(ctx context.Context, look *look, t []*column) error {
+	table := t[0].of
+	if table.Related != "" && table.Related != "partitioned" {
+		b.block(fmt.Sprintf("%s is %s: it is not certain that a type change reaches all the tables that share its columns, and only these: take it out of the inheritance first.", t[0].table, table.Related))
+	}
+	var names, parts, sequences []string
+	for _, c := range t {
+		names = append(names, c.column.Name)
+		parts = append(parts, fmt.Sprintf("ALTER COLUMN %s TYPE bigint", b.quote(c.column.Name)))
+		if col := c.column; col.Sequence.Name != "" && col.SequenceBits < 64 && !identity(c) && col.Owned {
+			sequences = append(sequences, fmt.Sprintf("ALTER SEQUENCE %s AS bigint", b.catalog.Quoted(col.Sequence)))
+		}
+	}
+	blockers, err := look.blockers(ctx, table.OID, names)
+	if err != nil {
+		return err
+	}
+	for _, what := range blockers {
+		b.block(fmt.Sprintf("%s uses %s of %s, and PostgreSQL refuses the type change for it: drop it first, and make it again afterwards.", what, strings.Join(names, ", "), t[0].table))
+	}
+	views, err := look.views(ctx, table.OID, names)
+	if err != nil {
+		return err
+	}
+	var sql []string
+	for _, v := range slices.Backward(views) {
+		if v.blocked != "" {
+			b.block(fmt.Sprintf("The %s uses %s of %s: %s", v.what, strings.Join(names, ", "), t[0].table, v.blocked))
+		}
+		sql = append(sql, "DROP VIEW "+v.name)
+	}
+	sql = append(sql, fmt.Sprintf("ALTER TABLE %s %s", b.quoted(t[0].table), strings.Join(parts, ", ")))
+	sql = append(sql, sequences...)
+	for _, v := range views {
+		sql = append(sql, v.make...)
+	}
+	b.add(Step{
+		Title: fmt.Sprintf("give %s of %s 64 bits", strings.Join(names, ", "), t[0].table), Phase: "expand",
+		Lock: "reads and writes of the table, and writes of those that foreign keys connect with it, wait for as long as it is written anew", Algorithm: "rewrite",
+		Rows: table.Rows, Bytes: table.Bytes, Disk: table.Bytes,
+		Do: Action{Kind: Together, SQL: sql}, Kept: keptWide,
+	})
+	return nil
+}
+
+// identity reports whether the column makes its keys as one, rather than by a default.
+func identity(c *column) bool { return strings.Contains(c.column.Auto, "IDENTITY") }
+
+// given lets keys be given to a column that makes them always.
+func (b *builder) given(k *column) {
+	alter := fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET GENERATED ", b.quoted(k.table), b.quote(k.column.Name))
+	b.add(Step{
+		Title: fmt.Sprintf("let %s be given", k.full()), Phase: "expand", Lock: "reads and writes of the table wait for a moment", Algorithm: "catalog only",
+		Do:   Action{Kind: Together, SQL: []string{alter + "BY DEFAULT"}},
+		Undo: &Action{Kind: Together, SQL: []string{alter + "ALWAYS"}},
+	})
+}
+
+// flipPostgres has the database make no keys any more.
+func (b *builder) flipPostgres(k *column, s *sequence) {
+	table, name := b.quoted(k.table), b.quote(k.column.Name)
+	step := Step{
+		Title: fmt.Sprintf("make %s a key that the application fills", k.full()), Phase: "flip",
+		Lock: "reads and writes of the table wait for a moment", Algorithm: "catalog only",
+		Do: Action{Kind: Together}, Undo: &Action{Kind: Together},
+	}
+	alter := fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s ", table, name)
+	back := alter + "SET DEFAULT " + k.column.Default
+	switch {
+	case strings.Contains(k.column.Auto, " of the domain "):
+		b.block(fmt.Sprintf("%s has the default of its domain %s: give the column a type or domain without one first.", k.full(), k.column.Type))
+	case s == nil:
+		step.Do.SQL = []string{alter + "DROP DEFAULT"}
+		step.Undo.SQL = []string{back}
+	case identity(k):
+		step.Do.SQL = []string{alter + "DROP IDENTITY"}
+		step.Undo.SQL = append([]string{fmt.Sprintf("%sADD GENERATED BY DEFAULT AS IDENTITY (SEQUENCE NAME %s %s)", alter, s.name, s.options)}, s.rest...)
+		step.Undo.SQL = append(step.Undo.SQL, s.set(table, name, b.options.Below))
+	case s.alone:
+		step.Do.SQL = []string{alter + "DROP DEFAULT", "DROP SEQUENCE " + s.name}
+		step.Undo.SQL = append([]string{fmt.Sprintf("CREATE SEQUENCE %s AS bigint %s", s.name, s.options)}, s.owner,
+			fmt.Sprintf("ALTER SEQUENCE %s OWNED BY %s.%s", s.name, b.catalog.Quoted(k.of.Full), name))
+		step.Undo.SQL = append(append(step.Undo.SQL, s.rest...), s.set(table, name, b.options.Below), back)
+	default: // others take numbers from it
+		step.Do.SQL = []string{alter + "DROP DEFAULT"}
+		step.Undo.SQL = []string{back}
+	}
+	b.add(step)
+}
