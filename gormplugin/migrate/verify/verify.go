@@ -1,17 +1,17 @@
-// Package verify looks at what a plan has made of a database. It writes nothing.
 package verify
 
 import (
 	"context"
 	"database/sql"
-	"errors"
+	"fmt"
 
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 )
 
 // Check is one thing that was looked at.
 type Check struct {
-	Name    string `json:"name"` // rows, bijection, orphans, digest, times, order, old values, types, auto-increment
+	Name    string `json:"name"` // rows, bijection, orphans, digest, times, order, old values, types, auto-increment, foreign keys
 	Table   string `json:"table"`
 	Column  string `json:"column,omitempty"`
 	Passed  bool   `json:"passed"`
@@ -26,13 +26,167 @@ type Options struct {
 	Progress func(done, of int, doing string)
 }
 
-// Verify checks a plan that was run, to its end or to a hold.
-func Verify(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) ([]Check, error) {
-	return nil, errors.ErrUnsupported
+// verifier is one verification.
+type verifier struct {
+	*database
+	progress
+	checks []Check
+	tasks  []task
 }
 
-// Digest returns a digest of a table's rows that no order of rows changes: of all columns but the key's value, which its old id stands for, references that the plan rewrites, and
-// those in mode shadow that it adds. Rows that are not old are not in it. It is the same before and after a rekey.
-func Digest(ctx context.Context, db *sql.DB, p *plan.Plan, table string) (string, error) {
-	return "", errors.ErrUnsupported
+// task is some checks of one table or column.
+type task struct {
+	doing string
+	do    func(context.Context) error
+}
+
+// Verify checks a plan that was run, to its end or to a hold. It returns all checks, in the plan's order of tables; that one has not passed is no error. The error
+// is the database's or the context's, or wraps plan's for a plan that cannot be; there are no checks then.
+func Verify(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) ([]Check, error) {
+	d, err := newDatabase(db, p)
+	if err != nil {
+		return nil, err
+	}
+	hash, err := p.Hash()
+	if err != nil {
+		return nil, err
+	}
+	_, steps, err := journal.Read(ctx, db, d.dialect, hash)
+	if err != nil {
+		return nil, err
+	}
+	v := &verifier{database: d, progress: newProgress(p, steps)}
+	if err := v.baselines(); err != nil {
+		return nil, err
+	}
+	for _, k := range p.Keys {
+		v.add("the key of "+k.Table, func(ctx context.Context) error { return v.checkKey(ctx, k) })
+		if k.Map != "" {
+			v.add("the map of "+k.Table, func(ctx context.Context) error { return v.checkMap(ctx, k) })
+		}
+	}
+	for _, r := range p.References {
+		v.add("the values of "+name(r), func(ctx context.Context) error { return v.checkReference(ctx, r) })
+	}
+	for i, t := range v.tasks {
+		if o.Progress != nil {
+			o.Progress(i, len(v.tasks), t.doing)
+		}
+		if err := t.do(ctx); err != nil {
+			return nil, err
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	if o.Progress != nil {
+		o.Progress(len(v.tasks), len(v.tasks), "")
+	}
+	return v.checks, nil
+}
+
+func (v *verifier) add(doing string, do func(context.Context) error) {
+	v.tasks = append(v.tasks, task{doing, do})
+}
+
+// skip notes a check that cannot be made.
+func (v *verifier) skip(c Check, why string) {
+	c.Passed, c.Skipped = true, why
+	v.checks = append(v.checks, c)
+}
+
+// compare notes a check that has passed when what was got is what was wanted.
+func (v *verifier) compare(c Check, want, got, text string) {
+	v.judge(c, want == got, want, got, text)
+}
+
+func (v *verifier) judge(c Check, passed bool, want, got, text string) {
+	c.Passed, c.Want, c.Got = passed, want, got
+	if !passed {
+		c.Text = text
+	}
+	v.checks = append(v.checks, c)
+}
+
+// zero notes a check that has passed when there are none of something.
+func (v *verifier) zero(c Check, n int64, text string) {
+	v.judge(c, n == 0, "0", fmt.Sprint(n), text)
+}
+
+// name returns a reference's name: its column, and the place in it.
+func name(r plan.Reference) string {
+	if r.Path != "" {
+		return r.Table + "." + r.Column + ":" + r.Path
+	}
+	return r.Table + "." + r.Column
+}
+
+// progress is how far a plan was run.
+type progress struct {
+	made  *plan.Plan
+	steps map[int]journal.Step // by number
+}
+
+func newProgress(p *plan.Plan, steps []journal.Step) progress {
+	g := progress{p, map[int]journal.Step{}}
+	for _, s := range steps {
+		g.steps[s.Number] = s
+	}
+	return g
+}
+
+// missing returns a sentence about the first step of some that is not done, empty when all are, and what says that there is none of them.
+func (g progress) missing(none string, which func(plan.Step) bool) string {
+	any := false
+	for i, s := range g.made.Steps {
+		if !which(s) {
+			continue
+		}
+		any = true
+		if state := g.steps[i+1].State; state == "" {
+			return fmt.Sprintf("step %d was not run yet: %s", i+1, s.Title)
+		} else if state != journal.StepDone {
+			return fmt.Sprintf("step %d is %s: %s", i+1, state, s.Title)
+		}
+	}
+	if !any {
+		return none
+	}
+	return ""
+}
+
+// phases returns a sentence about the first step of some phases that is not done, empty when all are, and what says that there is none of them.
+func (g progress) phases(none string, phases ...string) string {
+	return g.missing(none, func(s plan.Step) bool {
+		for _, phase := range phases {
+			if s.Phase == phase {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// rewritten returns why rows cannot be expected to have their new ids; empty when they can.
+func (g progress) rewritten() string {
+	if g.made.Mode == plan.Shadow {
+		return g.phases("the plan has no swap", "swap")
+	}
+	return g.phases("the plan rewrites nothing", "rewrite")
+}
+
+// widened returns why columns cannot be expected to have 64 bits.
+func (g progress) widened() string {
+	if g.made.Mode == plan.Shadow {
+		return g.rewritten()
+	}
+	return g.phases("", "expand")
+}
+
+// settled returns why foreign keys cannot be expected to be as they were: a step that is not done, of those that may drop them for a while.
+func (g progress) settled() string {
+	if len(g.steps) == 0 {
+		return "the plan was not run yet"
+	}
+	return g.missing("", func(s plan.Step) bool { return s.Phase != "contract" && s.Do.Kind != plan.Hold })
 }

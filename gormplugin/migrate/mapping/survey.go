@@ -1,0 +1,81 @@
+package mapping
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
+)
+
+// Examples are ids of rows, the least of each reason; 0 where there is none.
+type Examples struct {
+	Null       int64 `json:"null,omitempty"`
+	Zero       int64 `json:"zero,omitempty"`
+	Early      int64 `json:"early,omitempty"`
+	Future     int64 `json:"future,omitempty"`
+	Unreadable int64 `json:"unreadable,omitempty"`
+	Inverted   int64 `json:"inverted,omitempty"`
+	Crowded    int64 `json:"crowded,omitempty"`
+	Clashing   int64 `json:"clashing,omitempty"`
+}
+
+// Refused returns nil, or an error that wraps ErrRefused and counts what is refused.
+func (s Survey) Refused(k plan.Key) error {
+	where := k.Created
+	if k.Parent != "" {
+		where = k.Parent + "." + k.Created
+	}
+	zone := "say in which zone it was written"
+	if k.Zone != "" {
+		zone = "times without a zone are read as those of " + k.Zone + ": is it the zone that they were written in?"
+	}
+	var list []string
+	for _, reason := range []struct {
+		count, example int64
+		what, do       string
+	}{
+		{s.Null, s.First.Null, "without a time, such as id %d", "set " + where + ", or give the table a time for all of its rows, or keep its ids"},
+		{s.Zero, s.First.Zero, "with the zero time, such as id %d", "set " + where + " to a time"},
+		{s.Early, s.First.Early, "made before the layout's epoch, such as id %d", "choose a layout with an earlier epoch"},
+		{s.Future, s.First.Future, "made later than now, such as id %d", "set " + where + " to a time that has been"},
+		{s.Unreadable, s.First.Unreadable, "whose time cannot be read, such as id %d", zone},
+		{s.Crowded, s.First.Crowded, "more than the layout has ids for in the unit of time that they share, such as id %d", "choose a layout with more bits of sequence, or a column that is more exact"},
+		{s.Clashing, s.First.Clashing, "whose new id is another row's, or below %%d as old ids are, such as id %d", "choose another node, an earlier epoch, or a lower limit of old ids"},
+	} {
+		if reason.count == 0 {
+			continue
+		}
+		what := fmt.Sprintf(reason.what, reason.example)
+		if strings.Contains(what, "%d") {
+			what = fmt.Sprintf(what, k.Below)
+		}
+		list = append(list, fmt.Sprintf("%d %s (%s)", reason.count, what, reason.do))
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: of %d of %s: %s", ErrRefused, s.Rows, k.Table, strings.Join(list, "; "))
+}
+
+// note counts a row whose time is not good.
+func (s *Survey) note(state state, id int64) {
+	count, example := s.reason(state)
+	if *count == 0 {
+		*example = id
+	}
+	*count++
+}
+
+func (s *Survey) reason(state state) (count, example *int64) {
+	switch state {
+	case null:
+		return &s.Null, &s.First.Null
+	case zero:
+		return &s.Zero, &s.First.Zero
+	case early:
+		return &s.Early, &s.First.Early
+	case future:
+		return &s.Future, &s.First.Future
+	}
+	return &s.Unreadable, &s.First.Unreadable
+}
