@@ -1,13 +1,9 @@
-// Package run does the steps of a plan, and undoes them.
 package run
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"time"
-
-	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 )
 
 // Errors of this package; see also package journal's.
@@ -19,6 +15,8 @@ var (
 	ErrFinal    = errors.New("run: cannot be rolled back any more")
 	ErrRights   = errors.New("run: the user lacks rights")
 	ErrDisk     = errors.New("run: not enough free space")
+	ErrOption   = errors.New("run: invalid option")
+	ErrPlan     = errors.New("run: the plan cannot be run") // a step of no known kind, or one that lacks what its kind needs
 )
 
 // Options say how to run.
@@ -52,14 +50,4 @@ type Outcome struct {
 	Held string        `json:"held,omitempty"` // the text of the hold that it ended at
 	Rows int64         `json:"rows"`           // changed by this run
 	Took time.Duration `json:"took_ns"`
-}
-
-// Run does the steps that the journal does not have as done. When the context ends it stops after what it is in the middle of, or rolls that back; the error is the context's then.
-func Run(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) (Outcome, error) {
-	return Outcome{}, errors.ErrUnsupported
-}
-
-// Rollback undoes the steps that the journal has as done or begun, the last first. It can be killed and run again as Run can.
-func Rollback(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) (Outcome, error) {
-	return Outcome{}, errors.ErrUnsupported
 }

@@ -1,0 +1,126 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// apart does a statement that commits by itself:
+//
+//	journal: begun ──▶ Applied? ── no ──▶ Repair, when it was begun before ──▶ the statement ──▶ Applied? ── yes ──▶ journal: done
+//	                       └──────────────────────────── yes ─────────────────────────────────────────────────────────▶
+func (r *runner) apart(ctx context.Context, j *job) error {
+	return r.patient(ctx, func() error {
+		s, err := r.open(ctx, j.action.Session)
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		if err := r.alone(ctx, s); err != nil {
+			return err
+		}
+		repair := j.resumed()
+		if !repair {
+			if err := r.still(ctx, s); err != nil {
+				return err
+			}
+			row := j.row
+			row.State = j.begun
+			if err := r.put(ctx, s, j, row, ""); err != nil {
+				return err
+			}
+		}
+		applied, err := s.number(ctx, j.action.Applied)
+		if err != nil {
+			return err
+		}
+		if applied != 1 {
+			if err := r.apply(ctx, s, j, repair); err != nil {
+				return err
+			}
+		}
+		fingerprint, err := r.look(ctx, s)
+		if err != nil {
+			return err
+		}
+		row := j.row
+		row.State = j.end
+		if err := r.put(ctx, s, j, row, fingerprint); err != nil {
+			return err
+		}
+		r.looked = true
+		return nil
+	})
+}
+
+// apply runs the statement, and sees that its effect is there.
+func (r *runner) apply(ctx context.Context, s *session, j *job, repair bool) error {
+	if repair {
+		if err := r.repair(ctx, s, j.action.Repair); err != nil {
+			return err
+		}
+	}
+	// Nothing else stands between the fence and the statement, which can have none in itself.
+	if err := s.transact(ctx, func() error { return nil }); err != nil {
+		return err
+	}
+	if err := r.limit(ctx, s, j.action.SQL[0]); err != nil {
+		return err
+	}
+	if _, err := s.run(ctx, j.action.SQL[0]); err != nil {
+		return err
+	}
+	applied, err := s.number(ctx, j.action.Applied)
+	if err != nil {
+		return err
+	}
+	if applied != 1 {
+		return fmt.Errorf("%w: the statement was run, and its effect is not there: %s gives %d, want 1", ErrExpected, brief(j.action.Applied), applied)
+	}
+	return nil
+}
+
+// repair removes what an attempt that did not come to its end has left.
+func (r *runner) repair(ctx context.Context, s *session, texts []string) error {
+	for _, text := range texts {
+		if err := s.transact(ctx, func() error { return nil }); err != nil {
+			return err
+		}
+		if err := r.limit(ctx, s, text); err != nil {
+			return err
+		}
+		if _, err := s.run(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limit says how long the statement may wait for a lock, where that is not said yet. CONCURRENTLY waits for all transactions that are
+// older; nobody queues behind it, and if it gave up all its work would be lost.
+func (r *runner) limit(ctx context.Context, s *session, text string) error {
+	if r.dialect != dialect.Postgres {
+		return nil
+	}
+	wait := r.o.LockWait.Milliseconds()
+	if concurrently(text) {
+		wait = 0
+	}
+	if _, err := s.ExecContext(ctx, fmt.Sprintf("SET lock_timeout = %d", wait)); err != nil {
+		return fmt.Errorf("SET lock_timeout: %w", err)
+	}
+	return nil
+}
+
+// concurrently tells whether a statement is one of PostgreSQL's for an index that locks nobody out.
+func concurrently(text string) bool {
+	for _, begin := range []string{"CREATE INDEX CONCURRENTLY ", "CREATE UNIQUE INDEX CONCURRENTLY ", "DROP INDEX CONCURRENTLY ", "REINDEX INDEX CONCURRENTLY "} {
+		if len(text) >= len(begin) && strings.EqualFold(text[:len(begin)], begin) {
+			return true
+		}
+	}
+	return false
+}

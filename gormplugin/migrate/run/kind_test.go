@@ -1,0 +1,174 @@
+package run_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/mapping"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/run"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/grant"
+)
+
+// Continue passes one hold.
+func TestTwoHolds(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	hold := func(text string) plan.Step {
+		return plan.Step{Title: text, Do: plan.Action{Kind: plan.Hold, Text: text}}
+	}
+	w.plan.Steps = []plan.Step{hold("first"), hold("second"), hold("third")}
+	o := fast
+	o.Continue = true
+	for _, want := range []string{"second", "third", ""} {
+		outcome, err := run.Run(t.Context(), w.db, w.plan, o)
+		if err != nil || outcome.Held != want || outcome.Done != (want == "") {
+			t.Errorf("got %+v, %v, want it held at %q", outcome, err, want)
+		}
+	}
+}
+
+// What is expected is looked at again by the next run.
+func TestExpect(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	w.plan.Steps = []plan.Step{
+		{Title: "count", Do: plan.Action{Kind: plan.Count, SQL: []string{"SELECT COUNT(*) FROM child", "SELECT 4", "SELECT 5"}, Each: []string{"children", "fours", "fives"}}},
+		{Title: "nobody", Do: plan.Action{Kind: plan.Expect, SQL: []string{"SELECT COUNT(*) FROM parent WHERE id = 5", "SELECT 0", "SELECT COUNT(*) FROM parent WHERE id IN (5, 6)"},
+			Each: []string{"parents of the number 5", "none", "parents of the numbers 5 and 6"}, Remedy: []string{"DELETE FROM parent", "", ""}, Otherwise: "Take them away."}},
+		{Title: "as many", Do: plan.Action{Kind: plan.Expect, SQL: []string{"SELECT 5", "SELECT COUNT(*) FROM child"}, Each: []string{"fives", "children"}, Like: "count"}},
+		{Title: "as many again", Do: plan.Action{Kind: plan.Expect, SQL: []string{"SELECT 4", "SELECT 4"}, Each: []string{"fours", "fives"}, Like: "count"}},
+	}
+	_, err := run.Run(t.Context(), w.db, w.plan, fast)
+	const differ = "parents of the number 5: got 1, want 0 (DELETE FROM parent); parents of the numbers 5 and 6: got 2, want 0. Take them away."
+	if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), differ) || !strings.Contains(err.Error(), "run again goes on at step 2 of 4") {
+		t.Errorf("got %v, want ErrExpected, all that differs, and how to go on", err)
+	}
+	w.exec(t, "DELETE FROM parent WHERE id IN (5, 6)")
+	outcome, err := run.Run(t.Context(), w.db, w.plan, fast)
+	if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "fives: got 4, want 5") || outcome.Step != 3 {
+		t.Errorf("got %+v, %v, want ErrExpected after step 3", outcome, err)
+	}
+}
+
+// A value that changes within the window stops the run.
+func TestSteady(t *testing.T) {
+	everywhere(t, func(t *testing.T, w *world) {
+		const query = "SELECT COUNT(*) FROM parent"
+		w.plan.Steps = []plan.Step{{Title: "steady", Do: plan.Action{Kind: plan.Steady, SQL: []string{query}, Window: 50 * time.Millisecond, Otherwise: "Somebody writes."}}}
+		asked := 0
+		db := w.through(t, func(text string, do func() error) error {
+			if text == query {
+				if asked++; asked == 2 {
+					if _, err := w.db.Exec("INSERT INTO parent VALUES (100000, 'late')"); err != nil {
+						return err
+					}
+				}
+			}
+			return do()
+		})
+		_, err := run.Run(t.Context(), db, w.plan, fast)
+		if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "Somebody writes.") || !strings.Contains(err.Error(), `"900", and became "901"`) {
+			t.Errorf("got %v, want ErrExpected", err)
+		}
+		w.run(t)
+	})
+}
+
+// Rows that come behind a range are found by another pass; where they never end, the run stops.
+func TestAgain(t *testing.T) {
+	everywhere(t, func(t *testing.T, w *world) {
+		w.plan.Steps = w.plan.Steps[:4]
+		w.exec(t, "DELETE FROM parent WHERE id = 3")
+		came := false
+		db := w.through(t, func(text string, do func() error) error {
+			if err := do(); err != nil || text != "COMMIT" || came || !w.has(t, "map_parent") || w.number(t, "SELECT COUNT(*) FROM map_parent") == 0 {
+				return err
+			}
+			came = true
+			_, err := w.db.Exec("INSERT INTO parent VALUES (3, 'late')")
+			return err
+		})
+		if _, err := run.Run(t.Context(), db, w.plan, fast); err != nil || !came {
+			t.Fatalf("got %v", err)
+		}
+		_, steps := w.journal(t)
+		if got := w.number(t, "SELECT COUNT(*) FROM map_parent"); got != rowCount || steps[3].Pass != 1 {
+			t.Errorf("got %d rows mapped and %+v, want %d rows in two passes", got, steps[3], rowCount)
+		}
+		finish(t, w.db, w.plan, run.Rollback)
+		w.plan.Steps[3].Do.Again = "SELECT 1"
+		_, err := run.Run(t.Context(), w.db, w.plan, run.Options{})
+		if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "after 10 passes") {
+			t.Errorf("got %v, want ErrExpected", err)
+		}
+	})
+}
+
+// A plan's node is taken once, and no generator gets it.
+func TestReserve(t *testing.T) {
+	everywhere(t, func(t *testing.T, w *world) {
+		w.plan.Steps = []plan.Step{{Title: "take the node", Do: plan.Action{Kind: plan.Reserve}, Kept: "It is taken for all time."}}
+		w.run(t)
+		store := grant.SQL(w.db, w.dialect)
+		keeper, err := grant.Open(t.Context(), store, grant.Config{Generator: []idgen.Option{idgen.Snowkey, idgen.WithNode(w.plan.Node)}, Wait: time.Millisecond})
+		if !errors.Is(err, grant.ErrTaken) {
+			t.Errorf("got %v, want ErrTaken", err)
+		}
+		if err == nil {
+			_ = keeper.Close()
+		}
+		finish(t, w.db, w.plan, run.Rollback)
+		listing, err := store.List(context.Background(), w.plan.Space, 0, 100)
+		if err != nil || len(listing.Rows) != 1 || listing.Rows[0].Number != w.plan.Node {
+			t.Errorf("got %+v, %v, want node %d alone", listing, err, w.plan.Node)
+		}
+	})
+}
+
+// Maps are filled in ranges, after the rows were surveyed; rows that cannot be mapped stop the run before anything is written.
+func TestMap(t *testing.T) {
+	everywhere(t, func(t *testing.T, w *world) {
+		w.exec(t, "CREATE TABLE dated (id bigint NOT NULL PRIMARY KEY, created_at "+w.of("datetime", "datetime(3)", "timestamptz")+" NULL)")
+		var values []string
+		for i := 1; i <= rowCount; i++ {
+			values = append(values, fmt.Sprintf("(%d, '2026-03-01 10:%02d:%02d')", i, i/60, i%60))
+		}
+		w.exec(t, "INSERT INTO dated VALUES "+strings.Join(values, ","), "INSERT INTO dated VALUES (100000, NULL)")
+		makeMap, dropMap := w.makeMap()
+		w.plan.Keys = []plan.Key{{Table: "dated", Column: "id", Created: "created_at", Zone: "UTC", Unit: time.Second, Below: 1 << 42, Map: "map_parent"}}
+		w.plan.Steps = []plan.Step{{Title: "make the map", Do: makeMap, Undo: &dropMap}, {Title: "fill the map", Do: plan.Action{Kind: plan.Map, Table: "dated"}, Kept: "The map goes."}}
+		before := w.contents(t)
+		if _, err := run.Run(t.Context(), w.db, w.plan, fast); !errors.Is(err, mapping.ErrRefused) {
+			t.Errorf("got %v, want ErrRefused", err)
+		}
+		w.untouched(t, before)
+		w.exec(t, "DELETE FROM dated WHERE id = 100000")
+		// The second range is not committed at first.
+		commits := 0
+		db := w.through(t, func(text string, do func() error) error {
+			if text == "COMMIT" {
+				if commits++; commits == 6 {
+					return errLost
+				}
+			}
+			return do()
+		})
+		if _, err := run.Run(t.Context(), db, w.plan, fast); !errors.Is(err, errLost) {
+			t.Errorf("got %v, want the connection's", err)
+		}
+		w.run(t)
+		if got := w.number(t, "SELECT COUNT(*) FROM dated AS d JOIN map_parent AS m ON m.old_id = d.id"); got != rowCount {
+			t.Errorf("got %d rows mapped, want %d", got, rowCount)
+		}
+		_, steps := w.journal(t)
+		if len(steps) != 2 || steps[1].Rows != rowCount || steps[1].Cursor != rowCount {
+			t.Errorf("got %+v, want %d rows", steps, rowCount)
+		}
+		finish(t, w.db, w.plan, run.Rollback)
+		w.want(t, before)
+	})
+}

@@ -1,0 +1,128 @@
+package run
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// never is the lag of a replica that does not replicate.
+const never = time.Duration(1<<63 - 1)
+
+// follow waits until no replica lags by more than Options.MaxLag.
+func (r *runner) follow(ctx context.Context) error {
+	for r.o.MaxLag > 0 && r.dialect != dialect.SQLite {
+		lag, err := r.lag(ctx)
+		if err != nil {
+			return fmt.Errorf("the lag of replicas: %w", err)
+		}
+		if lag <= r.o.MaxLag {
+			return nil
+		}
+		if lag == never {
+			r.progress.waits("a replica that does not replicate")
+		} else {
+			r.progress.waits(fmt.Sprintf("a replica that is %s behind", lag.Round(time.Millisecond)))
+		}
+		if err := sleep(ctx, min(max(r.o.MaxLag/4, 50*time.Millisecond), time.Second)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lag returns that of the replica which lags most.
+func (r *runner) lag(ctx context.Context) (most time.Duration, err error) {
+	if r.dialect == dialect.Postgres {
+		return r.lagOfStandbys(ctx)
+	}
+	for i, replica := range r.o.Replicas {
+		lag, err := lagOfReplica(ctx, replica)
+		if err != nil {
+			return 0, fmt.Errorf("replica %d: %w", i+1, err)
+		}
+		most = max(most, lag)
+	}
+	return most, nil
+}
+
+// lagOfStandbys asks the primary. A standby that has replayed all has no replay_lag when nothing comes; one that has not, and has none, is
+// stuck. A user who may not see others' connections sees NULLs only.
+func (r *runner) lagOfStandbys(ctx context.Context) (most time.Duration, err error) {
+	rows, err := r.db.QueryContext(ctx, "SELECT state IS NULL, CASE WHEN replay_lsn >= pg_current_wal_lsn() THEN 0"+
+		" ELSE CAST(extract(epoch FROM replay_lag) * 1000000 AS bigint) END FROM pg_stat_replication WHERE state IS NULL OR state <> 'backup'")
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var hidden bool
+		var micros sql.NullInt64
+		if err := rows.Scan(&hidden, &micros); err != nil {
+			return 0, err
+		}
+		switch {
+		case hidden:
+			return 0, fmt.Errorf("%w: MaxLag needs the role pg_monitor to see it", ErrRights)
+		case !micros.Valid:
+			most = never
+		default:
+			most = max(most, time.Duration(micros.Int64)*time.Microsecond)
+		}
+	}
+	return most, rows.Err()
+}
+
+// lagOfReplica asks a replica of MySQL's, by the newer name of the statement or the older one.
+func lagOfReplica(ctx context.Context, db *sql.DB) (most time.Duration, err error) {
+	rows, err := db.QueryContext(ctx, "SHOW REPLICA STATUS")
+	if err != nil && codeOf(dialect.MySQL, err) == "1064" {
+		rows, err = db.QueryContext(ctx, "SHOW SLAVE STATUS")
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return 0, err
+	}
+	found := false
+	for rows.Next() {
+		values := make([]sql.RawBytes, len(names))
+		targets := make([]any, len(names))
+		for i := range values {
+			targets[i] = &values[i]
+		}
+		if err := rows.Scan(targets...); err != nil {
+			return 0, err
+		}
+		for i, name := range names {
+			if name != "Seconds_Behind_Source" && name != "Seconds_Behind_Master" {
+				continue
+			}
+			found = true
+			if values[i] == nil {
+				most = never
+				continue
+			}
+			seconds, err := strconv.ParseInt(string(values[i]), 10, 32)
+			if err != nil {
+				return 0, fmt.Errorf("%s: %w", name, err)
+			}
+			most = max(most, time.Duration(seconds)*time.Second)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return 0, err
+	}
+	if !found {
+		return 0, errors.New("it is no replica, or tells no lag")
+	}
+	return most, nil
+}

@@ -1,0 +1,58 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// patient makes attempts until one meets no lock of another's. Each has to have rolled back when it returns an error. After the last the
+// error wraps [ErrLocked].
+func (r *runner) patient(ctx context.Context, attempt func() error) error {
+	pause := min(r.o.LockWait/4, 500*time.Millisecond)
+	for n := 1; ; n++ {
+		err := attempt()
+		if r.outdated(err) && ctx.Err() == nil {
+			n--
+			continue
+		}
+		if err == nil || !isLocked(r.dialect, err) || ctx.Err() != nil {
+			return err
+		}
+		if n >= r.o.Attempts {
+			return fmt.Errorf("%w: %d attempts of %s each; look for a transaction that stays open: %w", ErrLocked, n, r.o.LockWait, err)
+		}
+		r.progress.waits("a lock")
+		// Those who met in a deadlock do not meet again.
+		if err := sleep(ctx, time.Duration(float64(pause)*(0.5+rand.Float64()))); err != nil {
+			return err
+		}
+		pause = min(pause*3/2, 5*time.Second)
+	}
+}
+
+// outdated tells whether an attempt has failed for a plan of PostgreSQL's, made on the same connection before the type of a column was
+// changed, and sees to it that the next attempt has a new one.
+func (r *runner) outdated(err error) bool {
+	if err == nil || r.dialect != dialect.Postgres || codeOf(r.dialect, err) != "0A000" || !r.last.reused {
+		return false
+	}
+	r.last.reused, r.last.broken = false, true
+	r.drop()
+	return true
+}
+
+// sleep waits for a while, or until the context ends; the error is the context's then.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return ctx.Err()
+	}
+}

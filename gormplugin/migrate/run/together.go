@@ -1,0 +1,104 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/catalog"
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// together does all of an action's statements in one transaction with the journal's row. Where DDL is part of transactions, so are the
+// look at the schema before it and the fingerprint after it; on MySQL there is no DDL in it. Of statements that change rows alone there is none.
+func (r *runner) together(ctx context.Context, j *job) error {
+	return r.patient(ctx, func() error {
+		s, err := r.open(ctx, j.action.Session)
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		var committed func()
+		fingerprint := r.fingerprint
+		defines := r.dialect != dialect.MySQL && slices.ContainsFunc(j.action.SQL, define)
+		err = s.transact(ctx, func() error {
+			if defines {
+				if err := r.still(ctx, s); err != nil {
+					return err
+				}
+			}
+			row := j.row
+			for _, text := range j.action.SQL {
+				n, err := s.run(ctx, text)
+				if err != nil {
+					return err
+				}
+				row.Rows += n
+			}
+			if defines {
+				if fingerprint, err = r.look(ctx, s); err != nil {
+					return err
+				}
+			}
+			if fingerprint != r.fingerprint {
+				if err := r.journal.Fingerprint(ctx, s, fingerprint); err != nil {
+					return err
+				}
+			}
+			row.State = j.end
+			committed, err = r.write(ctx, s, j, row)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		committed()
+		r.fingerprint, r.looked = fingerprint, defines
+		return nil
+	})
+}
+
+// define tells whether a statement may define something. Those that begin with one of these words change rows, or settings, alone.
+func define(text string) bool {
+	word, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+	switch strings.ToUpper(word) {
+	case "INSERT", "UPDATE", "DELETE", "SET", "ANALYZE":
+		return false
+	}
+	return true
+}
+
+// still is same, unless the last thing that was done is a step after which the schema was looked at.
+func (r *runner) still(ctx context.Context, db catalog.DB) error {
+	if r.looked {
+		r.looked = false // for another attempt, which comes later
+		return nil
+	}
+	return r.same(ctx, db)
+}
+
+// look returns the schema's fingerprint, as a connection sees it.
+func (r *runner) look(ctx context.Context, db catalog.DB) (string, error) {
+	c, err := catalog.New(db, r.dialect)
+	if err != nil {
+		return "", err
+	}
+	fingerprint, err := c.Fingerprint(ctx, r.names...)
+	if err != nil {
+		return "", fmt.Errorf("the schema's fingerprint: %w", err)
+	}
+	return fingerprint, nil
+}
+
+// same returns an error that wraps [ErrSchema] when the schema is not as the last step has left it.
+func (r *runner) same(ctx context.Context, db catalog.DB) error {
+	fingerprint, err := r.look(ctx, db)
+	if err != nil {
+		return err
+	}
+	if fingerprint != r.fingerprint {
+		return fmt.Errorf("%w: a table of the plan, or what depends on one, has changed since (fingerprint %.12s, want %.12s)", ErrSchema, fingerprint, r.fingerprint)
+	}
+	return nil
+}
