@@ -24,9 +24,10 @@ test: ## install MariaDB and PostgreSQL where missing, and run all tests with th
 
 # The test itself, which `make test` runs for some seconds, is for longer and prints its figures.
 torture: export SNOWKEY_TORTURE ?= 10m
-torture: ## kill, stop and mislead processes that make keys with grants or tickets, and their databases, for SNOWKEY_TORTURE=10m
+torture: ## kill, stop and mislead processes that make keys with grants or tickets, and their databases, for SNOWKEY_TORTURE=10m; and kill migrations 200 times
 	$(GO) test -count=1 -v -run '^TestTorture|^TestStartAndStop' -parallel 3 -timeout 60m ./idgen/grant
 	$(GO) test -count=1 -timeout 60m ./ticket
+	$(GO) test -count=1 -v -run '^TestKill$$' -timeout 60m ./gormplugin/migrate
 
 lint: ## check the format, and run go vet and staticcheck
 	@unformatted=$$(gofmt -l .) && if [ -n "$$unformatted" ]; then \

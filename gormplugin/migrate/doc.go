@@ -65,7 +65,8 @@
 // # What is not protected
 //
 //   - Statements that other tools run on the same tables meanwhile: a change of the schema is noticed when the next run begins, and
-//     before each step that commits by itself, not in between.
+//     before each step that changes the schema, unless the step before it was one, too: what another does during that one, or between the
+//     two, is taken for the plan's own. Nothing looks while rows are counted, compared and rewritten.
 //   - Ids in texts, logs, caches, other databases, and in JSON that nobody named.
 //   - A replica that lags: what it shows is older, and MaxLag is how much older it may get.
 package migrate

@@ -1,0 +1,80 @@
+package migrate_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+
+	"github.com/snowkey-go/snowkey/gormplugin/migrate"
+)
+
+// The steps one by one: a report for people, a plan for a reviewer to read, and its run to the hold and past it.
+func Example() {
+	folder, err := os.MkdirTemp("", "notes")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	db, err := gorm.Open(sqlite.Open(filepath.Join(folder, "notes.db")), &gorm.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+	for _, statement := range []string{
+		"CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL)",
+		"INSERT INTO notes (body) VALUES ('first'), ('second')",
+	} {
+		if err := db.Exec(statement).Error; err != nil {
+			log.Fatal(err)
+		}
+	}
+	ctx := context.Background()
+	report, err := migrate.Inspect(ctx, db, migrate.InspectOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(report.Tables[0].Name, report.Tables[0].Key.Column)
+	plan, err := migrate.MakePlan(ctx, db, report, migrate.PlanOptions{Window: time.Millisecond})
+	if err != nil {
+		log.Fatal(err)
+	}
+	text, err := plan.Text()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "widen.sql"), text, 0o644); err != nil { // which a reviewer reads
+		log.Fatal(err)
+	}
+	outcome, err := migrate.Run(ctx, db, plan, migrate.RunOptions{})
+	for err == nil && outcome.Held != "" {
+		fmt.Println("held after step", outcome.Step)
+		outcome, err = migrate.Run(ctx, db, plan, migrate.RunOptions{Continue: true}) // once the program that fills its keys is deployed
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	checks, err := migrate.Verify(ctx, db, plan, migrate.VerifyOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, check := range checks {
+		if !check.Passed && check.Skipped == "" {
+			fmt.Println(check.Name, check.Text)
+		}
+	}
+	fmt.Println("done:", outcome.Done)
+	// Output:
+	// notes id
+	// held after step 0
+	// done: true
+}

@@ -1,0 +1,137 @@
+package migrate
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"gorm.io/gorm"
+
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/inspect"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/merge"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/run"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/verify"
+)
+
+// What the steps take and give, for those who import this package alone.
+type (
+	Report         = inspect.Report
+	InspectOptions = inspect.Options
+	Plan           = plan.Plan
+	PlanOptions    = plan.Options
+	RunOptions     = run.Options
+	Progress       = run.Progress
+	Outcome        = run.Outcome
+	Check          = verify.Check
+	VerifyOptions  = verify.Options
+	MergeOptions   = merge.Options
+	MergeOutcome   = merge.Outcome
+	MergeProgress  = merge.Progress
+	Mode           = plan.Mode
+)
+
+// The modes of a plan.
+const (
+	Widen  = plan.Widen
+	Rekey  = plan.Rekey
+	Shadow = plan.Shadow
+)
+
+// Misuse returns the errors that say that what was asked for is wrong: another table, option, file or database would do. Others are of what
+// was found or failed on the way.
+func Misuse() []error {
+	return []error{inspect.ErrOption, inspect.ErrTable, plan.ErrOption, plan.ErrText, plan.ErrChanged, run.ErrDatabase, run.ErrOption, merge.ErrOption}
+}
+
+// Inspect finds the keys of a database, all references to them, and what stands in the way of a migration. It writes nothing.
+func Inspect(ctx context.Context, db *gorm.DB, o InspectOptions) (*Report, error) {
+	return inspect.Inspect(ctx, db, o)
+}
+
+// MakePlan plans for what a report has found. It reads the database, and writes nothing.
+func MakePlan(ctx context.Context, db *gorm.DB, report *Report, o PlanOptions) (*Plan, error) {
+	pool, err := poolOf(db)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Make(ctx, pool, report, o)
+}
+
+// ReadPlan reads what [Plan.Text] has written.
+func ReadPlan(text []byte) (*Plan, error) { return plan.Parse(text) }
+
+// Run does the steps of a plan that are not done yet, up to its end or its next hold; see package [run].
+func Run(ctx context.Context, db *gorm.DB, p *Plan, o RunOptions) (Outcome, error) {
+	pool, err := poolFor(db, p)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return run.Run(ctx, pool, p, o)
+}
+
+// Rollback undoes the steps of a plan, the last first; see package [run].
+func Rollback(ctx context.Context, db *gorm.DB, p *Plan, o RunOptions) (Outcome, error) {
+	pool, err := poolFor(db, p)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return run.Rollback(ctx, pool, p, o)
+}
+
+// Verify looks at what a plan has made of a database. It writes nothing. The error is one of reading; what has not passed is in the checks.
+func Verify(ctx context.Context, db *gorm.DB, p *Plan, o VerifyOptions) ([]Check, error) {
+	pool, err := poolFor(db, p)
+	if err != nil {
+		return nil, err
+	}
+	return verify.Verify(ctx, pool, p, o)
+}
+
+// Merge copies the rows of databases whose ids clash nowhere into one; see package [merge].
+func Merge(ctx context.Context, into *gorm.DB, from []*gorm.DB, o MergeOptions) (MergeOutcome, error) {
+	return merge.Merge(ctx, into, from, o)
+}
+
+// Status is what the journal of a database says of its plans, the latest first, and of the steps of the first of them.
+type Status struct {
+	Plans []journal.Plan `json:"plans"`
+	Steps []journal.Step `json:"steps"`
+}
+
+// ReadStatus reads the journal. It writes nothing; a database without one has an empty Status.
+func ReadStatus(ctx context.Context, db *gorm.DB) (s Status, err error) {
+	pool, d, err := database(db)
+	if err != nil {
+		return s, err
+	}
+	if s.Plans, _, err = journal.Read(ctx, pool, d, ""); err != nil || len(s.Plans) == 0 {
+		return s, err
+	}
+	slices.Reverse(s.Plans)
+	_, s.Steps, err = journal.Read(ctx, pool, d, s.Plans[0].Hash)
+	return s, err
+}
+
+// poolFor returns the pool of a database that is of the plan's kind. Of another kind not even the journal could be looked for.
+func poolFor(db *gorm.DB, p *Plan) (*sql.DB, error) {
+	pool, d, err := database(db)
+	if err == nil && d.String() != p.Database.Kind {
+		err = fmt.Errorf("%w: it is for one of %s, and this is %s", run.ErrDatabase, p.Database.Kind, d)
+	}
+	return pool, err
+}
+
+// poolOf returns the pool below GORM: a run has transactions and connections of its own, so one of GORM's transactions will not do.
+func poolOf(db *gorm.DB) (*sql.DB, error) {
+	if db == nil || db.Config == nil {
+		return nil, fmt.Errorf("migrate: no connection to a database")
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return nil, fmt.Errorf("migrate: needs a *sql.DB below GORM, not a transaction: %w", err)
+	}
+	return pool, nil
+}
