@@ -2,6 +2,7 @@ package snowkey_test
 
 import (
 	"context"
+	"database/sql"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/migratetest"
 	"github.com/snowkey-go/snowkey/idgen/grant"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
@@ -93,6 +95,7 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	defer func() { _ = keeper.Close() }()
 	folder := t.TempDir()
+	makeShop(t, folder+"/shop.db") // what the commands migrate
 	for _, block := range blocks(t, "console") {
 		for _, entry := range strings.Split("\n"+block, "\n$ ")[1:] {
 			line, want, _ := strings.Cut(entry, "\n")
@@ -101,7 +104,8 @@ func TestReadmeCommands(t *testing.T) {
 			}
 			t.Run(line, func(t *testing.T) {
 				// What the commands write goes to the test's folder.
-				line = strings.NewReplacer("sqlite:bench.db", "sqlite:"+folder+"/bench.db", "--out results", "--out "+folder+"/results", "--from results/", "--from "+folder+"/results/").Replace(line)
+				line = strings.NewReplacer("sqlite:bench.db", "sqlite:"+folder+"/bench.db", "--out results", "--out "+folder+"/results", "--from results/", "--from "+folder+"/results/",
+					"sqlite:shop.db", "sqlite:"+folder+"/shop.db", "rekey.sql", folder+"/rekey.sql").Replace(line)
 				run := command(t, "bash", "-c", "set -o pipefail; "+line)
 				run.Env = append(os.Environ(), "MYSQL_DSN="+mysql, "POSTGRES_DSN="+postgres, "TMPDIR="+folder)
 				out, err := run.Output()
@@ -116,5 +120,23 @@ func TestReadmeCommands(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// makeShop makes a database of SQLite as auto-increment has left it.
+func makeShop(t *testing.T, path string) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, statement := range migratetest.Schema("sqlite") {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := migratetest.Fill(t.Context(), db, "sqlite", 50, 1); err != nil {
+		t.Fatal(err)
 	}
 }

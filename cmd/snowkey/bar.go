@@ -8,8 +8,6 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
-
-	"github.com/snowkey-go/snowkey/compare"
 )
 
 // bar shows how far a run is, on a terminal; elsewhere it shows nothing.
@@ -36,7 +34,8 @@ func newBar(w io.Writer) *bar {
 		progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(barWidth))}
 }
 
-func (b *bar) show(p compare.Progress) {
+// show draws the bar, of which a part from 0 to 1 is done, with a text behind it.
+func (b *bar) show(done float64, text string) {
 	if b.ProgressBar == nil || time.Since(b.shown) < barPause {
 		return
 	}
@@ -45,9 +44,9 @@ func (b *bar) show(p compare.Progress) {
 	if err != nil || columns <= 0 {
 		columns = 80
 	}
-	_ = b.Set(min(int(p.Done*barSteps), barSteps-1)) // a bar that cannot be drawn is no reason to stop
+	_ = b.Set(min(int(done*barSteps), barSteps-1)) // a bar that cannot be drawn is no reason to stop
 	// A line that is wrapped could not be drawn over.
-	b.Describe(cut(describe(p), columns-barWidth-barRest))
+	b.Describe(cut(text, columns-barWidth-barRest))
 }
 
 func (b *bar) end() {
@@ -57,12 +56,12 @@ func (b *bar) end() {
 }
 
 // describe says what is being done, and for how long there is more to do.
-func describe(p compare.Progress) string {
-	left := p.Left.Round(time.Second)
-	if left > 90*time.Second {
-		left = p.Left.Round(10 * time.Second)
+func describe(left time.Duration, doing string) string {
+	rounded := left.Round(time.Second)
+	if rounded > 90*time.Second {
+		rounded = left.Round(10 * time.Second)
 	}
-	return fmt.Sprintf("%v left  %s", left, p.Doing)
+	return fmt.Sprintf("%v left  %s", rounded, doing)
 }
 
 // cut shortens a text to so many characters, the last of them a mark.

@@ -3,8 +3,6 @@ package main
 import (
 	"testing"
 	"time"
-
-	"github.com/snowkey-go/snowkey/compare"
 )
 
 func TestBarText(t *testing.T) {
@@ -20,7 +18,7 @@ func TestBarText(t *testing.T) {
 		{0, "verify", 15, "0s left  verify"},
 		{0, "verify", -3, "…"},
 	} {
-		if got := cut(describe(compare.Progress{Left: tt.left, Doing: tt.doing}), tt.most); got != tt.want {
+		if got := cut(describe(tt.left, tt.doing), tt.most); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}

@@ -13,8 +13,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
@@ -76,18 +74,11 @@ when something was found.`,
 
 // checkDatabase checks the tables, or all, and says how many these were.
 func checkDatabase(ctx context.Context, parsed dsn.DSN, layout idgen.Layout, tables []string) (findings []gormplugin.Finding, checked int, err error) {
-	pool, err := parsed.Open()
+	db, pool, err := openDatabase(ctx, parsed)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	if err := pool.PingContext(ctx); err != nil { // GORM's own has no context
-		return nil, 0, err
-	}
-	db, err := gorm.Open(parsed.Dialector(pool), &gorm.Config{Logger: logger.Discard})
-	if err != nil {
-		return nil, 0, err
-	}
 	if len(tables) == 0 {
 		if tables, err = gormplugin.ListTables(ctx, db); err != nil {
 			return nil, 0, err

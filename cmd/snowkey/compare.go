@@ -228,7 +228,7 @@ func (a *comparison) run(c *cobra.Command) (err error) {
 		a.databases = []string{"sqlite:" + filepath.Join(folder, "compare.db") + "?_journal_mode=WAL&_synchronous=NORMAL"}
 	}
 	bar := newBar(c.ErrOrStderr())
-	config := compare.Config{Strategies: a.chosen, Profile: a.plan, Tool: "snowkey " + version(), Progress: bar.show}
+	config := compare.Config{Strategies: a.chosen, Profile: a.plan, Tool: "snowkey " + version(), Progress: func(p compare.Progress) { bar.show(p.Done, describe(p.Left, p.Doing)) }}
 	for _, text := range a.databases {
 		target, failed := compare.OpenTarget(ctx, text, a.second)
 		if failed != nil {

@@ -19,7 +19,6 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
-	"github.com/snowkey-go/snowkey/internal/dsn"
 )
 
 func newNodes() *cobra.Command {
@@ -93,25 +92,6 @@ tables itself. It needs SELECT, INSERT and UPDATE on this one then.`,
 		return err
 	}
 	return c
-}
-
-// parseDatabase reads a DSN. A file of SQLite must be there: opening a missing one would make it.
-func parseDatabase(text string) (dsn.DSN, grant.Dialect, error) {
-	if text == "" {
-		return dsn.DSN{}, 0, errors.New("it is missing; give the database, such as postgres://app:secret@127.0.0.1:5432/app")
-	}
-	parsed, err := dsn.Parse(text)
-	if err != nil {
-		return dsn.DSN{}, 0, err
-	}
-	path, options, _ := strings.Cut(strings.TrimPrefix(parsed.Source, "file:"), "?")
-	if parsed.Kind == dsn.SQLite && path != ":memory:" && !strings.Contains(options, "mode=memory") {
-		if _, err := os.Stat(path); err != nil {
-			return dsn.DSN{}, 0, err
-		}
-	}
-	dialect, err := grant.LookupDialect(parsed.Kind)
-	return parsed, dialect, err
 }
 
 // nodeSpace is a key space with its numbers.

@@ -16,13 +16,13 @@ func newRoot(stdin io.Reader, stdout, stderr io.Writer) (root *cobra.Command, st
 		Use:   "snowkey",
 		Short: "Primary keys without auto-increment",
 		Long: `snowkey makes and reads 64-bit snowflake keys, shows which node numbers are granted in a database,
-checks that its tables can hold such keys, and compares key strategies (auto-increment, snowflake, UUID).`,
+checks that its tables can hold such keys, takes them there from auto-increment, and compares key strategies (auto-increment, snowflake, UUID).`,
 		Version:          version(),
 		SilenceErrors:    true,
 		SilenceUsage:     true,
 		PersistentPreRun: func(*cobra.Command, []string) { *started = true },
 	}
-	root.AddCommand(newNext(), newDecode(), newBounds(), newLayouts(), newNodes(), newCheck(), newCompare())
+	root.AddCommand(newNext(), newDecode(), newBounds(), newLayouts(), newNodes(), newCheck(), newMigrate(), newCompare())
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

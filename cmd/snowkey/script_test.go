@@ -22,7 +22,9 @@ func TestScript(t *testing.T) {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else the race detector ends each command a second late
 			return os.Mkdir(temporary, 0o755)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"increasing": increasing},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"increasing": increasing, "shop": shop, "query": query, "same": same, "status": status,
+		},
 	})
 }
 

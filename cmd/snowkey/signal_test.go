@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/compare/result"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/migratetest"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
@@ -168,6 +169,63 @@ func TestKilledRunIsNamed(t *testing.T) {
 	}
 	if after := made(t, database.Kind, db); before == 0 || after != before {
 		t.Errorf("%d tables were left behind, then there are %d", before, after)
+	}
+}
+
+// A signal in the middle of a migration's batches ends it with how to go on, and the next run does.
+func TestSignalEndsMigration(t *testing.T) {
+	t.Parallel()
+	database := sqliteFile(t)
+	db := database.Open(t)
+	for _, statement := range migratetest.Schema("sqlite") {
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := migratetest.Fill(t.Context(), db, "sqlite", 700, 1); err != nil {
+		t.Fatal(err)
+	}
+	before, err := migratetest.Checksum(t.Context(), db, "sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "rekey.sql")
+	var stdout, stderr bytes.Buffer
+	do := func(want int, args ...string) {
+		t.Helper()
+		stdout.Reset()
+		stderr.Reset()
+		args = append([]string{"migrate", args[0], "--db", database.DSN}, args[1:]...)
+		if status := run(t.Context(), args, nil, &stdout, &stderr); status != want {
+			t.Fatalf("%q: got status %d, want %d: %s", args, status, want, &stderr)
+		}
+	}
+	do(0, "plan", "--mode", "rekey", "--zone", "UTC", "--window", "10ms", "--reference", "audit_log.user_id=users.id", "--reference", "events.data:$.user.id=users.id", "--out", file)
+	p := begin(t, t.TempDir(), "migrate", "run", "--db", database.DSN, "--continue", "--target", "1ms", "--throttle", "0.95", file)
+	p.until(t, "a batch in the middle of a step", func() bool {
+		var rows int
+		return db.QueryRowContext(t.Context(), "SELECT MAX(changed_rows) FROM snowkey_migrate_steps WHERE state = 'begun'").Scan(&rows) == nil && rows > 0
+	})
+	if err := p.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	<-p.ended
+	message := p.stderr.String()
+	if p.ProcessState.ExitCode() != 1 || strings.Count(message, "snowkey:") != 1 ||
+		!strings.Contains(message, "interrupted; what was done is kept: ") || !strings.Contains(message, "run again goes on at step ") {
+		t.Errorf("got %v and the standard error %q", p.ProcessState, message)
+	}
+	if p.stdout.Len() > 0 {
+		t.Errorf("got the standard output %q", &p.stdout)
+	}
+	do(0, "run", file)
+	if !strings.Contains(stdout.String(), "at the hold of step ") {
+		t.Errorf("got the standard output %q", &stdout)
+	}
+	do(0, "verify", file)
+	do(0, "run", "--continue", file)
+	if after, err := migratetest.Checksum(t.Context(), db, "sqlite"); err != nil || after != before {
+		t.Errorf("got %s, %v, want %s", after, err, before)
 	}
 }
 

@@ -124,3 +124,60 @@ func sqliteFile(t testing.TB) dbtest.Database {
 	d.DSN += "?_journal_mode=WAL&_synchronous=NORMAL"
 	return d
 }
+
+// TestMigrateMisuse gives a plan's run options that cannot be.
+func TestMigrateMisuse(t *testing.T) {
+	db := dbtest.SQLite(t)
+	pool := db.Open(t)
+	if _, err := pool.ExecContext(t.Context(), "CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)"); err != nil {
+		t.Fatal(err)
+	}
+	file := t.TempDir() + "/widen.sql"
+	for _, tt := range []struct {
+		args []string
+		want int
+	}{
+		{[]string{"plan", "--db", db.DSN, "--out", file}, 0},
+		{[]string{"run", "--db", db.DSN, "--throttle", "1", file}, 2},
+		{[]string{"run", "--db", db.DSN, "--target", "-1s", file}, 2},
+		{[]string{"run", "--db", db.DSN, "--attempts", "-1", file}, 2},
+		{[]string{"rollback", "--db", db.DSN, file}, 1},
+	} {
+		var stdout, stderr bytes.Buffer
+		if got := run(t.Context(), append([]string{"migrate"}, tt.args...), strings.NewReader(""), &stdout, &stderr); got != tt.want {
+			t.Errorf("%q: got exit status %d, want %d: %s", tt.args, got, tt.want, &stderr)
+		}
+	}
+}
+
+// TestMigrateStatementTimeout has the database end what only reads, and goes on as the error says.
+func TestMigrateStatementTimeout(t *testing.T) {
+	db := dbtest.Postgres(t)
+	pool := db.Open(t)
+	for _, statement := range []string{
+		"CREATE TABLE users (id serial PRIMARY KEY)",
+		"DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET statement_timeout = 1', current_database()); END $$",
+	} {
+		if _, err := pool.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A lock that a reader waits for makes it slow for certain.
+	tx, err := pool.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(t.Context(), "LOCK TABLE users IN ACCESS EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if got := run(t.Context(), []string{"migrate", "inspect", "--db", db.DSN}, nil, &stdout, &stderr); got != 1 || !strings.Contains(stderr.String(), "&statement_timeout=0") {
+		t.Errorf("got exit status %d and %q, want 1 and what to do", got, &stderr)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t.Context(), []string{"migrate", "inspect", "--db", db.DSN + "&statement_timeout=0"}, nil, &stdout, &stderr); got != 0 {
+		t.Errorf("got exit status %d, want 0: %s", got, &stderr)
+	}
+}

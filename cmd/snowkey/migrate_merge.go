@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"gorm.io/gorm"
+
+	"github.com/snowkey-go/snowkey/gormplugin/migrate"
+)
+
+func newMigrateMerge() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "merge --into DSN --from DSN…",
+		Short: "Copy databases that numbered their rows apart into one",
+		Long: `Copy the rows of databases with one schema, such as the servers of a game, into one of them or into an empty one with
+that schema. First it is proved that no key and no other unique value is in two of them. Where ids clash, nothing is
+copied: a plan that gives the rows of a database other ids is written for each that needs one, rekey-1.sql for the first of
+--from, and widen.sql where --into has no room for them; run these, and merge again.
+
+It may be ended or killed at any point, and run again: rows that were copied are not copied twice.`,
+		Example: `  snowkey migrate merge --into sqlite:all.db --from sqlite:one.db --from sqlite:two.db --dry
+  snowkey migrate merge --into postgres://app:secret@127.0.0.1:5432/all --from postgres://app:secret@127.0.0.1:5432/one --plans plans`,
+		Args: cobra.NoArgs,
+	}
+	flags := c.Flags()
+	into := flags.String("into", "", "database that has the rows of all at the end: sqlite:PATH, mysql:DSN or postgres://…")
+	from := flags.StringArray("from", nil, "database to copy from; may be given again")
+	plans := flags.String("plans", ".", "folder for plans, where ids clash")
+	asJSON := flags.Bool("json", false, "print the outcome as one JSON object")
+	options := planFlags(c)
+	var o migrate.MergeOptions
+	referenceFlag(c, &o.Inspect)
+	flags.StringArrayVar(&o.Tables, "table", nil, "table; may be given again (default: all that --into has)")
+	flags.DurationVar(&o.Target, "target", 500*time.Millisecond, "time that a batch aims at")
+	flags.BoolVar(&o.Dry, "dry", false, "prove that nothing clashes, and copy nothing")
+	_ = c.MarkFlagDirname("plans") // fails only for a flag that does not exist
+	c.RunE = func(c *cobra.Command, _ []string) (err error) {
+		if len(*from) == 0 {
+			return usageError{errors.New("--from: it is missing; give each database to copy from")}
+		}
+		ctx, stop := untilSignal(c)
+		defer stop()
+		var dbs []*gorm.DB
+		var names []string
+		for i, text := range append([]string{*into}, *from...) {
+			flag := "--from"
+			if i == 0 {
+				flag = "--into"
+			}
+			parsed, _, err := parseDatabase(text)
+			if err != nil {
+				return usageError{fmt.Errorf("%s: %w", flag, err)}
+			}
+			db, pool, failed := openDatabase(ctx, parsed)
+			if failed != nil {
+				return fmt.Errorf("%s %s: %w", flag, parsed, failed)
+			}
+			defer func() { err = errors.Join(err, pool.Close()) }()
+			dbs, names = append(dbs, db), append(names, parsed.String())
+		}
+		bar := newBar(c.ErrOrStderr())
+		defer bar.end()
+		o.Layout, o.Plan, o.Progress = options.layout.Layout, options.resolve(), mergeProgress(bar)
+		outcome, failed := migrate.Merge(ctx, dbs[0], dbs[1:], o)
+		bar.end()
+		failed = usage(interrupted(ctx, failed, "what was copied stays, and merge goes on when it is run again"))
+		if isUsage(failed) {
+			return failed
+		}
+		if *asJSON {
+			err = writeJSON(c.OutOrStdout(), outcome)
+		} else {
+			err = writeProof(c.OutOrStdout(), outcome)
+		}
+		if err == nil {
+			err = writeMergePlans(c, outcome, *plans, names)
+		}
+		return errors.Join(failed, err)
+	}
+	return c
+}
+
+// writeMergePlans writes the plans of an outcome into a folder. The names are those of the databases, the one that has all at the end first.
+func writeMergePlans(c *cobra.Command, o migrate.MergeOutcome, folder string, names []string) error {
+	write := func(p *migrate.Plan, file, database string) error {
+		if p == nil {
+			return nil
+		}
+		if err := writePlan(c, p, filepath.Join(folder, file), database); err != nil {
+			return fmt.Errorf("--plans: %w", err)
+		}
+		return nil
+	}
+	errs := []error{write(o.Widen, "widen.sql", names[0])}
+	for i, p := range o.Rekeys {
+		errs = append(errs, write(p, fmt.Sprintf("rekey-%d.sql", i+1), names[i+1]))
+	}
+	return errors.Join(errs...)
+}
+
+func mergeProgress(b *bar) func(migrate.MergeProgress) {
+	return func(p migrate.MergeProgress) {
+		part := 0.0
+		if p.Total > 0 {
+			part = min(float64(p.Rows)/float64(p.Total), 1)
+		}
+		text := printable(p.Doing)
+		if p.Left >= 0 {
+			text = describe(p.Left, text)
+		}
+		b.show(part, text)
+	}
+}
+
+func writeProof(w io.Writer, o migrate.MergeOutcome) error {
+	table := new(strings.Builder)
+	rows := tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(rows, "TABLE\tCLASHES\tPROOF")
+	for _, p := range o.Proof {
+		_, _ = fmt.Fprintf(rows, "%s\t%d\t%s\n", printable(p.Table), p.Clashes, printable(p.Text))
+	}
+	_ = rows.Flush() // to memory
+	for _, note := range o.Notes {
+		_, _ = fmt.Fprintf(table, "note: %s\n", printable(note)) // to memory
+	}
+	_, err := fmt.Fprintf(w, "%s%s copied\n", table, count(int(o.Copied), "row"))
+	return err
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowkey-go/snowkey/gormplugin/migrate"
+	"github.com/snowkey-go/snowkey/idgen/grant"
+)
+
+func newMigratePlan() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "plan --db DSN",
+		Short: "Plan the migration of a database, as a file to read and to run",
+		Long: `Plan the migration of a database: SQL in order, each step with its lock, its algorithm, the rows and bytes that it
+is about, and what undoes it. Nothing is written but the file. It is for this database, and for its schema as it is now:
+a file or a schema that has changed is refused by run.
+
+What stands in the way is said, all of it at once, with the flags that settle it: a reference that is not declared and
+may be none, a trigger that would fire for each row, a table without a time of creation.`,
+		Example: `  snowkey migrate plan --db sqlite:app.db --out widen.sql
+  snowkey migrate plan --db postgres://app:secret@127.0.0.1:5432/app --mode rekey --table users --table orders \
+      --created order_items='through order_id' --zone Asia/Shanghai --out rekey.sql
+  snowkey migrate plan --db 'mysql:app:secret@tcp(127.0.0.1:3306)/app' --mode shadow --table users --json`,
+		Args: cobra.NoArgs,
+	}
+	open := migrateDatabase(c)
+	inspected := inspectFlags(c)
+	options := planFlags(c)
+	flags := c.Flags()
+	mode := flags.String("mode", string(migrate.Widen), "widen, rekey or shadow")
+	node := flags.Int64("node", 0, "number that the new ids of old rows have, and nobody else ever gets (default: the greatest that was never granted)")
+	out := flags.String("out", "", "file to write; one that is there is not replaced (default: standard output)")
+	asJSON := flags.Bool("json", false, "print the plan as one JSON object, for other programs; run takes the other form alone")
+	_ = c.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]cobra.Completion{
+		cobra.CompletionWithDesc("widen", "old ids stay, new rows get snowflakes"),
+		cobra.CompletionWithDesc("rekey", "old rows get ids that tell when they were made"),
+		cobra.CompletionWithDesc("shadow", "rekey without a moment in which a writer fails"),
+	}, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that does not exist
+	_ = c.MarkFlagFilename("out", "sql")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if *asJSON && *out != "" {
+			return usageError{errors.New("--json and --out: the file is what run takes, which is not JSON; give one of them")}
+		}
+		return open(func(ctx context.Context, m migration) error {
+			inspected.Progress = m.looking
+			report, err := migrate.Inspect(ctx, m.db, *inspected)
+			if err != nil {
+				return err
+			}
+			o := options.resolve()
+			o.Mode, o.Tables = migrate.Mode(*mode), inspected.Tables
+			if flags.Changed("node") {
+				o.Node = node
+			}
+			p, err := migrate.MakePlan(ctx, m.db, report, o)
+			if err != nil {
+				return err
+			}
+			m.bar.end()
+			if *asJSON {
+				return writeJSON(c.OutOrStdout(), p)
+			}
+			if *out == "" {
+				text, err := p.Text()
+				if err == nil {
+					_, err = c.OutOrStdout().Write(text)
+				}
+				return err
+			}
+			if err := writePlan(c, p, *out, "DSN"); err != nil {
+				return fmt.Errorf("--out: %w", err)
+			}
+			return nil
+		})
+	}
+	return c
+}
+
+// planning is what the flags of a plan were given.
+type planning struct {
+	migrate.PlanOptions
+	layout  *layoutChoice
+	created map[string]string
+}
+
+// planFlags adds the flags that plans have in common.
+func planFlags(c *cobra.Command) *planning {
+	p := &planning{layout: layoutFlag(c)}
+	flags := c.Flags()
+	flags.StringToStringVar(&p.created, "created", nil, `where a table's rows have their time from: table=column, table=2020-01-31T00:00:00Z for all, table='through COLUMN' for
+that of the row that the column refers to, or table=keep for old ids to stay; may be given again (default: created_at)`)
+	flags.StringVar(&p.Zone, "zone", "", "time zone of times that say none, such as UTC or Asia/Shanghai")
+	flags.Int64Var(&p.Below, "below", 0, "ids below are old ones (default: 2^42)")
+	flags.StringArrayVar(&p.Accept, "accept", nil, "what stands in the way and may, KIND:TABLE.NAME as it is said there; may be given again")
+	flags.DurationVar(&p.Window, "window", 0, "for how long nothing may get a key from the database before the step that ends that (default: 10s)")
+	flags.BoolVar(&p.Keep, "keep", false, "without the last phase, which drops the maps of old ids to new ones, and old columns")
+	flags.StringVar(&p.Grants, "grants", grant.DefaultTable, "table of node numbers")
+	flags.StringVar(&p.Space, "space", grant.DefaultSpace, "key space in it")
+	return p
+}
+
+// resolve returns the options of the flags.
+func (p *planning) resolve() migrate.PlanOptions {
+	o := p.PlanOptions
+	o.Layout, o.Created, o.Tool = p.layout.Layout, p.created, "snowkey "+version()
+	return o
+}
+
+// writePlan writes a plan to a file that is not there yet, and says what it comes to, and how it is run on a database.
+func writePlan(c *cobra.Command, p *migrate.Plan, path, database string) error {
+	text, err := p.Text()
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return usageError{fmt.Errorf("%s is there already, and may have been run: choose another name", path)}
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	if _, err = file.Write(text); err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return errors.Join(err, os.Remove(path)) // half a plan is none
+	}
+	if len(p.Steps) == 0 {
+		c.PrintErrf("%s: no steps. %s\n", path, printable(strings.Join(p.Notes, " ")))
+		return nil
+	}
+	holds := 0
+	for _, s := range p.Steps {
+		if s.Do.Kind == "hold" {
+			holds++
+		}
+	}
+	c.PrintErrf("%s: %s, and %s at which a run waits for --continue. Read it, then: snowkey migrate run --db %s %s\n",
+		path, count(len(p.Steps), "step"), count(holds, "hold"), database, path)
+	return nil
+}
+
+// readPlan reads the file of a plan, "-" for standard input.
+func readPlan(c *cobra.Command, path string) (*migrate.Plan, error) {
+	var text []byte
+	var err error
+	if path == "-" {
+		text, err = io.ReadAll(c.InOrStdin())
+	} else {
+		text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, usageError{err}
+	}
+	p, err := migrate.ReadPlan(text)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("%s: %w", strings.TrimPrefix(path, "./"), err)}
+	}
+	return p, nil
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"gorm.io/gorm"
+
+	"github.com/snowkey-go/snowkey/gormplugin/migrate"
+	"github.com/snowkey-go/snowkey/internal/dsn"
+)
+
+func newMigrateRun() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "run --db DSN PLAN",
+		Short: "Do a plan, or go on with it",
+		Long: `Do the steps of a plan, in batches, up to its end or to a hold: a point at which something has to be done outside of
+the database first, such as to deploy another version of the application. Run it again with --continue to pass the hold.
+
+It may be ended with Ctrl-C or killed at any point: what is done is in the database, in the tables snowkey_migrate and
+snowkey_migrate_steps, and the next run goes on from there. The plan's file, or a schema, that has changed meanwhile is
+refused. Writers go on; the plan says which locks it takes, and for how long each is waited for is --lock-wait.`,
+		Example: `  snowkey migrate run --db sqlite:app.db widen.sql
+  snowkey migrate run --db sqlite:app.db --continue widen.sql
+  snowkey migrate run --db 'mysql:app:secret@tcp(127.0.0.1:3306)/app' --target 200ms --throttle 0.5 \
+      --replica 'mysql:app:secret@tcp(127.0.0.2:3306)/app' --max-lag 5s rekey.sql`,
+		Args: cobra.ExactArgs(1),
+	}
+	open := migrateDatabase(c)
+	o := runFlags(c)
+	c.Flags().BoolVar(&o.Continue, "continue", false, "pass the hold that the run is at, since what it asks for is done")
+	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c, open, args[0], migrate.Run, "done") }
+	return c
+}
+
+func newMigrateRollback() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "rollback --db DSN PLAN",
+		Short: "Undo a plan, the last step first",
+		Long: `Undo what was done of a plan, the last step first. Old rows get their old ids back, and references with them; rows that
+were made since keep theirs. Types stay 64 bits wide. A plan whose last phase was begun, which drops the maps of old ids
+to new ones, cannot be undone any more. It may be ended and killed as run may, and run again.`,
+		Example: `  snowkey migrate rollback --db sqlite:app.db rekey.sql`,
+		Args:    cobra.ExactArgs(1),
+	}
+	open := migrateDatabase(c)
+	o := runFlags(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return o.run(c, open, args[0], migrate.Rollback, "undone")
+	}
+	return c
+}
+
+// running is what the flags of a run were given.
+type running struct {
+	migrate.RunOptions
+	replicas []string
+	json     bool
+}
+
+func runFlags(c *cobra.Command) *running {
+	o := new(running)
+	flags := c.Flags()
+	flags.DurationVar(&o.Target, "target", 500*time.Millisecond, "time that a batch aims at")
+	flags.Float64Var(&o.Throttle, "throttle", 0, "share of the time to pause between batches, 0 to 0.99")
+	flags.DurationVar(&o.MaxLag, "max-lag", 0, "wait while a replica is behind by more; on PostgreSQL as the server tells (default: do not look)")
+	flags.StringArrayVar(&o.replicas, "replica", nil, "a replica of MySQL or MariaDB, for --max-lag; may be given again")
+	flags.DurationVar(&o.LockWait, "lock-wait", 2*time.Second, "how long one attempt waits for a lock, and with it those who queue behind")
+	flags.IntVar(&o.Attempts, "attempts", 30, "how often a lock is asked for")
+	flags.BoolVar(&o.json, "json", false, "print the outcome as one JSON object")
+	return o
+}
+
+type runner func(context.Context, *gorm.DB, *migrate.Plan, migrate.RunOptions) (migrate.Outcome, error)
+
+// run does or undoes the plan in a file, and says so with a word.
+func (o *running) run(c *cobra.Command, open func(func(context.Context, migration) error) error, path string, do runner, word string) error {
+	p, err := readPlan(c, path)
+	if err != nil {
+		return err
+	}
+	return open(func(ctx context.Context, m migration) (err error) {
+		for _, text := range o.replicas {
+			replica, err := dsn.Parse(text)
+			if err != nil {
+				return usageError{fmt.Errorf("--replica: %w", err)}
+			}
+			pool, err := replica.Open()
+			if err != nil {
+				return fmt.Errorf("--replica %s: %w", replica, err)
+			}
+			defer func() { err = errors.Join(err, pool.Close()) }()
+			o.Replicas = append(o.Replicas, pool)
+		}
+		o.Progress = m.running()
+		outcome, err := do(ctx, m.db, p, o.RunOptions)
+		m.bar.end()
+		if err != nil {
+			return interrupted(ctx, err, "what was done is kept")
+		}
+		if o.json {
+			return writeJSON(c.OutOrStdout(), outcome)
+		}
+		return writeOutcome(c, outcome, word, len(p.Steps), path)
+	})
+}
+
+// running shows how far a run is: a bar on a terminal, elsewhere a line a step.
+func (m migration) running() func(migrate.Progress) {
+	last := 0
+	return func(p migrate.Progress) {
+		if m.bar.ProgressBar == nil {
+			if p.Step != last {
+				m.c.PrintErrf("step %d of %d: %s\n", p.Step, p.Steps, printable(p.Title))
+			}
+			last = p.Step
+			return
+		}
+		part := 0.0
+		if p.Total > 0 {
+			part = min(float64(p.Rows)/float64(p.Total), 1)
+		}
+		m.bar.show((float64(p.Step-1)+part)/float64(max(p.Steps, 1)), describeStep(p))
+	}
+}
+
+// describeStep says what a run does, how fast, and for how long there is more of it.
+func describeStep(p migrate.Progress) string {
+	text := fmt.Sprintf("%d/%d %s", p.Step, p.Steps, printable(p.Title))
+	if p.Rate > 0 {
+		text = fmt.Sprintf("%.0f rows/s  %s", p.Rate, text)
+	}
+	if p.Waits != "" {
+		text = "waits for " + p.Waits + "  " + text
+	}
+	if p.Left < 0 {
+		return text
+	}
+	return describe(p.Left, text)
+}
+
+// writeOutcome says what a run came to.
+func writeOutcome(c *cobra.Command, o migrate.Outcome, word string, steps int, path string) error {
+	came := fmt.Sprintf("%s changed in %v", count(int(o.Rows), "row"), o.Took.Round(time.Millisecond))
+	text := fmt.Sprintf("%s: %s, %s\n", word, count(steps, "step"), came)
+	switch {
+	case steps == 0:
+		text = word + ": the plan has no steps, there was nothing to do\n"
+	case o.Held != "":
+		text = fmt.Sprintf("at the hold of step %d of %d, %s. %s\nThen: snowkey migrate run --db DSN --continue %s\n", o.Step+1, steps, came, printable(o.Held), path)
+	}
+	_, err := fmt.Fprint(c.OutOrStdout(), text)
+	return err
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowkey-go/snowkey/gormplugin/migrate"
+)
+
+func newMigrateVerify() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "verify --db DSN PLAN",
+		Short: "Look at what a plan has made of a database",
+		Long: `Look at what a plan has made of a database: no row is missing, no key is there twice, every reference has moved and points
+to a row as it did before, all other columns are as they were, keys decode to the times of their rows. What is not done
+yet is left out. Nothing is written. The exit status is 1 when something is not as it should be.`,
+		Example: `  snowkey migrate verify --db sqlite:app.db rekey.sql
+  snowkey migrate verify --db sqlite:app.db rekey.sql --json`,
+		Args: cobra.ExactArgs(1),
+	}
+	open := migrateDatabase(c)
+	asJSON := c.Flags().Bool("json", false, "print the checks as one JSON array")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		p, err := readPlan(c, args[0])
+		if err != nil {
+			return err
+		}
+		return open(func(ctx context.Context, m migration) error {
+			checks, err := migrate.Verify(ctx, m.db, p, migrate.VerifyOptions{Progress: m.looking})
+			if err != nil {
+				return err
+			}
+			m.bar.end()
+			if *asJSON {
+				err = writeJSON(c.OutOrStdout(), checks)
+			} else {
+				err = writeChecks(c.OutOrStdout(), checks)
+			}
+			failed, skipped := 0, 0
+			for _, check := range checks {
+				switch {
+				case !check.Passed:
+					failed++
+				case check.Skipped != "":
+					skipped++
+				}
+			}
+			if err == nil && failed > 0 {
+				return fmt.Errorf("%d of %s failed", failed, count(len(checks), "check"))
+			}
+			c.PrintErrf("%s passed, %d could not be made yet or any more\n", count(len(checks)-skipped, "check"), skipped)
+			return err
+		})
+	}
+	return c
+}
+
+func writeChecks(w io.Writer, checks []migrate.Check) error {
+	table := new(strings.Builder)
+	rows := tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(rows, "CHECK\tTABLE\tCOLUMN\tRESULT")
+	for _, check := range checks {
+		result := "ok"
+		switch {
+		case check.Skipped != "":
+			result = "not looked at: " + check.Skipped
+		case !check.Passed:
+			result = fmt.Sprintf("FAILED: want %s, got %s. %s", check.Want, check.Got, check.Text)
+		}
+		_, _ = fmt.Fprintf(rows, "%s\t%s\t%s\t%s\n", check.Name, printable(check.Table), cmp.Or(printable(check.Column), "-"), printable(result))
+	}
+	_ = rows.Flush() // to memory
+	_, err := io.WriteString(w, table.String())
+	return err
+}
+
+func newMigrateStatus() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "status --db DSN",
+		Short: "Show what was done of the plans of a database so far",
+		Long: `Show what the journal of a database says: the plans that were run, and of the latest what was done of each step. Nothing
+is written. A plan that is running has a run at work, or one that was ended before it was done.`,
+		Example: `  snowkey migrate status --db sqlite:app.db
+  snowkey migrate status --db postgres://app:secret@127.0.0.1:5432/app --json`,
+		Args: cobra.NoArgs,
+	}
+	open := migrateDatabase(c)
+	asJSON := c.Flags().Bool("json", false, "print one JSON object")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return open(func(ctx context.Context, m migration) error {
+			status, err := migrate.ReadStatus(ctx, m.db)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return writeJSON(c.OutOrStdout(), status)
+			}
+			return writeStatus(c.OutOrStdout(), status)
+		})
+	}
+	return c
+}
+
+func writeStatus(w io.Writer, s migrate.Status) error {
+	if len(s.Plans) == 0 {
+		_, err := fmt.Fprintln(w, "no plan was run yet")
+		return err
+	}
+	table := new(strings.Builder)
+	rows := tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(rows, "PLAN\tMODE\tSTATE\tSTARTED\tCHANGED\tRUNNER")
+	for _, p := range s.Plans {
+		_, _ = fmt.Fprintf(rows, "%.12s\t%s\t%s\t%s\t%s\t%s\n", printable(p.Hash), printable(p.Mode), p.State,
+			p.Started.Format(time.RFC3339), p.Changed.Format(time.RFC3339), printable(p.Runner))
+	}
+	if len(s.Steps) > 0 {
+		_, _ = fmt.Fprintln(rows, "\nSTEP\tSTATE\tROWS\tCHANGED\tTITLE")
+	}
+	for _, step := range s.Steps {
+		_, _ = fmt.Fprintf(rows, "%d\t%s\t%d\t%s\t%s\n", step.Number, step.State, step.Rows, step.Changed.Format(time.RFC3339), printable(step.Title))
+	}
+	_ = rows.Flush() // to memory
+	_, err := io.WriteString(w, table.String())
+	return err
+}
