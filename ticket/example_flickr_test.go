@@ -36,17 +36,17 @@ func ExampleFlickr() {
 	if err := pair.Fill(ctx, ids); err != nil {
 		log.Fatal(err)
 	}
+	for _, server := range pair.Stats().Servers {
+		fmt.Println(server.Name, "is number", server.Layout)
+	}
 	_ = odd.Close() // and this server is down
 	id, err := pair.Next(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("even:", id%2 == 0)
-	for _, server := range pair.Stats().Servers {
-		fmt.Println(server.Name, "is number", server.Layout)
-	}
 	// Output:
-	// even: true
 	// odd is number 1/2
 	// even is number 2/2
+	// even: true
 }

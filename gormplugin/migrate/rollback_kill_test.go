@@ -138,7 +138,7 @@ func (d *database) killRollback(p *migrate.Plan, after time.Duration) bool {
 	ctx, cancel := context.WithTimeout(d.t.Context(), 2*time.Minute)
 	defer cancel()
 	child := d.child(ctx, "TestKillRollback", p)
-	var said bytes.Buffer
+	var printed, said bytes.Buffer // the second is written by the command's own goroutine until Wait
 	child.Stderr = &said
 	stdout, err := child.StdoutPipe()
 	if err != nil {
@@ -149,16 +149,16 @@ func (d *database) killRollback(p *migrate.Plan, after time.Duration) bool {
 	}
 	var line [4096]byte
 	n, _ := stdout.Read(line[:]) // it begins, or has failed, which Wait tells
-	said.Write(line[:n])
+	printed.Write(line[:n])
 	timer := time.AfterFunc(after, func() { _ = child.Process.Kill() })
 	defer timer.Stop()
-	_, _ = said.ReadFrom(stdout) // up to its end
+	_, _ = printed.ReadFrom(stdout) // up to its end
 	err = child.Wait()
 	if status, ok := child.ProcessState.Sys().(interface{ Signaled() bool }); ok && status.Signaled() && ctx.Err() == nil {
 		return true
 	}
 	if err != nil {
-		d.t.Fatalf("the rollback failed: %v\n%s", err, said.String())
+		d.t.Fatalf("the rollback failed: %v\n%s%s", err, printed.String(), said.String())
 	}
 	return false
 }

@@ -76,7 +76,7 @@ func (b *builder) noteMySQL(tables []*moving) {
 	b.note("The swap is not one moment: each ALTER commits by itself. From closing to opening, which is the time of rebuilding " + strings.Join(names, ", ") + ", new rows and changes of references " +
 		"fail with 1644 (SQLSTATE 45000) and a message that begins with \"snowkey: closed\", or, once their table is rebuilt, with 1364, that a second column has no default; rows are read, changed and deleted meanwhile. Between the first renaming and the last, some milliseconds a table, " +
 		"or for as long as a transaction holds one of the tables, a statement that joins two of them finds no or not all rows: stop readers then if that is not to be.")
-	b.note("What else writers may see: 1213 (deadlock) or 1205 (lock wait timeout) when they meet a batch at the same rows; tried again they succeed. With the binary log on, and without the right SUPER, " +
+	b.note("What else writers may see: 1213 (deadlock) or 1205 (lock wait timeout) when they meet a batch at the same rows, and, in a statement that is at work while a trigger is made, 1146, that the map does not exist; tried again they succeed. With the binary log on, and without the right SUPER, " +
 		"triggers need log_bin_trust_function_creators=1 (error 1419).")
 	b.note("Who has read an id before the swap finds no row by it afterwards, and writing it as a reference fails with 1452, or leaves an orphan where nothing enforces the reference. The map tells the new id.")
 	b.note("A rollback after rows were added since the swap brings AUTO_INCREMENT back above them: their ids are snowflakes, and so are those that it makes then.")
