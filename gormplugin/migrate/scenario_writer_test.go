@@ -15,7 +15,7 @@ import (
 )
 
 // concurrentParents is how many rows are rewritten while others write.
-const concurrentParents = 1500
+const concurrentParents = 700
 
 // concurrentInserts has rows inserted that refer to those that are being rewritten, with a foreign key and without one.
 func concurrentInserts(t *testing.T, d *database) {
