@@ -42,7 +42,7 @@ func newMigrateRollback() *cobra.Command {
 		Short: "Undo a plan, the last step first",
 		Long: `Undo what was done of a plan, the last step first. Old rows get their old ids back, and references with them; rows that
 were made since keep theirs. Types stay 64 bits wide. A plan whose last phase was begun, which drops the maps of old ids
-to new ones, cannot be undone any more. It may be ended and killed as run may, and run again.`,
+to new ones, cannot be undone any more; nor can one that is done once a later plan for its tables was begun. It may be ended and killed as run may, and run again.`,
 		Example: `  snowkey migrate rollback --db sqlite:app.db rekey.sql`,
 		Args:    cobra.ExactArgs(1),
 	}
