@@ -32,6 +32,7 @@ func TestMemory(t *testing.T) {
 	}) {
 		return
 	}
+	t.Parallel()
 	few, many := memoryOf(t, 20_000), memoryOf(t, 200_000)
 	t.Logf("20,000 rows: %d MB, 200,000 rows: %d MB", few>>20, many>>20)
 	if most := few*3/2 + 20<<20; many > most {

@@ -31,10 +31,12 @@ func samplePlan(mode migrate.Mode) migrate.PlanOptions {
 
 // TestSample takes a whole schema through each mode, and then works with it through GORM and the plugin.
 func TestSample(t *testing.T) {
+	t.Parallel()
 	for mode, names := range map[migrate.Mode][]string{
 		migrate.Widen: nil, migrate.Rekey: nil, migrate.Shadow: {"mysql", "postgres"}, // tables that no text, document or pair of owner and type refers to
 	} {
 		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
 			forEach(t, func(t *testing.T, d *database) {
 				d.sample(100)
 				before := d.checksum()

@@ -15,6 +15,7 @@ import (
 // What a statement is, and what it is of, once its quoted parts are gone.
 var (
 	quoted     = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`")
+	defining   = regexp.MustCompile(`(?i)^\s*(CREATE|ALTER|DROP|RENAME)\b`)
 	definition = regexp.MustCompile(`^\s*(CREATE|ALTER|DROP|RENAME)\b.*?\b(TABLE|INDEX|TRIGGER|VIEW)\b`)
 	references = regexp.MustCompile(`\bREFERENCES\b`)
 )
@@ -45,6 +46,9 @@ func needed(p *plan.Plan) []string {
 				continue
 			}
 			for _, text := range slices.Concat(a.SQL, a.Repair) {
+				if !defining.MatchString(text) { // most are of rows, and long
+					continue
+				}
 				text = strings.ToUpper(strings.ReplaceAll(quoted.ReplaceAllString(text, " "), "\n", " "))
 				words := definition.FindStringSubmatch(text)
 				if words == nil {
