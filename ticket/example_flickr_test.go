@@ -36,9 +36,7 @@ func ExampleFlickr() {
 	if err := pair.Fill(ctx, ids); err != nil {
 		log.Fatal(err)
 	}
-	for _, server := range pair.Stats().Servers {
-		fmt.Println(server.Name, "is number", server.Layout)
-	}
+	fmt.Println(pair.Stats().Issued, "tickets of", len(pair.Stats().Servers), "servers")
 	_ = odd.Close() // and this server is down
 	id, err := pair.Next(ctx)
 	if err != nil {
@@ -46,7 +44,6 @@ func ExampleFlickr() {
 	}
 	fmt.Println("even:", id%2 == 0)
 	// Output:
-	// odd is number 1/2
-	// even is number 2/2
+	// 6 tickets of 2 servers
 	// even: true
 }

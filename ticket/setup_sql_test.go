@@ -119,6 +119,7 @@ func TestSetup(t *testing.T) {
 
 // A process that fails where another one made the row has what it needs; one that goes on failing tries twenty times.
 func TestSetupFails(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		for _, name := range []string{k.steps()[0], "table", "begin", "durable", "enter", "inside", "insert", "commit"} {
 			if name == "durable" && k.dialect != ticket.Postgres {
@@ -134,6 +135,7 @@ func TestSetupFails(t *testing.T) {
 				return s
 			}
 			t.Run(fmt.Sprintf("%v/%s/once", k, name), func(t *testing.T) {
+				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					m := newMock(t)
 					s := k.servers(t, ticket.Config{}, m)
@@ -144,6 +146,7 @@ func TestSetupFails(t *testing.T) {
 				})
 			})
 			t.Run(fmt.Sprintf("%v/%s/always", k, name), func(t *testing.T) {
+				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					m := newMock(t)
 					s := k.servers(t, ticket.Config{}, m)
