@@ -107,7 +107,8 @@ func (m *message) String() string {
 		m.row.number, holder(m.row.holder), m.row.from, m.row.until)
 }
 
-// model is what is looked at.
+// model is what is looked at. An exploration has one goroutine and shares nothing, so that its functions are compiled without the race
+// detector's instructions, which take four fifths of the time otherwise; the few that are short enough to be inlined into these go without.
 type model struct {
 	procs, numbers int
 	terms          terms
@@ -149,6 +150,7 @@ func (s step) String() string {
 
 type visit func(step, state)
 
+//go:norace
 func (m *model) steps(s state, visit visit) {
 	for p := range m.procs {
 		if s.procs[p].asked.there() {
@@ -166,6 +168,8 @@ func (m *model) steps(s state, visit visit) {
 
 // acquire is Keeper.acquire. Of all rows that could be chosen each is, even where another would be preferred. The name is kept until
 // a swap with it has succeeded, and a row that has it is renewed instead, as is one that the keeper has not lost.
+//
+//go:norace
 func (m *model) acquire(s state, p int, visit visit) {
 	proc := &s.procs[p]
 	if _, found := m.own(&s, p); found || proc.sealed {
@@ -203,6 +207,8 @@ func (m *model) acquire(s state, p int, visit visit) {
 
 // renew is Keeper.renew, and what Keeper.acquire does with a row that Keeper.find has found. The clock of the process is the database's,
 // or far ahead.
+//
+//go:norace
 func (m *model) renew(s state, p int, visit visit) {
 	proc := &s.procs[p]
 	if proc.sealed {
@@ -229,6 +235,8 @@ func (m *model) renew(s state, p int, visit visit) {
 }
 
 // release is Keeper.release: of the row that is known, then of one that is read.
+//
+//go:norace
 func (m *model) release(s state, p int, visit visit) {
 	proc := &s.procs[p]
 	if !proc.sealed {
@@ -260,6 +268,8 @@ func (m *model) release(s state, p int, visit visit) {
 
 // answer ends the waiting for a swap. Where it was refused, where it or its answer was lost, and where the answer comes too late, the
 // keeper has not learned anything.
+//
+//go:norace
 func (m *model) answer(s state, p int, visit visit) {
 	asked := s.procs[p].asked
 	forget := func(s state, what string) {
@@ -281,6 +291,8 @@ func (m *model) answer(s state, p int, visit visit) {
 }
 
 // late is a swap that the database makes when nobody waits for it. It can come again.
+//
+//go:norace
 func (m *model) late(s state, p int, visit visit) {
 	if late := s.procs[p].late; late.there() && m.swap(&s, &late) {
 		visit(step{p, "does not know that the database makes the MSG", late, 0}, s)
@@ -288,6 +300,8 @@ func (m *model) late(s state, p int, visit visit) {
 }
 
 // use is Snowflake.Next, which makes ids at a tick.
+//
+//go:norace
 func (m *model) use(s state, p int, visit visit) {
 	proc := &s.procs[p]
 	for left := (proc.usable(0) | proc.usable(1)) &^ span(0, proc.word); left != 0; left &= left - 1 {
@@ -297,6 +311,8 @@ func (m *model) use(s state, p int, visit visit) {
 }
 
 // end is Snowflake.Seal, which the release follows, or a crash. Then the process starts again and remembers nothing.
+//
+//go:norace
 func (m *model) end(s state, p int, visit visit) {
 	crashed := s
 	m.restart(&crashed, p)
@@ -311,6 +327,8 @@ func (m *model) end(s state, p int, visit visit) {
 }
 
 // install is Keeper.install: a row gives the generator a grant. One that was released ends the keeper, and the process starts another.
+//
+//go:norace
 func (m *model) install(s *state, p int, r row) {
 	proc := &s.procs[p]
 	if r.holder == free {
@@ -333,6 +351,8 @@ func (m *model) restart(s *state, p int) {
 }
 
 // leave ends a generator.
+//
+//go:norace
 func (m *model) leave(s *state, p int) {
 	for n := range s.gone {
 		s.gone[n] |= s.procs[p].used(n)
@@ -341,6 +361,8 @@ func (m *model) leave(s *state, p int) {
 }
 
 // swap is Store.Swap.
+//
+//go:norace
 func (m *model) swap(s *state, msg *message) bool {
 	at, kind := &s.rows[msg.row.number], msg.kind()
 	same := at.holder == absent || m.without.insert
@@ -356,12 +378,16 @@ func (m *model) swap(s *state, msg *message) bool {
 }
 
 // ask sends a swap.
+//
+//go:norace
 func (m *model) ask(s state, p int, what string, now uint8, old row, next Row, visit visit) {
 	s.procs[p].asked = message{old.holder, old.until, rowOf(next)}
 	visit(step{p, what, s.procs[p].asked, now}, s)
 }
 
 // clock is what the database says the time is.
+//
+//go:norace
 func (m *model) clock(s state, visit func(now uint8, s state)) {
 	for now := s.now; now < uint8(m.terms.end); now++ {
 		if m.steady {
@@ -380,6 +406,8 @@ func (m *model) name(s *state, p int) uint8 {
 }
 
 // own is the row that has it.
+//
+//go:norace
 func (m *model) own(s *state, p int) (row, bool) {
 	name, known := m.name(s, p), s.procs[p].known
 	for _, r := range s.rows[:m.numbers] {
@@ -391,6 +419,8 @@ func (m *model) own(s *state, p int) (row, bool) {
 }
 
 // fresh is a name that is nowhere.
+//
+//go:norace
 func (s *state) fresh() uint8 {
 	var taken uint
 	for i := range s.rows {
@@ -408,6 +438,8 @@ func (s *state) fresh() uint8 {
 }
 
 // fault says what is wrong with a state that follows another, or nothing.
+//
+//go:norace
 func (m *model) fault(before, s *state) string {
 	for n := range m.numbers {
 		for p := range m.procs {
@@ -439,6 +471,8 @@ func (m *model) fault(before, s *state) string {
 
 // settled is the tick of a number that no grant begins before from now on: where that of the row begins, or a release on its way would
 // have the next begin.
+//
+//go:norace
 func (m *model) settled(s *state, n int) uint8 {
 	r := &s.rows[n]
 	if r.holder == free {
@@ -457,6 +491,8 @@ func (m *model) settled(s *state, n int) uint8 {
 
 // same returns the one of all states that differ in nothing that could still matter: in the names of holders, in the order of the
 // processes, and, where no guard is missing, in what is settled, and in swaps that can change nothing any more.
+//
+//go:norace
 func (m *model) same(s state) state {
 	s.named = 0
 	if m.settles() {
@@ -492,6 +528,8 @@ func (m *model) same(s state) state {
 }
 
 // order is by what does not depend on the order.
+//
+//go:norace
 func (p *process) order(names *[16]uint8) (order uint64) {
 	for _, v := range [...]uint8{p.word, p.known.until, p.asked.until, p.asked.row.from, p.asked.row.until, p.late.until, p.late.row.from,
 		p.late.row.until, p.known.number, names[p.known.holder], names[p.late.row.holder]} {
@@ -502,6 +540,8 @@ func (p *process) order(names *[16]uint8) (order uint64) {
 
 // forget clears what cannot matter any more. Which ticks below the settled one were used, and by whom, was compared when they were
 // granted, which they are not again.
+//
+//go:norace
 func (m *model) forget(s *state) {
 	settled := [2]uint8{uint8(m.terms.end), uint8(m.terms.end)}
 	for n := range m.numbers {
@@ -537,6 +577,8 @@ func (m *model) forget(s *state) {
 }
 
 // possible tells whether the database may ever make a swap.
+//
+//go:norace
 func (m *model) possible(s *state, p *process, settled *[2]uint8, msg *message) bool {
 	r := &s.rows[msg.row.number]
 	switch msg.holder {
@@ -551,6 +593,8 @@ func (m *model) possible(s *state, p *process, settled *[2]uint8, msg *message) 
 }
 
 // occurs tells whether a row has the name, or may come to have it.
+//
+//go:norace
 func (m *model) occurs(s *state, p *process, settled *[2]uint8, name uint8) bool {
 	if m.without.fresh && p.known.holder == name {
 		return true
@@ -569,6 +613,8 @@ func (m *model) occurs(s *state, p *process, settled *[2]uint8, name uint8) bool
 }
 
 // explore looks at all states, those that fewest steps lead to first, until something is wrong. The trace leads there.
+//
+//go:norace
 func (m *model) explore(limit int) (states int, fault string, trace []string) {
 	start := state{rows: [2]row{{number: 0}, {number: 1}}}
 	all, from, seen := []state{start}, []int{0}, map[state]struct{}{start: {}}
@@ -616,6 +662,8 @@ func (m *model) trace(at state, path []state) (trace []string) {
 }
 
 // stuck tells whether no process waits for a swap, there are ticks, and yet none gets one by asking once.
+//
+//go:norace
 func (m *model) stuck(s state) bool {
 	left := false
 	for n := range m.numbers {
