@@ -7,9 +7,10 @@
 // # What it guarantees
 //
 //   - One generator never returns an id twice, from any number of goroutines, whatever the clock does and whatever the policies, and
-//     never a smaller one than before where the layout has the time above the sequence, as all presets do.
+//     never a smaller one than before where the layout has the time above the sequence, as all presets do, and no shard above it.
 //   - Two generators never return the same id as long as they have the same layout and different numbers. Those of package grant have
 //     different numbers at every tick.
+//   - A generator for all shards, see [WithShards], promises both for each shard by itself, and that a busy one takes nothing from the others.
 //   - A generator with grants, see [WithGrants], makes ids at the ticks that were granted and at no other, whatever its clock says.
 //   - An id is never negative and never wraps. A clock before the layout's epoch, or past its last tick, is an error.
 //   - No id carries a tick that the generator's clock has not reached, but under [BorrowFull].
@@ -55,12 +56,31 @@
 // A call that has to wait takes nothing before its tick has come, so one that gives up costs the others nothing. Calls that wait for
 // the same tick compete for it when it comes: there is no line to stand in.
 //
+// # Lanes
+//
+// A generator for all shards, see [WithShards], has such a word for each of them, a lane, and everything else once:
+//
+//	lanes[0] … lanes[1023]   a word and the count of ids each, 64 bytes apart
+//	held                     number and range of ticks, of all: SetGrant, Suspend and Seal are
+//	clock, policies, waits   of all
+//
+// NextFor does with the word of its shard what Next does with the only one, so ids of a shard are unique and increase by the same argument,
+// and those of two shards differ in the shard. A lane that borrows ticks goes ahead by itself, and the others stay with the clock. Lanes
+// are 64 bytes apart, a cache line, so that calls for different shards on different cores do not wait for each other's: 64 KiB for 1,024
+// of them, where 8 KiB would do, and no lane needs memory later.
+//
+// Seal swaps a last word into each lane, and the tick that it returns is after the greatest of any, borrowed ones included; so is where
+// the ids of another number begin. Lanes begin at different sequences, since the first ids of all shards would else have the same.
+//
+// # Grants
+//
 // What an id is made with beside the word, the numbers of the generator, is behind one pointer, with the range of ticks that they may be
 // used at. A call loads it first, and takes no word of a tick outside of the range. [Snowflake.SetGrant] replaces the pointer: calls
 // that go on with the old one make ids of its range, which nobody else has. [Snowflake.Seal] also swaps in a last word, after which none
-// comes, so that what is left of the range can be given away.
+// comes, so that what is left of the range can be given away. Where ticks were borrowed, that begins ahead of the clock. The generator which
+// it is given to takes its first ids there, as if it had borrowed the ticks itself, and leads the clock no further than the one before.
 //
-// Counters, see [Stats], are changed only where a tick begins and where a call waits, so they cost an id nothing.
+// Counters, see [Stats], are changed only where a tick begins and where a call waits, so they cost an id in a tick that has begun nothing.
 //
 // # Policies
 //
@@ -77,11 +97,14 @@
 //	shardingjdbc   RefuseBack       wait   StartSpread(2)    it alternates 0 and 1 whatever the last id was; newer ones wait 10 ms
 //	sonyflake      RideBack         wait   StartZero         its time stands still until the wall clock has caught up
 //	baidu          RefuseBack       wait   StartZero
+//	sharded        RideBack         borrow StartSpread(0)    up to 1,000 ticks, which are a second
+//	scattered      RideBack         borrow StartSpread(0)    up to 1,000 ticks, which are a second
 //	discord, instagram, mastodon, k8sip, game, js53: those of snowkey; their makers publish a layout and no generator in a process
 //
 // The start matters to tables that are sharded by id % n. A generator that starts each tick at 0 makes even ids, and multiples of 16,
 // and of 64, far too often at low traffic, so that few shards are filled; carried on, the low bits are uniform at any traffic. The
-// price is paid only by the first tick of a burst, at most a quarter of its room by default: a tick that was used up is followed by
+// price is paid only by the first tick of a burst, at most a quarter of its room by default (3 of 16 with the layout sharded, whose ids of
+// one shard are spread over 4 sequences at low traffic): a tick that was used up is followed by
 // one that starts at 0, and Fill starts as low as it needs to. The first id of a generator starts at a sequence taken from the
 // clock, since processes that make one id and end have the same fault.
 //

@@ -31,10 +31,10 @@ func (g *Snowflake) startAbove(id, now int64) error {
 		return fmt.Errorf("%w: a floor needs the time on top, %s has it below", ErrLayout, g.layout)
 	}
 	tick := g.layout.span(Time).of(id)
-	word := tick<<g.tickBits | 1<<g.tickBits - 1
+	word := tick<<g.tickBits | (1<<g.tickBits - 1)
 	if tick < now/g.unit.d {
 		if g.held.Load().kind == granted { // which may set the clock back
-			g.last.Store(word)
+			g.beginAfter(word)
 		}
 		return nil
 	}
@@ -45,7 +45,7 @@ func (g *Snowflake) startAbove(id, now int64) error {
 		ahead := g.layout.timeOf(uint64(tick))
 		return fmt.Errorf("the floor, id %d: %w", id, &ClockError{By: ahead.Sub(g.Now()), Last: ahead})
 	}
-	g.last.Store(word)
+	g.beginAfter(word)
 	if to := (tick + 1) * g.unit.d; g.policy.back == backRide {
 		g.clock.set(to)
 	} else {

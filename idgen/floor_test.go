@@ -29,6 +29,40 @@ func TestFloorAfterTheClockWasSetBack(t *testing.T) {
 	}
 }
 
+// A generator with grants, whose time is its grantor's, makes no ids of the floor's tick, be that an even or an odd one.
+func TestFloorUnderGrants(t *testing.T) {
+	for _, sharded := range []bool{false, true} {
+		for past := range int64(4) {
+			layout := idgen.Sharded.Layout
+			now := layout.Epoch().Add(time.Hour)
+			floor, err := layout.MaxID(now.Add(time.Duration(past) * time.Millisecond))
+			if err != nil {
+				t.Fatal(err)
+			}
+			options := []idgen.Option{layout, idgen.WithGrants(), idgen.WithClock(newFakeClock(now.Add(time.Minute))), idgen.WithFloor(floor)}
+			if sharded {
+				options = append(options, idgen.WithShards())
+			} else {
+				options = append(options, idgen.WithShard(5))
+			}
+			g := newGenerator(t, options...)
+			tick := int64(now.Sub(layout.Epoch()) / layout.Unit())
+			if err := g.SetGrant(idgen.Grant{Number: 3, From: tick, Until: tick + 100, Now: now}); err != nil {
+				t.Fatal(err)
+			}
+			var id int64
+			if sharded {
+				id, err = g.NextFor(t.Context(), 5)
+			} else {
+				id, err = g.Next(t.Context())
+			}
+			if id <= floor || err != nil {
+				t.Errorf("sharded %v, %d ticks past the grantor's time: got %d, %v, at or below the floor %d", sharded, past, id, err, floor)
+			}
+		}
+	}
+}
+
 // A floor in the past changes nothing.
 func TestFloorBehindTheClock(t *testing.T) {
 	clock := newFakeClock(noon.Add(time.Hour))

@@ -48,7 +48,7 @@ const (
 // covers tells whether a tick is one of the tenure's.
 func (h *tenure) covers(tick int64) bool { return uint64(tick-h.from) < h.ticks }
 
-// sealedWord is the last word of a generator that was sealed: none comes after it.
+// sealedWord is the last word of a lane that was sealed: none comes after it.
 const sealedWord = math.MaxInt64
 
 // Grantable returns the least and the greatest number that a grant of the generator may have, as [Grant] counts them. They are the same
@@ -65,9 +65,10 @@ func (g *Snowflake) Grantable() (least, most int64) {
 }
 
 // SetGrant makes the generator go on with a grant in place of the one it had: the same number for longer, or another. When its clock is
-// more than a tick before the grant, or past it, the clock is set to the grant's time, or later where ids of later ticks were made
-// already; else it stays as it is. Ids of another number than before begin after the last tick that was used when it was called. The
-// caller sees to it that no other generator has a grant of the number with any of its ticks.
+// before the grant by more than a tick and those that it may borrow, see [BorrowFull], or past it, the clock is set to the grant's time,
+// or later where ids of later ticks were made already; else it stays as it is. So a number that the holder before has borrowed ticks of
+// leads the clock no further with the next one. Ids of another number than before begin after the last tick that was used when it was
+// called. The caller sees to it that no other generator has a grant of the number with any of its ticks.
 //
 // The error wraps [ErrGrant] for a generator that was made without [WithGrants] or is sealed, and [ErrRange] for a number that is not
 // [Snowflake.Grantable], or ticks that are not the layout's. The generator is as it was then.
@@ -92,7 +93,7 @@ func (g *Snowflake) SetGrant(grant Grant) error {
 			return g.errGrant(held, 0)
 		}
 		// Ids of one generator increase, so those of another number begin in another tick.
-		if after := g.last.Load()>>(g.tickBits&63) + 1; held.number != grant.Number && after > next.from && after < next.until {
+		if after := g.greatest() + 1; held.number != grant.Number && after > next.from && after < next.until {
 			next.from, next.ticks = after, uint64(next.until-after)
 		}
 		if g.held.CompareAndSwap(held, next) {
@@ -100,9 +101,9 @@ func (g *Snowflake) SetGrant(grant Grant) error {
 		}
 	}
 	right := int64(grant.Now.Sub(g.layout.Epoch()))
-	g.clock.unset(right, g.last.Load()>>(g.tickBits&63)*g.unit.d)
-	if now, _ := g.clock.now(); now < 0 || now/g.unit.d < grant.From-1 || now/g.unit.d >= grant.Until {
-		after := min(g.last.Load()>>(g.tickBits&63)+1, g.lastTick)
+	g.clock.unset(right, g.greatest()*g.unit.d)
+	if now, _ := g.clock.now(); now < 0 || now/g.unit.d < grant.From-1-g.borrowed() || now/g.unit.d >= grant.Until {
+		after := min(g.greatest()+1, g.lastTick)
 		if to := max(right, grant.From*g.unit.d, after*g.unit.d); to/g.unit.d < grant.Until {
 			g.clock.set(to)
 		}
@@ -130,16 +131,18 @@ func (g *Snowflake) Grant() (Grant, bool) {
 }
 
 // Seal ends the generator: when it returns, no call makes an id any more, not even one that is under way. It returns the tick after the
-// last one that an id was made at. What is left of its grant can be given to another generator from then on.
+// last one that an id was made at, of whichever shard, those borrowed included. What is left of its grant can be given to another generator from then on.
 func (g *Snowflake) Seal() (end int64) {
 	g.sealing.Do(func() {
-		// First the tenure, so that no call begins with it, then the word, so that no call that has begun ends.
+		// First the tenure, so that no call begins with it, then the words, so that no call that has begun ends.
 		g.held.Store(&tenure{kind: sealed})
-		g.begun.Add(1)
-		last := g.last.Swap(sealedWord)
-		g.issued.Add(g.position(last) - g.position(sealedWord))
-		g.ended.Add(1)
-		g.end = last>>(g.tickBits&63) + 1
+		for l := range g.all {
+			l.begun.Add(1)
+			last := l.last.Swap(sealedWord)
+			l.issued.Add(g.position(last) - g.position(sealedWord))
+			l.ended.Add(1)
+			g.end = max(g.end, last>>(g.tickBits&63)+1)
+		}
 	})
 	return g.end
 }

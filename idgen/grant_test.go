@@ -385,64 +385,77 @@ func TestNoIDTwiceWithGrantsMoving(t *testing.T) {
 		if p.back == "switch" {
 			continue // names its numbers by hand
 		}
-		t.Run(p.String(), func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			var mu sync.Mutex
-			var all []int64 // guarded by mu
-			var wg sync.WaitGroup
-			reg := &registry{r: rand.New(rand.NewPCG(5, 6))}
-			start := func() *mover {
-				m := &mover{clock: newFakeClock(noon.Add(time.Hour))}
-				m.g = newGenerator(t, append(p.options(), narrow(t), idgen.WithGrants(), idgen.WithClock(m.clock))...)
-				reg.acquire(t, m)
-				for range 3 {
-					seed := reg.r.Uint64()
-					wg.Go(func() {
-						mine := fillUntilSealed(ctx, m.g, seed)
-						mu.Lock()
-						defer mu.Unlock()
-						all = append(all, mine...)
-					})
-				}
-				return m
-			}
-			movers := []*mover{start(), start(), start()}
-			for range 300 {
-				i := reg.r.IntN(len(movers))
-				switch reg.r.IntN(8) {
-				case 0:
-					reg.release(movers[i])
-					movers[i] = start()
-				case 1:
-					reg.acquire(t, movers[i])
-				case 2, 3, 4:
-					reg.extend(t, movers[i])
-				default:
-					walk(reg.r, movers[i].clock)
-				}
-				time.Sleep(20 * time.Microsecond) // lets the goroutines in; nothing depends on how long
-			}
-			cancel()
-			wg.Wait()
-			made := len(all)
-			slices.Sort(all)
-			if made == 0 {
-				t.Error("not one id")
-			}
-			if unique := len(slices.Compact(all)); unique != made {
-				t.Errorf("%d of %d ids came twice", made-unique, made)
-			}
-		})
+		t.Run(p.String(), func(t *testing.T) { moveGrants(t, append(p.options(), narrow(t)), (*idgen.Snowflake).Fill) })
+		if p.full == "borrow" {
+			lanes := append(p.options(), sharded(t), idgen.WithShards())
+			t.Run(p.String()+"/lanes", func(t *testing.T) {
+				moveGrants(t, lanes, func(g *idgen.Snowflake, ctx context.Context, ids []int64) error {
+					return g.FillFor(ctx, rand.Int64N(4), ids)
+				})
+			})
+		}
+	}
+}
+
+// moveGrants moves grants among generators of the options, which ids are made of all the time.
+func moveGrants(t *testing.T, options []idgen.Option, fill func(*idgen.Snowflake, context.Context, []int64) error) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var mu sync.Mutex
+	var all []int64 // guarded by mu
+	var wg sync.WaitGroup
+	reg := &registry{r: rand.New(rand.NewPCG(5, 6))}
+	start := func() *mover {
+		m := &mover{clock: newFakeClock(noon.Add(time.Hour))}
+		m.g = newGenerator(t, append(slices.Clone(options), idgen.WithGrants(), idgen.WithClock(m.clock))...)
+		reg.acquire(t, m)
+		for range 3 {
+			seed := reg.r.Uint64()
+			wg.Go(func() {
+				mine := fillUntilSealed(ctx, m.g, fill, seed)
+				mu.Lock()
+				defer mu.Unlock()
+				all = append(all, mine...)
+			})
+		}
+		return m
+	}
+	movers := []*mover{start(), start(), start()}
+	for range 300 {
+		i := reg.r.IntN(len(movers))
+		switch reg.r.IntN(8) {
+		case 0:
+			reg.release(movers[i])
+			movers[i] = start()
+		case 1:
+			reg.acquire(t, movers[i])
+		case 2, 3, 4:
+			reg.extend(t, movers[i])
+		default:
+			walk(reg.r, movers[i].clock)
+		}
+		time.Sleep(20 * time.Microsecond) // lets the goroutines in; nothing depends on how long
+	}
+	cancel()
+	wg.Wait()
+	made := len(all)
+	slices.Sort(all)
+	if made == 0 {
+		t.Error("not one id")
+	}
+	if unique := len(slices.Compact(all)); unique != made {
+		t.Errorf("%d of %d ids came twice", made-unique, made)
 	}
 }
 
 // fillUntilSealed returns the ids that a generator makes until it is sealed or the context ends.
-func fillUntilSealed(ctx context.Context, g *idgen.Snowflake, seed uint64) (all []int64) {
+func fillUntilSealed(
+	ctx context.Context, g *idgen.Snowflake, fill func(*idgen.Snowflake, context.Context, []int64) error, seed uint64,
+) (all []int64) {
 	r := rand.New(rand.NewPCG(seed, 11))
 	for ctx.Err() == nil {
 		ids := make([]int64, 1+r.IntN(3)*r.IntN(15))
-		switch err := g.Fill(ctx, ids); {
+		switch err := fill(g, ctx, ids); {
 		case err == nil:
 			all = append(all, ids...)
 		case errors.Is(err, idgen.ErrGrant):

@@ -15,6 +15,7 @@ type config struct {
 	numbers   map[Kind]func(bits int) (NodeNumber, error)
 	spare     []int64 // more node numbers, ascending
 	granted   bool    // the node's and the datacenter's number come with grants
+	sharded   bool    // the shard's number comes with each id
 	floored   bool
 	floor     int64 // the id that all of the generator's are to be greater than
 	clock     Clock
@@ -52,7 +53,8 @@ func WithDatacenter(n int64) Option { return number(Datacenter, n) }
 // WithDatacenterFrom takes the generator's datacenter number from a source, for instance [EnvNode].
 func WithDatacenterFrom(source NodeSource) Option { return numberFrom(Datacenter, source) }
 
-// WithShard gives the logical shard that all of the generator's ids belong to, 0 to the layout's Max(Shard).
+// WithShard gives the logical shard that all of the generator's ids belong to, 0 to the layout's Max(Shard). [WithShards] makes a
+// generator for all shards.
 func WithShard(n int64) Option { return number(Shard, n) }
 
 func number(kind Kind, n int64) Option {

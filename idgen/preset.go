@@ -78,13 +78,29 @@ var (
 	// sequence. It lasts until 2112 and makes at most 25,600 ids a second and node.
 	JS53 = preset("js53", "ids that are exact as JavaScript numbers", defaultPolicy, newYear2025, 10*time.Millisecond,
 		Time.Bits(38), Node.Bits(7), Sequence.Bits(8))
+
+	// Sharded is this module's for sharded tables, see [WithShards]: 41 bits of milliseconds since 2025-01-01T00:00:00Z, 8 of node, 4 of
+	// sequence, 10 of shard, so that id & 1023 is the shard, and id % 2^k the shard modulo 2^k. It lasts until September 2094. A shard
+	// makes at most 16,000 ids a second and node; one that needs more for a while borrows up to a second, see [BorrowFull], so nodes with
+	// numbers that are set by hand should begin above the ids there are, see [WithFloor]. Grants need no such care.
+	Sharded = preset("sharded", "this module, for sharded tables", shardedPolicy, newYear2025, time.Millisecond,
+		Time.Bits(41), Node.Bits(8), Sequence.Bits(4), Shard.Bits(10))
+
+	// Scattered is Sharded with the shard on top: 10 bits of shard, 41 of time, 8 of node, 4 of sequence. Ids of one moment are all over
+	// the range of keys, for databases that split tables by ranges of the key. They are in no order of time but within a shard, so there is
+	// no range of ids for a range of time, and no floor.
+	Scattered = preset("scattered", "this module, sharded with the shard on top", shardedPolicy, newYear2025, time.Millisecond,
+		Shard.Bits(10), Time.Bits(41), Node.Bits(8), Sequence.Bits(4))
 )
+
+// shardedPolicy has shards of a few ids a tick, which have busy moments, borrow.
+var shardedPolicy = policy{back: backRide, full: fullBorrow, borrow: 1000, start: startSpread}
 
 var newYear2025 = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Presets returns all presets, the default first.
 func Presets() []Preset {
-	return []Preset{Snowkey, Twitter, Leaf, ShardingJDBC, Sonyflake, Baidu, Discord, Instagram, Mastodon, K8sIP, Game, JS53}
+	return []Preset{Snowkey, Twitter, Leaf, ShardingJDBC, Sonyflake, Baidu, Discord, Instagram, Mastodon, K8sIP, Game, JS53, Sharded, Scattered}
 }
 
 // preset needs no error: a test makes every preset's layout again and compares.

@@ -14,49 +14,59 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// Presets read the ids that their makers published; the file names the origin of each.
+// Presets read the ids that their makers published, and the two for sharded tables those that were put together by hand; the files name
+// the origin of each.
 func TestPublishedIDs(t *testing.T) {
-	simple, err := idgen.ParseLayout("time=41@1ms,datacenter=5,node=5,sequence=12;epoch=1970-01-01T00:00:00+08:00")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Open("../testdata/ids.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = file.Close() }()
-	n := 0
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), "#") {
-			continue
-		}
-		var name, at string
-		var id int64
-		var want idgen.Parts
-		if _, err := fmt.Sscan(lines.Text(), &name, &id, &at, &want.Datacenter, &want.Node, &want.Sequence, &want.Shard); err != nil {
-			t.Fatalf("%s: %v", lines.Text(), err)
-		}
-		if want.Time, err = time.Parse(time.RFC3339Nano, at); err != nil {
+	for _, tt := range []struct {
+		path  string
+		least int
+	}{{"../testdata/ids.txt", 10}, {"testdata/sharded.txt", 12}} {
+		file, err := os.Open(tt.path)
+		if err != nil {
 			t.Fatal(err)
 		}
-		layout := simple
-		if name != "simple" {
-			preset, err := idgen.LookupPreset(name)
-			if err != nil {
-				t.Fatal(err)
+		n := 0
+		for lines := bufio.NewScanner(file); lines.Scan(); {
+			if !strings.HasPrefix(lines.Text(), "#") {
+				checkPublished(t, lines.Text())
+				n++
 			}
-			layout = preset.Layout
 		}
-		if got, err := layout.Decode(id); err != nil || got != want {
-			t.Errorf("%s %d: got %+v, %v, want %+v", name, id, got, err, want)
+		if err := file.Close(); err != nil || n < tt.least {
+			t.Errorf("%s has %d ids, %v", tt.path, n, err)
 		}
-		if got, err := layout.Compose(want); err != nil || got != id {
-			t.Errorf("%s: composed %d, %v, want %d", name, got, err, id)
-		}
-		n++
 	}
-	if n < 10 {
-		t.Errorf("the file has %d ids", n)
+}
+
+// checkPublished fails unless a line's layout reads its id, and composes it again.
+func checkPublished(t *testing.T, line string) {
+	t.Helper()
+	var name, at string
+	var id int64
+	var want idgen.Parts
+	if _, err := fmt.Sscan(line, &name, &id, &at, &want.Datacenter, &want.Node, &want.Sequence, &want.Shard); err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	var err error
+	if want.Time, err = time.Parse(time.RFC3339Nano, at); err != nil {
+		t.Fatal(err)
+	}
+	layout, err := idgen.ParseLayout("time=41@1ms,datacenter=5,node=5,sequence=12;epoch=1970-01-01T00:00:00+08:00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name != "simple" {
+		preset, err := idgen.LookupPreset(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		layout = preset.Layout
+	}
+	if got, err := layout.Decode(id); err != nil || got != want {
+		t.Errorf("%s %d: got %+v, %v, want %+v", name, id, got, err, want)
+	}
+	if got, err := layout.Compose(want); err != nil || got != id {
+		t.Errorf("%s: composed %d, %v, want %d", name, got, err, id)
 	}
 }
 

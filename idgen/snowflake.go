@@ -28,6 +28,7 @@ type Snowflake struct {
 	tickBits  uint8 // seqBits + spareBits: shift of the tick in a word
 	timeAt    uint8 // shift of the time field in an id
 	seqAt     uint8 // shift of the sequence field in an id
+	shardAt   uint8 // shift of the shard field in an id
 
 	spread int64 // mask of the sequences that a tick may start at
 	random func() uint64
@@ -35,9 +36,9 @@ type Snowflake struct {
 	warnAt int64 // nanoseconds since the epoch; from then on less than a year is left
 	warn   atomic.Pointer[func(time.Time)]
 
-	// Of the last id taken: tick << tickBits | index of the spare node << seqBits | sequence. It only grows.
-	last atomic.Int64
-	held atomic.Pointer[tenure] // what the next ids are made with
+	own   lane                   // of all ids; of none where there are lanes
+	lanes []lane                 // by the number of the shard, where that is given with each id
+	held  atomic.Pointer[tenure] // what the next ids are made with
 
 	sealing sync.Once
 	end     int64 // tick after the last one used; written by sealing
@@ -55,7 +56,8 @@ const spreadCost = 2
 const warnBefore = 365 * 24 * time.Hour
 
 // New returns a generator of [Snowkey]'s layout and policies, or of those given among the options. The number of every field that the
-// layout has for a node (datacenter, node, shard) must be given, but for those that come with grants, see [WithGrants].
+// layout has for a node (datacenter, node, shard) must be given, but for those that come with grants, see [WithGrants], and the shard's
+// where it comes with each id, see [WithShards].
 //
 // The error wraps [ErrNode] for a number that is missing, [ErrRange] for one that does not fit its field or a policy that does not fit
 // the layout, [ErrLayout] for an invalid layout, and [ErrBeforeEpoch] or [ErrExhausted] when the clock is outside of the layout's time.
@@ -82,7 +84,8 @@ func New(options ...Option) (*Snowflake, error) {
 		unit:     newDivisor(layout.unit),
 		lastTick: ticks.max(), timeAt: ticks.shift,
 		room: sequence.max() + 1, seqMask: sequence.max(), seqBits: sequence.bits, seqAt: sequence.shift,
-		spread: sequence.max() >> spreadCost,
+		shardAt: layout.span(Shard).shift,
+		spread:  sequence.max() >> spreadCost,
 	}
 	if c.policy.below > 0 {
 		g.spread = c.policy.below - 1
@@ -106,18 +109,15 @@ func New(options ...Option) (*Snowflake, error) {
 	if _, err := g.tick(now, true); err != nil {
 		return nil, err
 	}
-	g.last.Store(-1)
-	if c.policy.start == startSpread && now >= g.unit.d {
-		// As if the last id had been one of tick 0 with an arbitrary sequence: processes that make few ids and end must not all make
-		// them at the same sequence. Taken from the clock, so that a fake clock gives the same ids each time.
-		g.last.Store(mix(now) & g.spread)
-	}
+	g.begin(c.sharded, now)
 	if c.floored {
 		if err := g.startAbove(c.floor, now); err != nil {
 			return nil, err
 		}
 	}
-	g.issued.Store(-g.position(g.last.Load()))
+	for l := range g.all {
+		l.issued.Store(-g.position(l.last.Load()))
+	}
 	return g, nil
 }
 
@@ -128,6 +128,11 @@ func (g *Snowflake) number(c config) error {
 	for _, kind := range []Kind{Datacenter, Node, Shard} {
 		source, given := c.numbers[kind]
 		switch width := g.layout.Bits(kind); {
+		case kind == Shard && c.sharded:
+			if err := g.checkLanes(given); err != nil {
+				return err
+			}
+			continue
 		case !given && width > 0 && c.granted && kind != Shard:
 			continue
 		case !given && width > 0:
@@ -181,10 +186,10 @@ func (g *Snowflake) number(c config) error {
 func (g *Snowflake) Layout() Layout { return g.layout }
 
 // Number returns the number that the generator has in a field, Datacenter, Node or Shard, and where it comes from; the zero NodeNumber
-// where the layout has no such field, and before the first grant of one that takes it from there.
+// where the layout has no such field, before the first grant of one that takes it from there, and of a shard that is given with each id.
 func (g *Snowflake) Number(kind Kind) NodeNumber {
 	held := g.held.Load()
-	if n, given := g.numbers[kind]; given || held.kind == forGood || held.ticks == 0 || g.layout.Bits(kind) == 0 {
+	if n, given := g.numbers[kind]; given || kind == Shard || held.kind == forGood || held.ticks == 0 || g.layout.Bits(kind) == 0 {
 		return n
 	}
 	return NodeNumber{Value: g.layout.span(kind).of(held.base), Origin: "granted"}
@@ -192,26 +197,26 @@ func (g *Snowflake) Number(kind Kind) NodeNumber {
 
 // Next returns a new id. When the sequence of the current tick is used up it waits for the next tick, or does what the policy says. Its
 // error wraps the context's when that ends while it waits, and is [ErrExhausted] past the layout's last tick, [ErrFull] or a
-// [ClockError] under policies that say so, and [ErrGrant] outside of the ticks that were granted to it. A context that has ended already
-// is noticed only where the call has to wait.
+// [ClockError] under policies that say so, [ErrGrant] outside of the ticks that were granted to it, and [ErrNode] under [WithShards]. A
+// context that has ended already is noticed only where the call has to wait.
 func (g *Snowflake) Next(ctx context.Context) (int64, error) {
 	// The usual case on a short way: the machine's clock, not yet due for a comparison, is in the tick of the last id, which has room.
 	if now, ok := g.clock.undisturbed(); ok {
 		tick := g.unit.quotient(now)
 		held := g.held.Load()
 		for range 4 { // other goroutines may be faster; a clock just read need not be read again for that
-			last := g.last.Load()
+			last := g.own.last.Load()
 			word := last + 1
 			if word&g.seqMask == 0 || tick != last>>(g.tickBits&63) || !held.covers(tick) {
 				break
 			}
-			if g.last.CompareAndSwap(last, word) {
+			if g.own.last.CompareAndSwap(last, word) {
 				return g.id(held, word), nil
 			}
 		}
 	}
 	var waited time.Duration
-	held, first, _, err := g.take(ctx, 1, &waited)
+	held, first, _, err := g.take(ctx, &g.own, 1, &waited)
 	if err != nil {
 		return 0, err
 	}
@@ -221,14 +226,17 @@ func (g *Snowflake) Next(ctx context.Context) (int64, error) {
 // Fill sets every element of ids to a new id, each greater than the one before it where the layout has the time above the sequence,
 // from one run of each tick that it needs. It waits and fails as Next does; after an error none of the elements should be used, and
 // what was taken for them is lost. Under [RefuseFull] it fails when there is not room for all of them in the current tick.
-func (g *Snowflake) Fill(ctx context.Context, ids []int64) error {
+func (g *Snowflake) Fill(ctx context.Context, ids []int64) error { return g.fill(ctx, &g.own, 0, ids) }
+
+// fill sets ids to new ones of a lane, with the shard in its place.
+func (g *Snowflake) fill(ctx context.Context, l *lane, shard int64, ids []int64) error {
 	var waited time.Duration
 	for len(ids) > 0 {
-		held, first, n, err := g.take(ctx, int64(len(ids)), &waited)
+		held, first, n, err := g.take(ctx, l, int64(len(ids)), &waited)
 		if err != nil {
 			return err
 		}
-		id, step := g.id(held, first), int64(1)<<(g.seqAt&63)
+		id, step := shard|g.id(held, first), int64(1)<<(g.seqAt&63)
 		for i := range ids[:n] {
 			ids[i] = id
 			id += step
@@ -238,10 +246,13 @@ func (g *Snowflake) Fill(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// take reserves a run of 1 to n words of one tick and one node, waiting for a tick that has room. It reserves nothing before that tick
+// take reserves a run of 1 to n words of a lane, of one tick and one node, waiting for a tick that has room. It reserves nothing before that tick
 // has come: what a call that gives up had reserved would be lost, and with many of them all of it. The ids are to be made with the tenure
 // that it returns. It adds to waited how long the call has waited for a clock that stepped back.
-func (g *Snowflake) take(ctx context.Context, n int64, waited *time.Duration) (held *tenure, first, count int64, err error) {
+func (g *Snowflake) take(ctx context.Context, l *lane, n int64, waited *time.Duration) (held *tenure, first, count int64, err error) {
+	if l == &g.own && g.lanes != nil {
+		return nil, 0, 0, fmt.Errorf("%w: the shard is given with each id, 0 to %d; call NextFor or FillFor", ErrNode, len(g.lanes)-1)
+	}
 	for {
 		held = g.held.Load()
 		if held.ticks == 0 {
@@ -257,7 +268,7 @@ func (g *Snowflake) take(ctx context.Context, n int64, waited *time.Duration) (h
 			}
 			continue
 		}
-		last := g.last.Load()
+		last := l.last.Load()
 		if last == sealedWord && g.held.Load().kind == sealed {
 			continue
 		}
@@ -281,7 +292,7 @@ func (g *Snowflake) take(ctx context.Context, n int64, waited *time.Duration) (h
 			}
 		}
 		if !held.covers(tick) {
-			if g.policy.full != fullBorrow || !held.covers(now) {
+			if g.policy.full != fullBorrow || now >= held.until {
 				return nil, 0, 0, g.errGrant(held, tick)
 			}
 			// There is nothing to borrow beyond the grant.
@@ -297,7 +308,7 @@ func (g *Snowflake) take(ctx context.Context, n int64, waited *time.Duration) (h
 			continue
 		}
 		count = min(n, g.room-first&g.seqMask)
-		if g.swap(last, first, count, isNew, now) {
+		if g.swap(l, last, first, count, isNew, now) {
 			return held, first, count, nil
 		}
 	}

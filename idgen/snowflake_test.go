@@ -340,11 +340,7 @@ func TestLowTrafficFillsAllShards(t *testing.T) {
 		for _, id := range ids {
 			counts[id%shards]++
 		}
-		expected, sum := float64(len(ids))/float64(shards), 0.0
-		for _, n := range counts {
-			sum += (float64(n) - expected) * (float64(n) - expected) / expected
-		}
-		return sum
+		return chiSquare(counts)
 	}
 	const n = 100_000
 	clock := newFakeClock(noon)
@@ -375,5 +371,12 @@ func TestNothingIsAllocated(t *testing.T) {
 	ids := make([]int64, 100)
 	if got := testing.AllocsPerRun(100, func() { _ = g.Fill(t.Context(), ids) }); got != 0 {
 		t.Errorf("Fill: %v allocations, want 0", got)
+	}
+	lanes, shard := newGenerator(t, idgen.Sharded, idgen.WithNode(1), idgen.WithShards()), int64(0)
+	if got := testing.AllocsPerRun(1000, func() { _, _ = lanes.NextFor(t.Context(), shard%1024); shard++ }); got != 0 {
+		t.Errorf("NextFor: %v allocations, want 0", got)
+	}
+	if got := testing.AllocsPerRun(100, func() { _ = lanes.FillFor(t.Context(), 5, ids) }); got != 0 {
+		t.Errorf("FillFor: %v allocations, want 0", got)
 	}
 }

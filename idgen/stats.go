@@ -15,15 +15,8 @@ type Stats struct {
 	StepsForward int64         // steps forward of the wall clock that were seen, by generators that ride through steps back
 }
 
-// counters are changed where a tick is opened and where a call waits, and never for each id.
+// counters are changed where a tick is opened ahead of the clock and where a call waits, and never for each id.
 type counters struct {
-	// The ids of all ticks but the last one: for each tick what its last sequence was, counted from 1, less where the next one started.
-	// With the last sequence of the last tick added, that is how many were issued.
-	issued atomic.Int64
-	// Openings of ticks begun and ended: issued and the last word belong together while the two are equal.
-	begun, ended atomic.Int64
-	reported     atomic.Int64 // greatest number of ids that Stats has returned
-
 	ahead  atomic.Int64 // ticks opened ahead of the clock
 	waits  atomic.Int64
 	waited atomic.Int64 // nanoseconds
@@ -32,49 +25,54 @@ type counters struct {
 // position returns how many words of its tick a word has up to itself.
 func (g *Snowflake) position(word int64) int64 { return word&(1<<(g.tickBits&63)-1) + 1 }
 
-// swap takes count words from first on, if last is still the last one, and counts what opening a tick ends.
-func (g *Snowflake) swap(last, first, count int64, isNew bool, now int64) bool {
+// swap takes count words of a lane from first on, if last is still the last one, and counts what opening a tick ends.
+func (g *Snowflake) swap(l *lane, last, first, count int64, isNew bool, now int64) bool {
 	if !isNew {
-		return g.last.CompareAndSwap(last, first+count-1)
+		return l.last.CompareAndSwap(last, first+count-1)
 	}
-	g.begun.Add(1)
-	defer g.ended.Add(1)
-	if !g.last.CompareAndSwap(last, first+count-1) {
-		return false
+	l.begun.Add(1)
+	swapped := l.last.CompareAndSwap(last, first+count-1)
+	if swapped {
+		l.issued.Add(g.position(last) - (g.position(first) - 1))
 	}
-	g.issued.Add(g.position(last) - (g.position(first) - 1))
-	if g.policy.full == fullBorrow && first>>(g.tickBits&63) > now {
+	l.ended.Add(1)
+	if swapped && g.policy.full == fullBorrow && first>>(g.tickBits&63) > now {
 		g.ahead.Add(1)
 	}
-	return true
+	return swapped
 }
 
-// count returns how many ids were issued, or where ticks are opened all the time, how many it found before.
-func (g *Snowflake) count() int64 {
+// count returns how many ids of a lane were issued, or where ticks are opened all the time, how many it found before.
+func (g *Snowflake) count(l *lane) int64 {
 	for range 100 {
-		ended := g.ended.Load()
-		if g.begun.Load() != ended {
+		ended := l.ended.Load()
+		if l.begun.Load() != ended {
 			continue
 		}
-		n := g.issued.Load() + g.position(g.last.Load())
-		if g.begun.Load() != ended {
+		n := l.issued.Load() + g.position(l.last.Load())
+		if l.begun.Load() != ended {
 			continue
 		}
 		for {
-			reported := g.reported.Load()
-			if n <= reported || g.reported.CompareAndSwap(reported, n) {
+			reported := l.reported.Load()
+			if n <= reported || l.reported.CompareAndSwap(reported, n) {
 				break
 			}
 		}
 		break
 	}
-	return g.reported.Load()
+	return l.reported.Load()
 }
 
-// Stats returns the counters. It locks nothing and may be called at any time. Issued may lag behind calls under way.
+// Stats returns the counters, of all shards together. It locks nothing and may be called at any time. Issued may lag behind calls under
+// way.
 func (g *Snowflake) Stats() Stats {
+	var issued int64
+	for l := range g.all {
+		issued += g.count(l)
+	}
 	return Stats{
-		Issued:       g.count(),
+		Issued:       issued,
 		Borrowed:     g.ahead.Load(),
 		Waits:        g.waits.Load(),
 		Waited:       time.Duration(g.waited.Load()),

@@ -27,7 +27,8 @@ const longest = 366 * 24 * time.Hour
 type Config struct {
 	// Generator has the options of the generator: its layout, or a preset with its policies, the number of a shard. Of a node or
 	// datacenter number that is given, the keeper acquires just that; two processes with the same number are told apart by it, and
-	// the second is refused. Generators of several shards need several spaces, where the layout has no node. Default: the layout snowkey.
+	// the second is refused. Generators of several shards, each with its own, need several spaces where the layout has no node; one with
+	// idgen.WithShards makes keys of all shards with its number. Default: the layout snowkey.
 	Generator []idgen.Option
 
 	// Space names the set of keys that must differ: 1 to 64 of a-z, A-Z, 0-9, dash, dot and underline. Generators of one space have one
@@ -56,8 +57,8 @@ type Config struct {
 	Name string
 
 	// Notify is called with the state after each attempt to acquire or renew, and at the end, on the keeper's goroutine, the first
-	// time on Open's. What it does takes from the keeper's time, and it must not call Close, Next
-	// or Fill, which would wait for it.
+	// time on Open's. What it does takes from the keeper's time, and it must not call Close, Next,
+	// Fill, NextFor or FillFor, which would wait for it.
 	Notify func(State)
 }
 

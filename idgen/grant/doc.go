@@ -56,6 +56,9 @@
 //
 // Ten minutes are granted and renewed every minute, so ids flow for nine to ten minutes without the database.
 //
+// A keeper whose generator has [idgen.WithShards] makes keys for all shards with one number, see [Keeper.NextFor]. A grant is one of all
+// shards: none makes a key at another tick, and what is given back begins after the greatest tick of any.
+//
 // A grant begins at the tick that the store's clock is in, or where the number's last one ended; that of a number which was never granted
 // before begins one tick later, since it may have been in use without grants. So a first id waits for a tick at most.
 //

@@ -501,6 +501,31 @@ func (k *Keeper) Fill(ctx context.Context, keys []int64) error {
 	return nil
 }
 
+// NextFor returns a new key of a shard, of a keeper whose [Config.Generator] has [idgen.WithShards]. It waits and fails as Next does; the
+// error is otherwise one of [idgen.Snowflake.NextFor].
+func (k *Keeper) NextFor(ctx context.Context, shard int64) (int64, error) {
+	id, err := k.generator.NextFor(ctx, shard)
+	for err != nil {
+		if err := k.await(ctx, err); err != nil {
+			return 0, err
+		}
+		id, err = k.generator.NextFor(ctx, shard)
+	}
+	return id, nil
+}
+
+// FillFor sets every element of keys to a new key of a shard, all or none. It waits and fails as NextFor does.
+func (k *Keeper) FillFor(ctx context.Context, shard int64, keys []int64) error {
+	err := k.generator.FillFor(ctx, shard, keys)
+	for err != nil {
+		if err := k.await(ctx, err); err != nil {
+			return err
+		}
+		err = k.generator.FillFor(ctx, shard, keys)
+	}
+	return nil
+}
+
 // await returns nil when it is worth trying again after an error of the generator.
 func (k *Keeper) await(ctx context.Context, err error) error {
 	if !errors.Is(err, idgen.ErrGrant) {
