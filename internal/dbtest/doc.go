@@ -20,5 +20,6 @@
 //     URL. Its user must be allowed to create databases. [StartMySQL] and
 //     [StartPostgres] start a private server nevertheless.
 //   - SNOWKEY_TEST_REQUIRE lists kinds, "mysql,postgres", whose absence makes a test
-//     fail where it would be skipped.
+//     fail where it would be skipped. With mysql come the plugins that tests ask
+//     MariaDB's server for, see [RequirePlugin].
 package dbtest

@@ -7,6 +7,8 @@
 # already is upgraded on request, and nothing is removed. Where every program is
 # found, or a server is given in SNOWKEY_TEST_MYSQL and SNOWKEY_TEST_POSTGRES, apt
 # is not called at all.
+#
+# MariaDB's plugin Spider comes with it where apt has it, and is no reason to fail.
 set -eu
 
 # The folders beside PATH are those of ../dbserver/program.go.
@@ -35,6 +37,43 @@ postgres_found() {
 	found postgres && found initdb
 }
 
+# Debian's package with Spider needs mariadb-server, which makes a cluster and starts
+# it. The tests need one file of the package, so that is all that is installed, for the
+# server of the same version, which is the only one that loads it.
+install_spider() {
+	server=$(command -v mariadbd 2>/dev/null) || server=/usr/sbin/mariadbd
+	[ -x "$server" ] || return 0
+	plugins=$("$server" --no-defaults --help --verbose 2>/dev/null | awk '$1 == "plugin-dir" { print $2 }')
+	[ -n "$plugins" ] && [ ! -e "${plugins%/}/ha_spider.so" ] || return 0
+	unpacked=$(mktemp -d)
+	if (as_root="${as_root:+sudo -n}" && spider_from_package "$unpacked" "${plugins%/}") >&2; then
+		echo "Spider installed in $plugins" >&2
+	else
+		echo "MariaDB's plugin Spider, ha_spider.so, is not in $plugins and could not be installed; the tests that need it will say so" >&2
+	fi
+	rm -rf "$unpacked"
+}
+
+# spider_from_package FOLDER PLUGINS unpacks the package in the first folder, and copies the plugin to the second.
+spider_from_package() {
+	version=$(dpkg-query -W -f '${Version}' mariadb-server-core) &&
+		echo "Spider not found: installing it from mariadb-plugin-spider" &&
+		cd "$1" &&
+		{ apt-get -q download "mariadb-plugin-spider=$version" || { as_root_apt update && apt-get -q download "mariadb-plugin-spider=$version"; }; } &&
+		dpkg-deb -x mariadb-plugin-spider_*.deb files &&
+		$as_root install -D -m 644 files/usr/lib/mysql/plugin/ha_spider.so "$2/ha_spider.so"
+}
+
+as_root=""
+[ "$(id -u)" = 0 ] || as_root="sudo"
+
+# NEEDRESTART_SUSPEND keeps Ubuntu's needrestart from restarting services; the timeout
+# is for an update that a fresh machine runs by itself.
+as_root_apt() {
+	$as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+		apt-get -q -y -o DPkg::Lock::Timeout=300 "$@"
+}
+
 missing=""
 packages=""
 if [ -z "${SNOWKEY_TEST_MYSQL:-}" ] && ! mysql_found; then
@@ -45,7 +84,10 @@ if [ -z "${SNOWKEY_TEST_POSTGRES:-}" ] && ! postgres_found; then
 	missing="${missing:+$missing and }PostgreSQL"
 	packages="${packages:+$packages }postgresql"
 fi
-[ -n "$missing" ] || exit 0
+if [ -z "$missing" ]; then
+	install_spider
+	exit
+fi
 
 # stop REASON says what to do by hand, and ends the script.
 stop() {
@@ -61,20 +103,8 @@ MESSAGE
 }
 
 command -v apt-get >/dev/null 2>&1 || stop "this machine has no apt-get to install it with"
-if [ "$(id -u)" = 0 ]; then
-	as_root=""
-elif command -v sudo >/dev/null 2>&1; then
-	as_root="sudo"
-else
-	stop "installing needs root or sudo"
-fi
+[ -z "$as_root" ] || command -v sudo >/dev/null 2>&1 || stop "installing needs root or sudo"
 
-# NEEDRESTART_SUSPEND keeps Ubuntu's needrestart from restarting services; the timeout
-# is for an update that a fresh machine runs by itself.
-as_root_apt() {
-	$as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
-		apt-get -q -y -o DPkg::Lock::Timeout=300 "$@"
-}
 install_packages() {
 	as_root_apt install --no-install-recommends --no-remove --no-upgrade "$@"
 }
@@ -107,3 +137,4 @@ if [ -n "$missing_still" ]; then
 	missing=$missing_still
 	stop "apt-get installed $packages without it"
 fi
+install_spider

@@ -1,0 +1,165 @@
+package shard
+
+import (
+	"database/sql/driver"
+	"encoding/hex"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxDepth is how many pointers lead to a sharding key at most; a type can be a pointer to itself.
+const maxDepth = 8
+
+var valuer = reflect.TypeFor[driver.Valuer]()
+
+// plain returns what a sharding key comes to: an integer, a string, bytes or an array of bytes. The error wraps [ErrKey].
+func plain(key any) (reflect.Value, error) {
+	v := reflect.ValueOf(key)
+	for range maxDepth {
+		switch v.Kind() {
+		case reflect.Invalid:
+			return v, fmt.Errorf("%w: nil", ErrKey)
+		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+			reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr, reflect.String:
+			return v, nil
+		case reflect.Array:
+			if v.Type().Elem().Kind() == reflect.Uint8 {
+				return v, nil
+			}
+		case reflect.Slice:
+			if v.Type().Elem().Kind() != reflect.Uint8 {
+				break
+			}
+			if v.IsNil() {
+				return v, fmt.Errorf("%w: %s of nil", ErrKey, v.Type())
+			}
+			return v, nil
+		case reflect.Struct:
+			// Not by its Value, which some versions of Go make of the Value of what is in it: of a UUID the text, others the bytes.
+			if t := v.Type(); t.PkgPath() == "database/sql" && strings.HasPrefix(t.Name(), "Null[") {
+				if !v.FieldByName("Valid").Bool() {
+					return v, fmt.Errorf("%w: NULL, as %s", ErrKey, t)
+				}
+				v = v.FieldByName("V")
+				continue
+			}
+		case reflect.Pointer, reflect.Interface:
+			if v.IsNil() {
+				return v, fmt.Errorf("%w: %s of nil", ErrKey, v.Type())
+			}
+			// With a value that is not for a sum, but may be with its pointer's methods.
+			if e := v.Elem(); e.Kind() != reflect.Struct || !v.Type().Implements(valuer) || e.Type().Implements(valuer) {
+				v = e
+				continue
+			}
+		}
+		return value(v)
+	}
+	return v, fmt.Errorf("%w: %T, more than %d pointers", ErrKey, key, maxDepth)
+}
+
+// value returns what a [driver.Valuer] gives to the database.
+func value(v reflect.Value) (reflect.Value, error) {
+	if !v.Type().Implements(valuer) || !v.CanInterface() {
+		return v, fmt.Errorf("%w: %s is no integer, string or bytes", ErrKey, v.Type())
+	}
+	got, err := v.Interface().(driver.Valuer).Value()
+	if err != nil {
+		return v, fmt.Errorf("%w: %s: %w", ErrKey, v.Type(), err)
+	}
+	switch got := got.(type) {
+	case nil:
+		return v, fmt.Errorf("%w: NULL, as %s", ErrKey, v.Type())
+	case int64, string:
+		return reflect.ValueOf(got), nil
+	case []byte:
+		if got != nil {
+			return reflect.ValueOf(got), nil
+		}
+		return v, fmt.Errorf("%w: NULL, as %s", ErrKey, v.Type())
+	default:
+		return v, fmt.Errorf("%w: %s with a value of type %T is no integer, string or bytes", ErrKey, v.Type(), got)
+	}
+}
+
+// keyText is a sharding key as the JSON of a map has it: one of the three, so that a person knows whose it is. Strings and bytes have the same sum;
+// the text is of those that are valid UTF-8, the bytes in hexadecimal of the others.
+type keyText struct {
+	Integer *string `json:"integer,omitempty"`
+	Text    *string `json:"text,omitempty"`
+	Bytes   *string `json:"bytes,omitempty"`
+}
+
+// newKeyText writes a sharding key down.
+func newKeyText(key any) (keyText, error) {
+	v, err := plain(key)
+	if err != nil {
+		return keyText{}, err
+	}
+	var text string
+	switch {
+	case v.CanInt():
+		text = strconv.FormatInt(v.Int(), 10)
+		return keyText{Integer: &text}, nil
+	case v.CanUint():
+		text = strconv.FormatUint(v.Uint(), 10)
+		return keyText{Integer: &text}, nil
+	case v.Kind() == reflect.String:
+		text = v.String()
+	case v.Kind() == reflect.Slice:
+		text = string(v.Bytes())
+	default:
+		bytes := make([]byte, v.Len())
+		for i := range bytes {
+			bytes[i] = byte(v.Index(i).Uint()) // reflect.Copy wants elements of the very type
+		}
+		text = string(bytes)
+	}
+	if utf8.ValidString(text) {
+		return keyText{Text: &text}, nil
+	}
+	text = hex.EncodeToString([]byte(text))
+	return keyText{Bytes: &text}, nil
+}
+
+// key reads what was written down.
+func (k keyText) key() (any, error) {
+	switch {
+	case k.Integer != nil && k.Text == nil && k.Bytes == nil:
+		if n, err := strconv.ParseInt(*k.Integer, 10, 64); err == nil {
+			return n, nil
+		}
+		n, err := strconv.ParseUint(*k.Integer, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("the integer %q is not one of 64 bits", *k.Integer)
+		}
+		return n, nil
+	case k.Text != nil && k.Integer == nil && k.Bytes == nil:
+		return *k.Text, nil
+	case k.Bytes != nil && k.Integer == nil && k.Text == nil:
+		bytes, err := hex.DecodeString(*k.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("the bytes %q are not hexadecimal", *k.Bytes)
+		}
+		return bytes, nil
+	default:
+		return nil, fmt.Errorf("a key is an integer, a text, or bytes in hexadecimal, one of them")
+	}
+}
+
+// String is what the key is, for errors.
+func (k keyText) String() string {
+	switch {
+	case k.Integer != nil:
+		return *k.Integer
+	case k.Text != nil:
+		return strconv.Quote(*k.Text)
+	case k.Bytes != nil:
+		return "0x" + *k.Bytes
+	default:
+		return "no key"
+	}
+}
