@@ -53,9 +53,11 @@ func onEach[T interface {
 	}
 }
 
-// recorder is a logger that keeps the statements.
+// recorder is a logger that keeps the statements while it is on: GORM takes long, and with the race detector seconds, to write out one with
+// thousands of values.
 type recorder struct {
 	mu         sync.Mutex
+	on         bool
 	statements []string
 }
 
@@ -65,10 +67,12 @@ func (r *recorder) Warn(context.Context, string, ...interface{})  {}
 func (r *recorder) Error(context.Context, string, ...interface{}) {}
 
 func (r *recorder) Trace(_ context.Context, _ time.Time, statement func() (string, int64), _ error) {
-	sql, _ := statement()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.statements = append(r.statements, sql)
+	if r.on {
+		sql, _ := statement()
+		r.statements = append(r.statements, sql)
+	}
 }
 
 // silent is a logger that does nothing.
@@ -81,11 +85,12 @@ func (silent) Trace(context.Context, time.Time, func() (string, int64), error) {
 func recorded(db *gorm.DB, do func()) []string {
 	r := db.Logger.(*recorder)
 	r.mu.Lock()
-	r.statements = nil
+	r.on, r.statements = true, nil
 	r.mu.Unlock()
 	do()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.on = false
 	return r.statements
 }
 

@@ -51,6 +51,26 @@ func withoutReturning(s *schema.Schema) *schema.Schema {
 	return derived
 }
 
+// withPinned returns a schema of which no upsert writes a column of the row that is there, when it is to write all.
+func withPinned(s *schema.Schema, column string) *schema.Schema {
+	was := s.FieldsByDBName[column]
+	s.Relationships.Mux.RLock()
+	field := new(schema.Field)
+	*field = *was
+	s.Relationships.Mux.RUnlock()
+	field.Updatable = false
+	derived := derive(s)
+	derived.Fields = replaced(s.Fields, field)
+	for _, byName := range []map[string]*schema.Field{derived.FieldsByName, derived.FieldsByBindName, derived.FieldsByDBName} {
+		for name, f := range byName {
+			if f == was {
+				byName[name] = field
+			}
+		}
+	}
+	return derived
+}
+
 func readable(fields []*schema.Field) (all []*schema.Field) {
 	for _, f := range fields {
 		if f.Readable && f.DBName != "" {
@@ -84,6 +104,13 @@ func (p *plan) setSchema(stmt *gorm.Statement, derived *schema.Schema) {
 		stmt.Settings.Store(schemaSetting{stmt}, p)
 	}
 	stmt.Schema = derived
+}
+
+// restoreSchema puts GORM's schema back.
+func restoreSchema(stmt *gorm.Statement) {
+	if replaced, ok := stmt.Settings.LoadAndDelete(schemaSetting{stmt}); ok {
+		stmt.Schema = replaced.(*plan).schema
+	}
 }
 
 // schemaSetting is the key, among a statement's settings, of the plan whose schema is replaced.

@@ -24,6 +24,7 @@
 //	string with another text form than decimal    the tag `gorm:"snowkey:,base32"`, or `gorm:"snowkey:tickets,base58"`
 //	[16]byte, []byte, string                      the tag of a named source of 16 bytes; the string is the text of a UUID
 //	[12]byte, []byte, string                      the tag of a named source of 12 bytes; the string is hexadecimal
+//	ID of a sharded table, of any of these types  the tag `gorm:"snowkey:shard=UserID"`, or [Sharding]; see below
 //	a column without a model                      [Table]
 //	nothing                                       the tag `gorm:"snowkey:-"`
 //
@@ -78,6 +79,21 @@
 // a condition that does not hold leaves the row, and its key is read all the same. UpdateAll writes a key that is not the primary one like
 // any column. With SkipDefaultTransaction there is no transaction, and the row may be gone before the SELECT. A clause that a callback adds
 // after "snowkey:fill" comes too late, which is an ErrUpsert as well.
+//
+// # Sharded tables
+//
+// With a [ShardedSource] a key can depend on another column of its row, the sharding column, which the tag names after shard=, by the name of
+// the field or of the column. Source and text form may precede it: `gorm:"snowkey:orders,shard=UserID"`. Package gormplugin/shard has such a
+// source, and sends the rows to their tables. The rows of a statement are grouped by bucket, with one call of FillFor for each, and get
+// ids that ascend in their order within a bucket.
+//
+// A row without a sharding key when its INSERT is made is an idshard.ErrKey: a zero, an empty text, NULL. A pointer to a zero is a sharding key.
+// Hooks may set it: then the key is made after them. A key that is there after the hooks, from wherever, is checked against the sharding key, and
+// the statement fails with the source's error, an idshard.DisagreeError, before its SQL. In a map the sharding key has to be of the kind that the
+// field has, since databases take the text "5" for the number 5, which has another bucket.
+//
+// An upsert writes neither the key of a row that is there nor its sharding column, but for a row with the same key. UpdateAll and assignments of
+// the INSERT's own value leave the column as it is then, and the struct gets what is there; others are an [ErrUpsert].
 //
 // # Queries
 //

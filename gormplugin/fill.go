@@ -2,13 +2,15 @@ package gormplugin
 
 import (
 	"fmt"
-	"slices"
 
 	"gorm.io/gorm"
 )
 
 // fill gives every row of a statement that has no key one, all in one call of the source.
 func (k *key) fill(stmt *gorm.Statement) error {
+	if k.by != nil {
+		return k.fillSharded(stmt)
+	}
 	if !k.selected(stmt) {
 		return nil
 	}
@@ -37,11 +39,7 @@ func (k *key) fill(stmt *gorm.Statement) error {
 		if missing < rows && !k.isMissing(stmt.Context, r) {
 			return nil
 		}
-		if u != nil {
-			if id := r.identity(); !slices.Contains(u.made[id], k) {
-				u.made[id] = append(u.made[id], k)
-			}
-		}
+		u.note(r, k)
 		next++
 		return k.set(stmt.Context, r, keys, next-1)
 	})

@@ -28,7 +28,8 @@ type key struct {
 	encoding idgen.Encoding
 	of       reflect.Type // of the field, without its pointer
 	pointer  bool
-	embedded bool // the field is in a struct embedded by pointer, which may be nil
+	embedded bool          // the field is in a struct embedded by pointer, which may be nil
+	by       *schema.Field // the sharding column; nil when the key does not depend on one
 	put      func(k *key, to reflect.Value, keys *batch, i int) error
 }
 

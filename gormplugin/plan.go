@@ -17,12 +17,16 @@ import (
 type plan struct {
 	schema *schema.Schema // as GORM has it; nil of a table without a model
 	keys   []*key
+	// sharded is the one of them that depends on a sharding column, nil without such.
+	sharded *key
 	// As the schema is for an INSERT: with a primary key that is filled, filled and with no RETURNING, and with one that is left to the
 	// database. They are the schema itself where that is so already.
 	filled, quiet, omitted *schema.Schema
-	indexes                sync.Map // statement that asks for them → [][]string
-	collation              sync.Once
-	collationErr           error
+	// pinned is filled, and quiet is too, such that an upsert of all columns leaves the sharding column as it is; nil when there is none.
+	pinned       *schema.Schema
+	indexes      sync.Map // statement that asks for them → [][]string
+	collation    sync.Once
+	collationErr error
 }
 
 // newPlan returns nil when the schema has no key to fill.
@@ -34,7 +38,20 @@ func (p *Plugin) newPlan(s *schema.Schema) (*plan, error) {
 		if !ok {
 			continue
 		}
-		k, err := p.newKey(name, field.FieldType, setting)
+		setting, column, err := cutShard(setting)
+		if own, ok := p.shardingOf(s); ok && field == s.PrioritizedPrimaryField {
+			column = own
+		}
+		var k *key
+		if err == nil {
+			k, err = p.newKey(name, field.FieldType, setting)
+		}
+		if err == nil && column != "" {
+			err = k.shardBy(s, column)
+		}
+		if err == nil && k.by != nil && made.sharded != nil {
+			err = fmt.Errorf("%w: the rows are sharded by %s already", ErrKey, made.sharded.by.Name)
+		}
 		if err == nil && isForeignKey(s, field) {
 			err = fmt.Errorf("%w: it refers to the row that the model belongs to, which has its key already", ErrKey)
 		}
@@ -44,24 +61,40 @@ func (p *Plugin) newPlan(s *schema.Schema) (*plan, error) {
 		k.field = field
 		k.embedded = slices.ContainsFunc(field.StructField.Index, func(i int) bool { return i < 0 }) // GORM's mark for it
 		made.keys = append(made.keys, k)
+		if k.by != nil {
+			made.sharded = k
+		}
 		if field == s.PrioritizedPrimaryField && k.isInteger() {
 			made.filled, made.omitted = withAutoIncrement(s, false), withAutoIncrement(s, true)
 		}
+	}
+	if column, ok := p.shardingOf(s); ok && made.sharded == nil {
+		return nil, fmt.Errorf("%w: %s has no primary key of one column to shard by %s; tag the field", ErrKey, s.Name, column)
 	}
 	if len(made.keys) == 0 {
 		return nil, nil
 	}
 	made.quiet = withoutReturning(made.filled)
+	if made.sharded != nil {
+		made.pinned = withPinned(made.filled, made.sharded.by.DBName)
+		made.quiet = withoutReturning(made.pinned)
+	}
 	return made, nil
 }
 
 // setting returns the plugin's setting of a field that is a key to fill: that of its tag, or none.
 func (p *Plugin) setting(s *schema.Schema, field *schema.Field) (string, bool) {
+	if isJoin(s, field) {
+		return "", false
+	}
 	if setting, ok := field.TagSettings[tag]; ok {
 		return setting, setting != "-"
 	}
 	if field != s.PrioritizedPrimaryField || isForeignKey(s, field) {
 		return "", false
+	}
+	if _, ok := p.shardingOf(s); ok {
+		return "", true
 	}
 	of := field.IndirectFieldType
 	if of.PkgPath() == idType.PkgPath() && of.Kind() == reflect.Int64 {
@@ -77,6 +110,21 @@ func isForeignKey(s *schema.Schema, field *schema.Field) bool {
 	return slices.ContainsFunc(s.Relationships.BelongsTo, func(rel *schema.Relationship) bool {
 		return slices.ContainsFunc(rel.References, func(ref *schema.Reference) bool { return ref.ForeignKey == field })
 	})
+}
+
+// isJoin tells whether a field is one of a join table that GORM has made up, with the tag of the primary key that the field refers to.
+func isJoin(s *schema.Schema, field *schema.Field) bool {
+	if s.ModelType.Name() != "" || isForeignKey(s, field) { // of a join table GORM lists no BelongsTo
+		return false
+	}
+	s.Relationships.Mux.RLock()
+	defer s.Relationships.Mux.RUnlock()
+	for _, rel := range s.Relationships.Relations {
+		if rel.Type == schema.BelongsTo && slices.ContainsFunc(rel.References, func(ref *schema.Reference) bool { return ref.ForeignKey == field }) {
+			return true
+		}
+	}
+	return false
 }
 
 // selected tells whether a key is among the columns of the statement, and adds it to a list of them that lacks it.

@@ -21,6 +21,9 @@ type Plugin struct {
 	tables  []tableKey
 	models  []any // to prepare
 
+	shardings []modelSharding
+	split     Splitter // nil until Split
+
 	config grant.Config
 	grants []grant.SQLOption
 	keeper *grant.Keeper // nil with From
@@ -129,10 +132,13 @@ func (p *Plugin) fill(db *gorm.DB) {
 
 // refill is the callback before the INSERT.
 func (p *Plugin) refill(db *gorm.DB) {
-	plan := p.planOf(db)
-	if plan == nil || !p.fillRows(db, plan) {
-		return
+	if plan := p.planOf(db); plan != nil && !p.splits(plan) && p.fillRows(db, plan) && p.checkRows(db, plan) {
+		p.prepareInsert(db, plan)
 	}
+}
+
+// prepareInsert has the statement insert the rows as they are to be.
+func (p *Plugin) prepareInsert(db *gorm.DB, plan *plan) {
 	if plan.schema != nil {
 		plan.setSchema(db.Statement, plan.insertSchema(db.Statement))
 	}
@@ -144,16 +150,19 @@ func (p *Plugin) refill(db *gorm.DB) {
 // settle is the callback after the INSERT.
 func (p *Plugin) settle(db *gorm.DB) {
 	stmt := db.Statement
-	if replaced, ok := stmt.Settings.LoadAndDelete(schemaSetting{stmt}); ok {
-		stmt.Schema = replaced.(*plan).schema
-	}
+	restoreSchema(stmt)
 	plan := p.tablePlan(stmt)
 	if stmt.Schema != nil {
 		plan, _ = p.plan(stmt.Schema) // the error is one that the callbacks before have found
 	}
-	if plan == nil {
-		return
+	if plan != nil && !p.splits(plan) {
+		p.settleInsert(db, plan)
 	}
+}
+
+// settleInsert gives the rows the keys that they have.
+func (p *Plugin) settleInsert(db *gorm.DB, plan *plan) {
+	stmt := db.Statement
 	if plan.schema == nil && plan.keys[0].selected(stmt) {
 		removeGuess(stmt)
 	}

@@ -14,8 +14,9 @@ type Key interface{ int64 | [12]byte | [16]byte }
 
 // source is a source of keys of any type. Its take sets n keys of a batch.
 type source struct {
-	of      any // the idgen.Source
-	width   int // bytes of a key, 0 of an integer
+	of      any           // the idgen.Source
+	width   int           // bytes of a key, 0 of an integer
+	sharded ShardedSource // nil unless it is one
 	take    func(ctx context.Context, keys *batch, n int) error
 	batches sync.Pool
 }
@@ -31,6 +32,7 @@ func newSource[K Key](of idgen.Source[K]) (*source, error) {
 	s := &source{of: of, batches: sync.Pool{New: func() any { return new(batch) }}}
 	switch of := any(of).(type) {
 	case idgen.Source[int64]:
+		s.sharded, _ = of.(ShardedSource)
 		s.take = func(ctx context.Context, keys *batch, n int) (err error) {
 			keys.integers = slices.Grow(keys.integers[:0], n)[:n]
 			if n == 1 {
@@ -67,12 +69,15 @@ func takeOctets[K Key](of idgen.Source[K], add func([]byte, K) []byte) func(cont
 // would leave the connection of GORM's transaction open for ever.
 func (s *source) batch(ctx context.Context, n int) (keys *batch, err error) {
 	keys = s.batches.Get().(*batch)
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: %v", ErrSourcePanic, r)
-		}
-	}()
+	defer recovered(&err)
 	return keys, s.take(ctx, keys, n)
+}
+
+// recovered is deferred, and makes a panic of the source an error.
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%w: %v", ErrSourcePanic, r)
+	}
 }
 
 func (s *source) free(keys *batch) { s.batches.Put(keys) }

@@ -67,6 +67,16 @@ func upsertOf(stmt *gorm.Statement) *upsert {
 	return u.(*upsert)
 }
 
+// note keeps in mind that a row was given a key.
+func (u *upsert) note(r row, k *key) {
+	if u == nil {
+		return
+	}
+	if id := r.identity(); !slices.Contains(u.made[id], k) {
+		u.made[id] = append(u.made[id], k)
+	}
+}
+
 // conflict returns what a statement does about rows that exist; ignore tells that its verb says so: INSERT IGNORE, INSERT OR IGNORE.
 func conflict(stmt *gorm.Statement) (c clause.OnConflict, ignore, is bool) {
 	insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert)
@@ -102,6 +112,10 @@ func (p *plan) prepareUpsert(stmt *gorm.Statement) error {
 	u := stored.(*upsert)
 	u.plan, u.route, u.nothing = p, routeSelect, c.DoNothing
 	u.clauses = map[string]clause.Clause{"ON CONFLICT": stmt.Clauses["ON CONFLICT"], "RETURNING": stmt.Clauses["RETURNING"]}
+	c, err := p.pin(stmt, c)
+	if err != nil {
+		return err
+	}
 	count := u.snapshot(stmt)
 	mysql := stmt.Dialector.Name() == "mysql"
 	returns := slices.Contains(stmt.BuildClauses, "RETURNING") // the dialect can
@@ -109,7 +123,7 @@ func (p *plan) prepareUpsert(stmt *gorm.Statement) error {
 		u.more = p.hush(stmt)
 	}
 	if !c.DoNothing || u.guest {
-		for _, field := range p.otherPrimary() {
+		for _, field := range p.companions() {
 			if !slices.Contains(u.more, field) {
 				u.more = append(u.more, field)
 			}
@@ -187,12 +201,18 @@ func (p *plan) hush(stmt *gorm.Statement) []*schema.Field {
 	return slices.DeleteFunc(readable(fields), p.isKey)
 }
 
-// otherPrimary returns the fields of the primary key that are not filled: a row that was met has its own.
-func (p *plan) otherPrimary() []*schema.Field {
-	if p.schema == nil || !slices.ContainsFunc(p.schema.PrimaryFields, p.isKey) {
+// companions returns the fields of the primary key that are not filled, and the sharding column: a row that was met has its own.
+func (p *plan) companions() (fields []*schema.Field) {
+	if p.schema == nil {
 		return nil
 	}
-	return slices.DeleteFunc(readable(p.schema.PrimaryFields), p.isKey)
+	if slices.ContainsFunc(p.schema.PrimaryFields, p.isKey) {
+		fields = slices.DeleteFunc(readable(p.schema.PrimaryFields), p.isKey)
+	}
+	if p.sharded != nil && p.sharded.by.Readable && !slices.Contains(fields, p.sharded.by) {
+		fields = append(fields, p.sharded.by)
+	}
+	return fields
 }
 
 func (p *plan) isKey(field *schema.Field) bool {
@@ -234,7 +254,7 @@ func (p *plan) returning(stmt *gorm.Statement) clause.Returning {
 	for _, k := range p.keys {
 		add(k.column)
 	}
-	for _, field := range p.otherPrimary() {
+	for _, field := range p.companions() {
 		add(field.DBName)
 	}
 	if !is {
