@@ -1,0 +1,79 @@
+package shard_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/snowkey-go/snowkey/gormplugin/shard"
+	"github.com/snowkey-go/snowkey/idgen"
+	idshard "github.com/snowkey-go/snowkey/idgen/shard"
+)
+
+// TestBackground renews the lease while there are no statements, so that a transaction finds it fresh which holds the only connection.
+func TestBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := memory()
+		pool, err := db.DB()
+		must(t, err)
+		store := storeOf(t, db)
+		must(t, store.Setup(t.Context()))
+		m, err := idshard.NewMap(idgen.Sharded.Layout, idshard.Tables(2)...)
+		must(t, err)
+		must(t, store.Create(t.Context(), "default", m))
+		r := shard.KeepLease(store, m, 9*time.Second)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		must(t, db.Transaction(func(*gorm.DB) error {
+			_, err := shard.Current(t.Context(), r)
+			return err
+		}))
+
+		next, err := m.Spread(1, 2)
+		must(t, err)
+		must(t, store.Swap(t.Context(), "default", next))
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if got := r.Map().Version(); got != 2 {
+			t.Errorf("a third of the lease later: got version %d, want 2", got)
+		}
+		must(t, r.Close())
+		must(t, pool.Close())
+		synctest.Wait()
+	})
+}
+
+// TestSpreadWaits places the rows of a key that is spread in its first bucket, until every process has the map for certain.
+func TestSpreadWaits(t *testing.T) {
+	db := openGORM(t, kinds["sqlite"](t))
+	r := use(t, db, shard.Config{Shards: idshard.Tables(4), Lease: time.Hour})
+	must(t, r.AutoMigrate(db, &purchase{}))
+	shard.Settle(r)
+	next, err := r.Map().Spread(int64(7), 4)
+	must(t, err)
+	must(t, storeOf(t, db).Swap(t.Context(), "default", next))
+	must(t, r.Reload(t.Context()))
+	first, err := r.Map().Place(int64(7), 0)
+	must(t, err)
+	buckets := func() map[int64]int {
+		rows := make([]purchase, 16)
+		for i := range rows {
+			rows[i].UserID = 7
+		}
+		must(t, db.Create(&rows).Error)
+		found := map[int64]int{}
+		for _, row := range rows {
+			found[int64(row.ID)%1024]++
+		}
+		return found
+	}
+	if got := buckets(); len(got) != 1 || got[first] != 16 {
+		t.Errorf("before: got the buckets %v, want %d alone", got, first)
+	}
+	shard.Settle(r)
+	if got := buckets(); len(got) != 4 || got[first] != 4 {
+		t.Errorf("after: got the buckets %v, want 4 of 4 rows", got)
+	}
+}
