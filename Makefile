@@ -17,6 +17,9 @@ build: ## build the command line, bin/snowkey
 test: export CGO_ENABLED = 1
 test: export SNOWKEY_TEST_REQUIRE ?= mysql,postgres
 test: export TMPDIR := $(shell internal/dbtest/folder.sh)
+# With the race detector, each process sleeps when it ends, for what goroutines that are left may still do: a second
+# unless told otherwise, and the tests start some hundred processes.
+test: export GORACE ?= atexit_sleep_ms=100
 test: ## install MariaDB and PostgreSQL where missing, and run all tests with the race detector
 	internal/dbtest/install.sh
 	$(GO) test -count=1 -v -run '^TestVersion$$' ./internal/dbtest
@@ -24,10 +27,11 @@ test: ## install MariaDB and PostgreSQL where missing, and run all tests with th
 
 # The test itself, which `make test` runs for some seconds, is for longer and prints its figures.
 torture: export SNOWKEY_TORTURE ?= 10m
-torture: ## kill, stop and mislead processes that make keys with grants or tickets, and their databases, for SNOWKEY_TORTURE=10m; and kill migrations 200 times
+torture: ## kill, stop and mislead processes that make keys with grants or tickets, and their databases, for SNOWKEY_TORTURE=10m; and kill migrations 200 times, and moves of sharded tables
 	$(GO) test -count=1 -v -run '^TestTorture|^TestStartAndStop' -parallel 3 -timeout 60m ./idgen/grant
 	$(GO) test -count=1 -timeout 60m ./ticket
 	$(GO) test -count=1 -v -run '^TestKill$$' -timeout 60m ./gormplugin/migrate
+	$(GO) test -count=1 -v -run 'Kill' -timeout 60m ./gormplugin/shard/reshard
 
 lint: ## check the format, and run go vet and staticcheck
 	@unformatted=$$(gofmt -l .) && if [ -n "$$unformatted" ]; then \

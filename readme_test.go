@@ -3,6 +3,7 @@ package snowkey_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +13,9 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/migratetest"
+	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/idgen/shard"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
@@ -62,7 +65,7 @@ func TestReadmeProgram(t *testing.T) {
 		}
 		run := command(t, "go", "run", "-mod=mod", ".")
 		run.Dir = folder
-		run.Env = append(os.Environ(), "GOWORK=off")
+		run.Env = append(os.Environ(), "GOWORK=off", "DATABASE="+folder+"/readme.db")
 		out, err := run.Output()
 		if err != nil {
 			t.Fatalf("%v: %s", err, errorOutput(err))
@@ -95,7 +98,8 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	defer func() { _ = keeper.Close() }()
 	folder := t.TempDir()
-	makeShop(t, folder+"/shop.db") // what the commands migrate
+	makeShop(t, folder+"/shop.db")     // what the commands migrate
+	makeShards(t, folder+"/shards.db") // what they move
 	for _, block := range blocks(t, "console") {
 		for _, entry := range strings.Split("\n"+block, "\n$ ")[1:] {
 			line, want, _ := strings.Cut(entry, "\n")
@@ -103,9 +107,12 @@ func TestReadmeCommands(t *testing.T) {
 				continue
 			}
 			t.Run(line, func(t *testing.T) {
+				// Nothing else writes to the shop, so that a second is enough to see that.
+				line = strings.Replace(line, "migrate plan", "migrate plan --window 1s", 1)
 				// What the commands write goes to the test's folder.
 				line = strings.NewReplacer("sqlite:bench.db", "sqlite:"+folder+"/bench.db", "--out results", "--out "+folder+"/results", "--from results/", "--from "+folder+"/results/",
-					"sqlite:shop.db", "sqlite:"+folder+"/shop.db", "rekey.sql", folder+"/rekey.sql").Replace(line)
+					"sqlite:shop.db", "sqlite:"+folder+"/shop.db", "rekey.sql", folder+"/rekey.sql",
+					"sqlite:shards.db", "sqlite:"+folder+"/shards.db", "grow.json", folder+"/grow.json").Replace(line)
 				run := command(t, "bash", "-c", "set -o pipefail; "+line)
 				run.Env = append(os.Environ(), "MYSQL_DSN="+mysql, "POSTGRES_DSN="+postgres, "TMPDIR="+folder)
 				out, err := run.Output()
@@ -138,5 +145,34 @@ func makeShop(t *testing.T, path string) {
 	}
 	if err := migratetest.Fill(t.Context(), db, "sqlite", 50, 1); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// makeShards makes a database of SQLite with four tables that orders are sharded over.
+func makeShards(t *testing.T, path string) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for i := range 4 {
+		if _, err := db.ExecContext(t.Context(), fmt.Sprintf("CREATE TABLE orders_%02d (id integer PRIMARY KEY, user_id integer NOT NULL)", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	layout := idgen.Sharded.Layout
+	for user := range int64(100) {
+		bucket, err := shard.Bucket(layout, user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := layout.Compose(idgen.Parts{Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Sequence: user % 16, Node: user / 16, Shard: bucket})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.ExecContext(t.Context(), fmt.Sprintf("INSERT INTO orders_%02d VALUES (?, ?)", bucket%4), id, user); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -8,9 +8,12 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// layoutFlag adds --layout with completion to a command.
-func layoutFlag(c *cobra.Command) *layoutChoice {
-	choice := &layoutChoice{Layout: idgen.Snowkey.Layout, option: idgen.Snowkey, text: idgen.Snowkey.Name()}
+// layoutFlag adds --layout with completion to a command. The default is that of the module.
+func layoutFlag(c *cobra.Command) *layoutChoice { return layoutFlagOf(c, idgen.Snowkey) }
+
+// layoutFlagOf is layoutFlag with another default.
+func layoutFlagOf(c *cobra.Command, preset idgen.Preset) *layoutChoice {
+	choice := &layoutChoice{Layout: preset.Layout, option: preset, text: preset.Name()}
 	c.Flags().Var(choice, "layout", `name of a layout (see "snowkey layouts"), or its text form, such as
 time=41@1ms,node=10,sequence=12;epoch=2025-01-01T00:00:00Z`)
 	// Fails only for a flag that does not exist.

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowkey-go/snowkey/gormplugin/shard/reshard"
+	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/idgen/shard"
+	"github.com/snowkey-go/snowkey/internal/dialect"
+	"github.com/snowkey-go/snowkey/internal/dsn"
+)
+
+// defaultMap is the name of the map that is meant when none is given, as it is of gormplugin/shard.
+const defaultMap = "default"
+
+func newShard() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "shard",
+		Short: "Make and change the map of sharded tables, and move their rows",
+		Long: `Make and change the map that says which table, or database, has which buckets of sharded tables, and move the rows
+when it changes, while they are written to.
+
+  init     makes the first map in a database
+  show     prints the map in force
+  bucket   prints the bucket of a sharding key, and where its rows are
+  plan     a file with the next map and the buckets that move to it; writes nothing to the database
+  move     does the plan; may be ended or killed at any point, and goes on where it was
+  abort    undoes a plan that has not come to its new map yet
+  status   prints how far a plan is
+  verify   reads all tables and finds rows that are not where they belong; writes nothing`,
+		Example: `  snowkey shard init --db sqlite:shop.db --tables 4
+  snowkey shard plan --db sqlite:shop.db --table orders:id:user_id --tables 8 --out grow.json
+  snowkey shard move --db sqlite:shop.db grow.json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newShardInit(), newShardShow(), newShardBucket(), newShardPlan(), newShardMove(), newShardAbort(), newShardStatus(), newShardVerify())
+	return c
+}
+
+// sharding is a command's work on sharded tables.
+type sharding struct {
+	c     *cobra.Command
+	world reshard.World
+	store *shard.Store
+	name  string // of the map
+	bar   *bar
+}
+
+// shardDatabase adds --db, --with and --name to a command, and returns what opens the databases, calls do, and closes them. A signal ends
+// the context.
+func shardDatabase(c *cobra.Command) func(do func(ctx context.Context, s sharding) error) error {
+	own := c.Flags().String("db", "", "database that has the map: sqlite:PATH, mysql:DSN or postgres://…")
+	with := c.Flags().StringArray("with", nil, "another database that the map names, NAME=DSN; may be given again")
+	name := c.Flags().String("name", defaultMap, "the map's name")
+	return func(do func(context.Context, sharding) error) (err error) {
+		ctx, stop := untilSignal(c)
+		defer stop()
+		s := sharding{c: c, name: *name, bar: newBar(c.ErrOrStderr())}
+		defer s.bar.end()
+		public, opened, err := openShard(ctx, "--db", *own)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, opened.DB.Close()) }()
+		s.world.Own, s.store = opened, shard.NewStore(opened.DB, opened.Dialect)
+		s.world.Others = map[string]reshard.Database{}
+		for _, text := range *with {
+			name, text, _ := strings.Cut(text, "=")
+			if _, twice := s.world.Others[name]; twice || name == "" {
+				return usageError{fmt.Errorf("--with: want NAME=DSN, each name once, got %q", name)}
+			}
+			_, other, err := openShard(ctx, "--with "+name, text)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, other.DB.Close()) }()
+			s.world.Others[name] = other
+		}
+		if err := do(ctx, s); err != nil {
+			return shardUsage(fmt.Errorf("%s: %w", public, limited(err)))
+		}
+		return nil
+	}
+}
+
+// openShard connects to the database of a flag.
+func openShard(ctx context.Context, flag, text string) (dsn.DSN, reshard.Database, error) {
+	parsed, _, err := parseDatabase(text)
+	if err != nil {
+		return dsn.DSN{}, reshard.Database{}, usageError{fmt.Errorf("%s: %w", flag, err)}
+	}
+	kind, ok := dialect.Lookup(parsed.Kind)
+	if !ok {
+		return dsn.DSN{}, reshard.Database{}, usageError{fmt.Errorf("%s: %w", flag, grant.ErrDialect)}
+	}
+	pool, err := parsed.Open()
+	if err == nil {
+		err = pool.PingContext(ctx)
+	}
+	if err != nil {
+		return dsn.DSN{}, reshard.Database{}, errors.Join(fmt.Errorf("%s: %w", parsed, err), closed(pool))
+	}
+	return parsed, reshard.Database{DB: pool, Dialect: kind}, nil
+}
+
+func closed(pool *sql.DB) error {
+	if pool == nil {
+		return nil
+	}
+	return pool.Close()
+}
+
+// shardUsage makes an error that what was asked for is wrong one of usage.
+func shardUsage(err error) error {
+	for _, wrong := range []error{shard.ErrMap, shard.ErrNoMap, shard.ErrKey, shard.ErrLayout, shard.ErrVersion, reshard.ErrPlan, reshard.ErrOther} {
+		if errors.Is(err, wrong) {
+			return usageError{err}
+		}
+	}
+	return err
+}
+
+// progress shows how far rows are moved or read: a bar on a terminal, elsewhere a line each time the state changes.
+func (s sharding) progress() func(reshard.Progress) {
+	last := ""
+	return func(p reshard.Progress) {
+		where := printable(p.Table)
+		if p.Shard != "" {
+			where += " of " + printable(p.Shard)
+		}
+		text := where + ": " + p.State
+		if s.bar.ProgressBar == nil {
+			if text != last {
+				s.c.PrintErrln(text)
+			}
+			last = text
+			return
+		}
+		if p.Behind > 0 {
+			text = fmt.Sprintf("%s, %s behind", text, count(int(p.Behind), "row"))
+		}
+		s.bar.show(min(float64(p.Done)/float64(max(p.Total, 1)), 1), text)
+	}
+}
+
+// parseShard reads a shard from a flag: NAME, NAME,suffix=_04,database=eu. One without either has its name as suffix.
+func parseShard(text string) (shard.Shard, error) {
+	name, rest, settings := strings.Cut(text, ",")
+	found := shard.Shard{Name: name}
+	if !settings {
+		found.Suffix = "_" + name
+		return found, nil
+	}
+	for setting := range strings.SplitSeq(rest, ",") {
+		key, value, _ := strings.Cut(setting, "=")
+		switch key {
+		case "suffix":
+			found.Suffix = value
+		case "database":
+			found.Database = value
+		default:
+			return shard.Shard{}, fmt.Errorf("%w: want NAME,suffix=TEXT,database=NAME, got %q", shard.ErrMap, text)
+		}
+	}
+	return found, nil
+}
+
+// parseShards reads the shards of a flag that is given several times.
+func parseShards(texts []string) ([]shard.Shard, error) {
+	var shards []shard.Shard
+	for _, text := range texts {
+		s, err := parseShard(text)
+		if err != nil {
+			return nil, err
+		}
+		shards = append(shards, s)
+	}
+	return shards, nil
+}
