@@ -6,7 +6,7 @@
 //		Item   string
 //	}
 //
-//	router := shard.New(shard.Config{Shards: idshard.Tables(16)})
+//	router := shard.New(shard.Config{Shards: shard.Tables(16)})
 //	err := db.Use(router)                                   // beside it, no other plugin of this module
 //	err = router.AutoMigrate(db, &Order{})                  // orders_00 … orders_15
 //	err = db.Create(&orders).Error                          // each row to its table, in one transaction

@@ -12,7 +12,6 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/snowkey-go/snowkey/gormplugin/shard"
-	idshard "github.com/snowkey-go/snowkey/idgen/shard"
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
@@ -42,7 +41,7 @@ func check(err error) {
 // Bookings are in four tables. Each is found by its id, and all of a user by the user, with one query of one table.
 func Example() {
 	db := memory()
-	router := shard.New(shard.Config{Shards: idshard.Tables(4)})
+	router := shard.New(shard.Config{Shards: shard.Tables(4)})
 	check(db.Use(router))
 	defer func() { check(router.Close()) }()
 	check(router.AutoMigrate(db, &Booking{})) // bookings_00 … bookings_03
@@ -72,7 +71,7 @@ func Example() {
 func ExampleRouter_DB() {
 	db, second := memory(), memory()
 	router := shard.New(shard.Config{
-		Shards:    []idshard.Shard{{Name: "a"}, {Name: "b", Database: "second"}},
+		Shards:    []shard.Shard{{Name: "a"}, {Name: "b", Database: "second"}},
 		Databases: map[string]*gorm.DB{"second": second},
 	})
 	check(db.Use(router))
@@ -103,7 +102,7 @@ func ExampleRouter_DB() {
 // The bookings of the last hour, of all tables, by their ids, which is the booking in which they were made.
 func ExampleBetween() {
 	db := memory()
-	router := shard.New(shard.Config{Shards: idshard.Tables(4)})
+	router := shard.New(shard.Config{Shards: shard.Tables(4)})
 	check(db.Use(router))
 	defer func() { check(router.Close()) }()
 	check(router.AutoMigrate(db, &Booking{}))
