@@ -144,12 +144,12 @@ text are different keys: --kind says which it is.`,
 	}
 	open := shardDatabase(c)
 	layout := layoutFlagOf(c, idgen.Sharded)
-	kind := c.Flags().String("kind", "int", "what a key is: int, string, uuid, or hex for bytes")
-	_ = c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]cobra.Completion{"int", "string", "uuid", "hex"}, cobra.ShellCompDirectiveNoFileComp))
+	var kind string
+	kindFlag(c, &kind)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		keys := make([]any, len(args))
 		for i, arg := range args {
-			key, err := parseShardingKey(*kind, arg)
+			key, err := parseShardingKey(kind, arg)
 			if err != nil {
 				return usageError{err}
 			}
@@ -201,6 +201,14 @@ func writePlaces(w io.Writer, m *shard.Map, key any) error {
 	return err
 }
 
+// kindFlag adds --kind to a command.
+func kindFlag(c *cobra.Command, kind *string) {
+	c.Flags().StringVar(kind, "kind", "int", "what a sharding key is: int, string, uuid, or hex for bytes")
+	// Fails only for a flag that does not exist.
+	_ = c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]cobra.Completion{"int", "string", "uuid", "hex"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// parseShardingKey reads a key of a kind.
 func parseShardingKey(kind, text string) (any, error) {
 	switch kind {
 	case "int":

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -27,12 +28,13 @@ func newShardPlan() *cobra.Command {
 		Long: `Plan another map, and which buckets of which tables move to it; no id changes. Nothing is written but the file.
 
 All tables that the map is for have to be named, each with the column of its ids and its sharding column. What changes is
-said by one of --tables, --add, --remove and --move. When the shards become twice as many, bucket b goes from shard b % N
+said by one of --tables, --add, --remove, --move and --spread. When the shards become twice as many, bucket b goes from shard b % N
 to b % N or b % N + N; otherwise as few buckets move as there can be.`,
 		Example: `  snowkey shard plan --db sqlite:shop.db --table orders:id:user_id --table items:id:user_id --tables 8 --out grow.json
   snowkey shard plan --db postgres://app:secret@127.0.0.1:5432/app --with eu=postgres://app:secret@127.0.0.2:5432/app \
       --table orders:id:user_id --add eu,database=eu --out eu.json
-  snowkey shard plan --db sqlite:shop.db --table orders:id:user_id --move 0-3,17=05 --json`,
+  snowkey shard plan --db sqlite:shop.db --table orders:id:user_id --move 0-3,17=05 --json
+  snowkey shard plan --db sqlite:shop.db --table orders:id:user_id --spread 42=8 --out hot.json`,
 		Args: cobra.NoArgs,
 	}
 	open := shardDatabase(c)
@@ -78,6 +80,8 @@ type mapChange struct {
 	tables      int
 	add, remove []string
 	move        string
+	spread      string
+	kind        string // of the key in spread
 }
 
 func changeFlags(c *cobra.Command) *mapChange {
@@ -87,19 +91,21 @@ func changeFlags(c *cobra.Command) *mapChange {
 	flags.StringArrayVar(&m.add, "add", nil, "one more shard, NAME,suffix=TEXT,database=NAME, or NAME alone for the suffix _NAME; may be given again")
 	flags.StringArrayVar(&m.remove, "remove", nil, "name of a shard to empty and leave out; may be given again")
 	flags.StringVar(&m.move, "move", "", "buckets to a shard, 0-3,17=NAME")
+	flags.StringVar(&m.spread, "spread", "", "a sharding key whose new rows are to be spread over so many buckets, a power of two, KEY=BUCKETS")
+	kindFlag(c, &m.kind)
 	return m
 }
 
 // check wants one change.
 func (c mapChange) check() error {
 	given := 0
-	for _, is := range []bool{c.tables != 0, len(c.add) > 0, len(c.remove) > 0, c.move != ""} {
+	for _, is := range []bool{c.tables != 0, len(c.add) > 0, len(c.remove) > 0, c.move != "", c.spread != ""} {
 		if is {
 			given++
 		}
 	}
 	if given != 1 {
-		return errors.New("give one of --tables, --add, --remove and --move, which say what the next map is to be")
+		return errors.New("give one of --tables, --add, --remove, --move and --spread, which say what the next map is to be")
 	}
 	return nil
 }
@@ -122,6 +128,8 @@ func (c mapChange) of(m *shard.Map) (next *shard.Map, err error) {
 		return m.Grow(shards...)
 	case len(c.remove) > 0:
 		return m.Shrink(c.remove...)
+	case c.spread != "":
+		return c.spreading(m)
 	}
 	at := strings.LastIndexByte(c.move, '=')
 	if at < 0 {
@@ -132,6 +140,23 @@ func (c mapChange) of(m *shard.Map) (next *shard.Map, err error) {
 		return nil, fmt.Errorf("--move: %w", err)
 	}
 	return m.Move(c.move[at+1:], buckets...)
+}
+
+// spreading returns the map with a key over more buckets.
+func (c mapChange) spreading(m *shard.Map) (*shard.Map, error) {
+	at := strings.LastIndexByte(c.spread, '=')
+	if at < 0 {
+		return nil, fmt.Errorf("--spread: want KEY=BUCKETS, such as 42=8, got %q", c.spread)
+	}
+	over, err := strconv.Atoi(c.spread[at+1:])
+	if err != nil {
+		return nil, fmt.Errorf("--spread: want KEY=BUCKETS, such as 42=8, got %q", c.spread)
+	}
+	key, err := parseShardingKey(c.kind, c.spread[:at])
+	if err != nil {
+		return nil, fmt.Errorf("--spread: %w", err)
+	}
+	return m.Spread(key, over)
 }
 
 // tableFlag adds --table to a command.
