@@ -47,6 +47,7 @@ func command(t *testing.T, name string, args ...string) *exec.Cmd {
 // TestReadmeProgram compiles and runs each Go program in a module of its own, as a newcomer would who pasted it there. It prints what it says, or two
 // snowflake keys.
 func TestReadmeProgram(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)
@@ -87,9 +88,57 @@ func errorOutput(err error) []byte {
 	return nil
 }
 
-// TestReadmeCommands runs every command of the README but "make test", which runs this, and compares what it prints with what stands
-// below it, where something does.
+// firstCommand is what a newcomer runs first. It measures for a fixed time, and so it is run beside the others.
+const firstCommand = "go run ./cmd/snowkey compare"
+
+// console is a command of the README, and what stands below it.
+type console struct{ line, want string }
+
+// commands returns every command of the README but "make test", which runs this.
+func commands(t *testing.T) (all []console) {
+	t.Helper()
+	for _, block := range blocks(t, "console") {
+		for _, entry := range strings.Split("\n"+block, "\n$ ")[1:] {
+			line, want, _ := strings.Cut(entry, "\n")
+			if line != "make test" {
+				all = append(all, console{line, strings.TrimSuffix(want, "\n")})
+			}
+		}
+	}
+	return all
+}
+
+// run runs the command as it stands, or as it was changed, and compares what it prints with what stands below it, where something does.
+func (c console) run(t *testing.T, line string, env ...string) {
+	t.Helper()
+	run := command(t, "bash", "-c", "set -o pipefail; "+line)
+	run.Env = append(os.Environ(), env...)
+	out, err := run.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, errorOutput(err))
+	}
+	if len(out) == 0 {
+		t.Error("it prints nothing")
+	}
+	if c.want != "" && strings.TrimSuffix(string(out), "\n") != c.want {
+		t.Errorf("got\n%s\nwant\n%s", out, c.want)
+	}
+}
+
+func TestReadmeFirstCommand(t *testing.T) {
+	t.Parallel()
+	for _, c := range commands(t) {
+		if c.line == firstCommand {
+			c.run(t, c.line, "TMPDIR="+t.TempDir())
+			return
+		}
+	}
+	t.Errorf("the README has no command %q", firstCommand)
+}
+
+// TestReadmeCommands runs all others.
 func TestReadmeCommands(t *testing.T) {
+	t.Parallel()
 	mysql, database := dbtest.MySQL(t).DSN, dbtest.Postgres(t)
 	postgres := database.DSN
 	keeper, err := grant.Open(t.Context(), grant.SQL(database.Open(t), grant.Postgres), grant.Config{}) // what the commands list
@@ -100,33 +149,19 @@ func TestReadmeCommands(t *testing.T) {
 	folder := t.TempDir()
 	makeShop(t, folder+"/shop.db")     // what the commands migrate
 	makeShards(t, folder+"/shards.db") // what they move
-	for _, block := range blocks(t, "console") {
-		for _, entry := range strings.Split("\n"+block, "\n$ ")[1:] {
-			line, want, _ := strings.Cut(entry, "\n")
-			if line == "make test" {
-				continue
-			}
-			t.Run(line, func(t *testing.T) {
-				// Nothing else writes to the shop, so that a second is enough to see that.
-				line = strings.Replace(line, "migrate plan", "migrate plan --window 1s", 1)
-				// What the commands write goes to the test's folder.
-				line = strings.NewReplacer("sqlite:bench.db", "sqlite:"+folder+"/bench.db", "--out results", "--out "+folder+"/results", "--from results/", "--from "+folder+"/results/",
-					"sqlite:shop.db", "sqlite:"+folder+"/shop.db", "rekey.sql", folder+"/rekey.sql",
-					"sqlite:shards.db", "sqlite:"+folder+"/shards.db", "grow.json", folder+"/grow.json").Replace(line)
-				run := command(t, "bash", "-c", "set -o pipefail; "+line)
-				run.Env = append(os.Environ(), "MYSQL_DSN="+mysql, "POSTGRES_DSN="+postgres, "TMPDIR="+folder)
-				out, err := run.Output()
-				if err != nil {
-					t.Fatalf("%v: %s", err, errorOutput(err))
-				}
-				if len(out) == 0 {
-					t.Error("it prints nothing")
-				}
-				if want = strings.TrimSuffix(want, "\n"); want != "" && strings.TrimSuffix(string(out), "\n") != want {
-					t.Errorf("got\n%s\nwant\n%s", out, want)
-				}
-			})
+	for _, c := range commands(t) {
+		if c.line == firstCommand {
+			continue
 		}
+		t.Run(c.line, func(t *testing.T) {
+			// Nothing else writes to the shop, so that a second is enough to see that.
+			line := strings.Replace(c.line, "migrate plan", "migrate plan --window 1s", 1)
+			// What the commands write goes to the test's folder.
+			line = strings.NewReplacer("sqlite:bench.db", "sqlite:"+folder+"/bench.db", "--out results", "--out "+folder+"/results", "--from results/", "--from "+folder+"/results/",
+				"sqlite:shop.db", "sqlite:"+folder+"/shop.db", "rekey.sql", folder+"/rekey.sql",
+				"sqlite:shards.db", "sqlite:"+folder+"/shards.db", "grow.json", folder+"/grow.json").Replace(line)
+			c.run(t, line, "MYSQL_DSN="+mysql, "POSTGRES_DSN="+postgres, "TMPDIR="+folder)
+		})
 	}
 }
 
