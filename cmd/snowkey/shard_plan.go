@@ -27,7 +27,8 @@ func newShardPlan() *cobra.Command {
 		Short: "Plan another map, and which rows move to it",
 		Long: `Plan another map, and which buckets of which tables move to it; no id changes. Nothing is written but the file.
 
-All tables that the map is for have to be named, each with the column of its ids and its sharding column. What changes is
+All tables that the map is for have to be named, each with the column of its ids and its sharding column; one that is there
+for every shard and is left out is refused, unless it is --apart. What changes is
 said by one of --tables, --add, --remove, --move and --spread. When the shards become twice as many, bucket b goes from shard b % N
 to b % N or b % N + N; otherwise as few buckets move as there can be.`,
 		Example: `  snowkey shard plan --db sqlite:shop.db --table orders:id:user_id --table items:id:user_id --tables 8 --out grow.json
@@ -39,6 +40,7 @@ to b % N or b % N + N; otherwise as few buckets move as there can be.`,
 	}
 	open := shardDatabase(c)
 	tables := tableFlag(c)
+	apart := c.Flags().StringArray("apart", nil, "a table that has the shards' suffixes and is not of this map; may be given again")
 	change := changeFlags(c)
 	out := c.Flags().String("out", "", "file to write; one that is there is not replaced (default: standard output)")
 	asJSON := c.Flags().Bool("json", false, "print the plan, which --out writes, on standard output")
@@ -49,7 +51,7 @@ to b % N or b % N + N; otherwise as few buckets move as there can be.`,
 			return usageError{err}
 		}
 		return open(func(ctx context.Context, s sharding) error {
-			s.world.Tables = named
+			s.world.Tables, s.world.Apart = named, *apart
 			now, err := s.store.Load(ctx, s.name)
 			if err != nil {
 				return err

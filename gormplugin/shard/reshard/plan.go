@@ -52,6 +52,11 @@ func NewPlan(ctx context.Context, w World, name string, next *idshard.Map) (*Pla
 	if err := s.checkLegacy(ctx, now, next); err != nil {
 		return nil, err
 	}
+	if len(moves) > 0 {
+		if err := s.forgotten(ctx); err != nil {
+			return nil, err
+		}
+	}
 	for _, t := range p.Tables {
 		if err := s.plan(ctx, p, t, moves); err != nil {
 			return nil, err

@@ -199,3 +199,29 @@ func TestVerifyFinds(t *testing.T) {
 		}
 	})
 }
+
+// A table that is left out would have its rows looked for where they are not.
+func TestForgottenTable(t *testing.T) {
+	everywhere(t, func(t *testing.T, d idshard.Dialect) {
+		own := newPlace(t, d)
+		shards := idshard.Tables(4)
+		m := setup(t, own, shards[:2]...)
+		w := world(own)
+		next, err := m.Grow(shards[2:]...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own.execute(t, "CREATE TABLE items_00 (id BIGINT PRIMARY KEY)")
+		if _, err := reshard.NewPlan(t.Context(), w, "m", next); err != nil {
+			t.Errorf("with a table of one shard's suffix alone: %v", err)
+		}
+		own.execute(t, "CREATE TABLE items_01 (id BIGINT PRIMARY KEY)")
+		if _, err := reshard.NewPlan(t.Context(), w, "m", next); !errors.Is(err, reshard.ErrPlan) || !strings.Contains(err.Error(), `"items"`) {
+			t.Errorf("got %v, want ErrPlan with the table", err)
+		}
+		w.Apart = []string{"items"}
+		if _, err := reshard.NewPlan(t.Context(), w, "m", next); err != nil {
+			t.Errorf("with the table as one that is apart: %v", err)
+		}
+	})
+}

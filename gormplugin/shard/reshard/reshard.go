@@ -17,7 +17,8 @@ type Database struct {
 type World struct {
 	Own    Database            // has the maps and the journal
 	Others map[string]Database // by the names of the map
-	Tables []Table
+	Tables []Table             // all that the map is for
+	Apart  []string            // tables that are named as such and are not of the map, for NewPlan, which refuses to leave others out
 }
 
 // Table is a sharded one, without suffix.
