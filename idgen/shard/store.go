@@ -288,3 +288,7 @@ func (s *Store) explain(ctx context.Context, err error, doing string, args ...an
 	}
 	return fmt.Errorf("shard: %s in table %s: %w", doing, StoreTable, err)
 }
+
+func (s *Store) transact(ctx context.Context, work func(*sql.Conn) error) error {
+	return s.dialect.Transact(ctx, s.db, s.texts.begin, work)
+}

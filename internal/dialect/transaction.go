@@ -1,4 +1,4 @@
-package shard
+package dialect
 
 import (
 	"context"
@@ -9,17 +9,20 @@ import (
 	"time"
 )
 
-// transact runs work in a transaction, which is explicit because a session may not commit on its own (autocommit=0), nor see the commits of others for
-// as long as its own transaction is open. It says BEGIN and COMMIT itself: sql.Tx.Commit takes no context.
-func (s *Store) transact(ctx context.Context, work func(*sql.Conn) error) error {
-	conn, err := s.begin(ctx)
+// Transact runs work in a transaction, which begins with the statement given. It is explicit because a session may not commit on its own (autocommit=0),
+// nor see the commits of others for as long as its own transaction is open.
+//
+// It says BEGIN and COMMIT itself: sql.Tx.Commit takes no context, so that with go-sql-driver/mysql one at a server that has stopped to answer never
+// returns, and keeps its connection.
+func (d Dialect) Transact(ctx context.Context, db *sql.DB, begin string, work func(*sql.Conn) error) error {
+	conn, err := d.begin(ctx, db, begin)
 	if err != nil {
 		return err
 	}
 	ended := false
 	defer func() {
 		if !ended {
-			s.abandon(ctx, conn)
+			d.abandon(ctx, conn)
 		}
 		_ = conn.Close() // which only gives it back to the pool
 	}()
@@ -34,17 +37,17 @@ func (s *Store) transact(ctx context.Context, work func(*sql.Conn) error) error 
 }
 
 // begin returns a connection with a new transaction.
-func (s *Store) begin(ctx context.Context) (*sql.Conn, error) {
+func (d Dialect) begin(ctx context.Context, db *sql.DB, begin string) (*sql.Conn, error) {
 	// The pool may be full of connections to a server that was restarted; each that turns out to be one is closed. That is what sql.DB.BeginTx does too.
-	for attempts := s.db.Stats().Idle + 2; ; attempts-- {
-		conn, err := s.db.Conn(ctx)
+	for attempts := db.Stats().Idle + 2; ; attempts-- {
+		conn, err := db.Conn(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("connecting: %w", err)
 		}
-		if _, err = conn.ExecContext(ctx, s.texts.begin); err == nil {
+		if _, err = conn.ExecContext(ctx, begin); err == nil {
 			return conn, nil
 		}
-		s.abandon(ctx, conn)
+		d.abandon(ctx, conn)
 		_ = conn.Close()
 		if attempts <= 1 || !errors.Is(err, driver.ErrBadConn) {
 			return nil, fmt.Errorf("beginning a transaction: %w", err)
@@ -57,11 +60,11 @@ func (s *Store) begin(ctx context.Context) (*sql.Conn, error) {
 const abandonLimit = 2 * time.Second
 
 // abandon ends the connection's transaction without a commit, or else the connection.
-func (s *Store) abandon(ctx context.Context, conn *sql.Conn) {
+func (d Dialect) abandon(ctx context.Context, conn *sql.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonLimit)
 	defer cancel()
 	_, err := conn.ExecContext(ctx, "ROLLBACK")
-	if err != nil && s.dialect == SQLite {
+	if err != nil && d == SQLite {
 		// A statement that was interrupted has ended the transaction. An empty one shows that; closing would lose a database in memory.
 		if _, err = conn.ExecContext(ctx, "BEGIN"); err == nil {
 			_, err = conn.ExecContext(ctx, "ROLLBACK")
