@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,9 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowkey-go/snowkey/gormplugin/shard/reshard"
-	"github.com/snowkey-go/snowkey/idgen/grant"
 	"github.com/snowkey-go/snowkey/idgen/shard"
-	"github.com/snowkey-go/snowkey/internal/dialect"
 	"github.com/snowkey-go/snowkey/internal/dsn"
 )
 
@@ -92,29 +89,15 @@ func shardDatabase(c *cobra.Command) func(do func(ctx context.Context, s shardin
 
 // openShard connects to the database of a flag.
 func openShard(ctx context.Context, flag, text string) (dsn.DSN, reshard.Database, error) {
-	parsed, _, err := parseDatabase(text)
+	parsed, kind, err := parseDatabase(text)
 	if err != nil {
 		return dsn.DSN{}, reshard.Database{}, usageError{fmt.Errorf("%s: %w", flag, err)}
 	}
-	kind, ok := dialect.Lookup(parsed.Kind)
-	if !ok {
-		return dsn.DSN{}, reshard.Database{}, usageError{fmt.Errorf("%s: %w", flag, grant.ErrDialect)}
-	}
-	pool, err := parsed.Open()
-	if err == nil {
-		err = pool.PingContext(ctx)
-	}
+	_, pool, err := openDatabase(ctx, parsed)
 	if err != nil {
-		return dsn.DSN{}, reshard.Database{}, errors.Join(fmt.Errorf("%s: %w", parsed, err), closed(pool))
+		return dsn.DSN{}, reshard.Database{}, fmt.Errorf("%s: %w", parsed, err)
 	}
 	return parsed, reshard.Database{DB: pool, Dialect: kind}, nil
-}
-
-func closed(pool *sql.DB) error {
-	if pool == nil {
-		return nil
-	}
-	return pool.Close()
 }
 
 // shardUsage makes an error that what was asked for is wrong one of usage.

@@ -34,7 +34,8 @@ func (s *source) Placer(ctx context.Context) (gormplugin.Placer, error) {
 	return &placer{of: s, in: m}, nil
 }
 
-// Place returns the bucket for a new row, as [source.Place] does.
+// Place returns the bucket for a new row. While another process may have the version of the map before this one it is the first of the key's buckets,
+// which is in every version: that process would not look for rows in those that a newer version has spread the key to.
 func (p *placer) Place(key any) (int64, error) {
 	if p.turn == turnUnknown {
 		p.turn = turnFirst

@@ -117,32 +117,40 @@ func (m *model) plain(stmt *gorm.Statement) bool {
 	return len(stmt.TableExpr.Vars) == 0 && (stmt.TableExpr.SQL == stmt.Quote(m.schema.Table))
 }
 
+// several reads more tables than one.
+type several func(*gorm.DB, *demand, *idshard.Map, []int, func(*gorm.DB)) error
+
 // query returns the callback in the place of GORM's.
 func (q *queries) query(next func(*gorm.DB)) func(*gorm.DB) {
-	return func(db *gorm.DB) {
-		if db.Error != nil || db.Statement.Schema == nil {
-			next(db)
-			return
-		}
-		m, err := q.sharded(db, false)
-		switch {
-		case err != nil:
-			refuse(db, err)
-		case m == nil:
-			next(db)
-		default:
-			d := q.demands.Get().(*demand)
-			d.begin(db.Statement, m)
-			d.row(db.Statement.ReflectValue)
-			q.read(db, d, next, q.readAll)
-			q.demands.Put(d)
-			q.explain(db)
-		}
+	return func(db *gorm.DB) { q.route(db, next, q.readAll) }
+}
+
+// route has a statement that reads go to its tables, and tells whether it is one of a sharded model.
+func (q *queries) route(db *gorm.DB, next func(*gorm.DB), more several) bool {
+	if db.Error != nil || db.Statement.Schema == nil {
+		next(db)
+		return false
 	}
+	m, err := q.sharded(db, false)
+	switch {
+	case err != nil:
+		refuse(db, err)
+		return false
+	case m == nil:
+		next(db)
+		return false
+	}
+	d := q.demands.Get().(*demand)
+	d.begin(db.Statement, m)
+	d.row(db.Statement.ReflectValue)
+	q.read(db, d, next, more)
+	q.demands.Put(d)
+	q.explain(db)
+	return true
 }
 
 // read has one table read, or several.
-func (q *queries) read(db *gorm.DB, d *demand, next func(*gorm.DB), several func(*gorm.DB, *demand, *idshard.Map, []int, func(*gorm.DB)) error) {
+func (q *queries) read(db *gorm.DB, d *demand, next func(*gorm.DB), more several) {
 	stmt := db.Statement
 	in, err := q.current(stmt.Context)
 	if err != nil {
@@ -154,7 +162,7 @@ func (q *queries) read(db *gorm.DB, d *demand, next func(*gorm.DB), several func
 		if err = q.nested(db, false); err == nil {
 			d.tidy()
 			d.exactly()
-			err = several(db, d, in, shards, next)
+			err = more(db, d, in, shards, next)
 		}
 		if err != nil {
 			refuse(db, err)

@@ -17,21 +17,10 @@ func (q *queries) row(next func(*gorm.DB)) func(*gorm.DB) {
 			next(db)
 			return
 		}
-		m, err := q.sharded(db, false)
-		switch {
-		case err != nil:
-			refuse(db, err)
-		case m == nil:
-			next(db)
-		default:
-			d := q.demands.Get().(*demand)
-			d.begin(db.Statement, m)
-			d.row(db.Statement.ReflectValue)
-			q.read(db, d, next, func(*gorm.DB, *demand, *idshard.Map, []int, func(*gorm.DB)) error {
-				return fmt.Errorf("%w: Rows, Row and Scan are of one table; use Find, Pluck, or Between", ErrSpan)
-			})
-			q.demands.Put(d)
-			q.explain(db)
+		sharded := q.route(db, next, func(*gorm.DB, *demand, *idshard.Map, []int, func(*gorm.DB)) error {
+			return fmt.Errorf("%w: Rows, Row and Scan are of one table; use Find, Pluck, or Between", ErrSpan)
+		})
+		if sharded {
 			closeRows(db)
 		}
 		if rows, ok := db.Get("rows"); db.Error != nil && ok && rows == false {

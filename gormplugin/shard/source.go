@@ -27,17 +27,13 @@ func (s *source) Fill(ctx context.Context, ids []int64) error { return s.keeper.
 // Layout returns the layout of the keys.
 func (s *source) Layout() idgen.Layout { return s.router.config.Layout }
 
-// Place returns the bucket for a new row. While another process may have the version of the map before this one it is the first of the key's buckets,
-// which is in every version: that process would not look for rows in those that a newer version has spread the key to.
+// Place returns the bucket for a new row, see [placer.Place].
 func (s *source) Place(ctx context.Context, key any) (int64, error) {
-	m, err := s.router.current(ctx)
+	p, err := s.Placer(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if !s.router.lease.everywhere() {
-		return m.Place(key, 0)
-	}
-	return m.Place(key, s.turn.Add(1))
+	return p.Place(key)
 }
 
 // FillFor makes keys of a bucket.
@@ -47,9 +43,9 @@ func (s *source) FillFor(ctx context.Context, bucket int64, ids []int64) error {
 
 // Check compares a key that is set with its row's sharding key.
 func (s *source) Check(ctx context.Context, id int64, key any) error {
-	m, err := s.router.current(ctx)
+	p, err := s.Placer(ctx)
 	if err != nil {
 		return err
 	}
-	return m.Check(id, key)
+	return p.Check(id, key)
 }
