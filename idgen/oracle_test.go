@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -261,6 +262,7 @@ func hammer(t *testing.T, clock *fakeClock, fill source) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	all := make([][]int64, goroutines)
+	var made atomic.Bool
 	var wg sync.WaitGroup
 	for i := range goroutines {
 		wg.Go(func() {
@@ -279,11 +281,12 @@ func hammer(t *testing.T, clock *fakeClock, fill source) {
 					last = id
 				}
 				all[i] = append(all[i], ids...)
+				made.Store(true)
 			}
 		})
 	}
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 200 {
+	for step := 0; step < 200 || !made.Load() && step < 100_000; step++ { // a busy machine may keep the goroutines from their first ids
 		walk(r, clock)
 		if r.IntN(10) == 0 {
 			clock.set(noon.Add(time.Hour)) // far back, and on from there

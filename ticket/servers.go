@@ -118,6 +118,10 @@ func (s *Servers) buy(ctx context.Context, count int64) (sale, error) {
 		if hopeless {
 			return sale{}, s.unavailable(nil)
 		}
+		if wait == 0 {
+			troubled = true
+			continue
+		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-changed:
