@@ -2,6 +2,7 @@ package shard
 
 import (
 	"context"
+	"math/rand/v2"
 
 	"github.com/snowkey-go/snowkey/gormplugin"
 	idshard "github.com/snowkey-go/snowkey/idgen/shard"
@@ -46,7 +47,7 @@ func (p *placer) Place(key any) (int64, error) {
 	if p.turn == turnFirst {
 		return p.in.Place(key, 0)
 	}
-	return p.in.Place(key, p.of.turn.Add(1))
+	return p.in.Place(key, rand.Uint64()) // rows of a key may come in a rhythm, which a turn of each bucket could have too
 }
 
 // Check compares a key that is set with its row's sharding key.

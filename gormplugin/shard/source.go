@@ -2,7 +2,6 @@ package shard
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
@@ -13,7 +12,6 @@ import (
 type source struct {
 	router *Router
 	keeper *grant.Keeper
-	turn   atomic.Uint64 // of keys that are spread over several buckets
 }
 
 var _ gormplugin.ShardedSource = (*source)(nil)

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/snowkey-go/snowkey/idgen"
 )
 
 // Nowhere is the suffix for an id that no map can place. There is no table of such a name, so the statement fails.
@@ -27,8 +25,8 @@ const Nowhere = "_nowhere"
 //		PrimaryKeyGeneratorFn:         func(int64) int64 { return 0 }, // the key is in the statement already; or see Generator
 //	}, "orders")
 //
-// With snowkey's GORM plugin beside it, which sets the key before the statement is made, ids have the bucket of the row's sharding key, so a map
-// of many buckets can be used, and can grow. That is the way to be preferred; [Algorithm.Generator] is for doing without.
+// With snowkey's GORM plugin beside it and a [Source], the key is set before the statement is made, and has the bucket of the row's sharding key, so a
+// map of many buckets can be used, and can grow. That is the way to be preferred; [Algorithm.Generator] is for doing without.
 //
 // # What to watch there
 //
@@ -53,8 +51,8 @@ type Algorithm struct {
 // map that gorm.io/sharding cannot follow: one with rows from before, with shards in several databases, with one without a suffix, which its check
 // of batches overlooks, or with the suffix [Nowhere]. For a key that cannot be one it wraps [ErrKey].
 func NewAlgorithm(m *Map, key any) (*Algorithm, error) {
-	if m == nil || m.Buckets() == 0 {
-		return nil, fmt.Errorf("%w: no map", ErrMap)
+	if err := m.check(); err != nil {
+		return nil, err
 	}
 	if _, ok := m.Legacy(); ok {
 		return nil, fmt.Errorf("%w: with rows from before the sharding, the rows of a sharding key are in two tables", ErrMap)
@@ -134,12 +132,6 @@ func (a *Algorithm) SuffixOfID(id int64) string {
 		return Nowhere
 	}
 	return a.m.Shard(i).Suffix
-}
-
-// Maker makes ids for buckets: an [idgen.Snowflake] with [idgen.WithShards], or the keeper of a grant.
-type Maker interface {
-	Layout() idgen.Layout
-	NextFor(ctx context.Context, bucket int64) (int64, error)
 }
 
 // Generator returns a PrimaryKeyGeneratorFn whose ids lead to the table that it is called for.

@@ -222,6 +222,10 @@ func (b brokenMaker) NextFor(ctx context.Context, _ int64) (int64, error) {
 	return 77, errors.Join(errNoNode, ctx.Err())
 }
 
+func (b brokenMaker) FillFor(ctx context.Context, _ int64, _ []int64) error {
+	return errors.Join(errNoNode, ctx.Err())
+}
+
 // TestAlgorithmGeneratorFails tells of an id that cannot be made, and gives none.
 func TestAlgorithmGeneratorFails(t *testing.T) {
 	a, _ := newAlgorithm(t, int64(0), sixteen(t), shard.Tables(16)...)

@@ -18,7 +18,8 @@
 // # Engines that shard by themselves
 //
 // Package idgen/shard/ddl prints the DDL of tables that MySQL, MariaDB and PostgreSQL divide by the bucket, in one database or over several. [NewAlgorithm]
-// has functions of the types that gorm.io/sharding takes. In any other middleware and in SQL the bucket is id & 1023, or what [Fence.Condition] has.
+// has functions of the types that gorm.io/sharding takes. A [Source] fills the keys of GORM models there. In any other middleware and in SQL the bucket
+// is id & 1023, or what [Fence.Condition] has.
 //
 // # What it does not
 //

@@ -116,6 +116,14 @@ func (m *Map) derive() (*Map, error) {
 	return m, nil
 }
 
+// check returns an error when there is no map, or just the zero one.
+func (m *Map) check() error {
+	if m == nil || len(m.of) == 0 {
+		return fmt.Errorf("%w: no map", ErrMap)
+	}
+	return nil
+}
+
 func (m *Map) checkLayout() error {
 	switch bits := m.layout.Bits(idgen.Shard); {
 	case bits == 0:

@@ -4,6 +4,8 @@
 //	t := ddl.Table{Name: "orders", Key: "id", Columns: "id BIGINT NOT NULL, user_id BIGINT NOT NULL", Map: m}
 //	statements, err := t.MySQL()
 //
+// GORM models of such a table are models of one table; [shard.NewSource] has their keys.
+//
 // # What it guarantees
 //
 //   - A row is where the map has the bucket of its id: the server computes the bucket from the id, as id & 1023 does for the default layout, and
