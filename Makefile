@@ -4,7 +4,7 @@ GO          ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .DEFAULT_GOAL := help
-.PHONY: help build test torture lint bench bench-peers compare-results
+.PHONY: help build test test-sharding torture lint bench bench-peers compare-results
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,12 @@ test: ## install MariaDB and PostgreSQL where missing, and run all tests with th
 	internal/dbtest/install.sh
 	$(GO) test -count=1 -v -run '^TestVersion$$' ./internal/dbtest
 	$(GO) test -count=1 -race -timeout 15m ./...
+
+# A module of its own, like that of bench-peers below.
+test-sharding: export TMPDIR := $(shell internal/dbtest/folder.sh)
+test-sharding: ## run the tests beside gorm.io/sharding
+	internal/dbtest/install.sh
+	$(GO) test -C idgen/shard/gormsharding -count=1 ./...
 
 # The test itself, which `make test` runs for some seconds, is for longer and prints its figures.
 torture: export SNOWKEY_TORTURE ?= 10m
