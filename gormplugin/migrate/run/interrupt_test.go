@@ -173,6 +173,7 @@ func TestTakenOver(t *testing.T) {
 
 // The connection may be lost in any COMMIT, of which nobody then knows whether it was made.
 func TestCommitLost(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "sqlite")
 	w.plan.Steps = w.plan.Steps[:10] // without the table of grants, whose transactions are its own
 	before := w.contents(t)

@@ -114,8 +114,10 @@ func (w *world) command(t *testing.T, o orders) (killed bool, output string) {
 func TestKilled(t *testing.T) {
 	seed := uint64(20260501)
 	t.Logf("seed %d", seed)
+	t.Parallel()
 	for i, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			random := rand.New(rand.NewPCG(seed, uint64(i)))
 			calm := newWorld(t, kind)
 			before := calm.contents(t)

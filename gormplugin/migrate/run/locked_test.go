@@ -62,8 +62,10 @@ func TestRowLocked(t *testing.T) {
 // While a transaction that has read a table stays open, DDL on it waits, and readers queue behind the wait. They come through while that
 // transaction is open still, since the wait is given up.
 func TestTableLocked(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"mysql", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, kind)
 			ddl := plan.Action{Kind: plan.Together, SQL: []string{"ALTER TABLE parent ADD COLUMN more int NULL"}}
 			if w.dialect == dialect.MySQL {

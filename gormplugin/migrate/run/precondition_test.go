@@ -96,7 +96,7 @@ func TestSettingsDoNotLeak(t *testing.T) {
 		w.db.SetMaxIdleConns(2)
 		query := w.of("SELECT (SELECT timeout FROM pragma_busy_timeout) || ' ' || (SELECT foreign_keys FROM pragma_foreign_keys)",
 			"SELECT CONCAT_WS(' ', @@lock_wait_timeout, @@innodb_lock_wait_timeout, @@foreign_key_checks, @@max_statement_time, @@tx_isolation, IS_FREE_LOCK(CONCAT('snowkey:', MD5(DATABASE()), ':7236291')))",
-			"SELECT current_setting('lock_timeout') || current_setting('statement_timeout') || (SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory')")
+			"SELECT current_setting('lock_timeout') || current_setting('statement_timeout') || (SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))")
 		settings := func() (got [2]string) {
 			var conns [2]*sql.Conn
 			for i := range conns { // both, and so all

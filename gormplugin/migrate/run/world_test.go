@@ -23,10 +23,14 @@ import (
 
 var kinds = []string{"sqlite", "mysql", "postgres"}
 
-// everywhere runs a test on each database.
+// everywhere runs a test on each database. All that is left to wait for is a server, or a lock, so that others are at work meanwhile.
 func everywhere(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Parallel()
 	for _, kind := range kinds {
-		t.Run(kind, func(t *testing.T) { test(t, newWorld(t, kind)) })
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, newWorld(t, kind))
+		})
 	}
 }
 
@@ -258,7 +262,11 @@ func finish(t *testing.T, db *sql.DB, p *plan.Plan, do func(context.Context, *sq
 // want compares contents, and shows the first line that differs.
 func (w *world) want(t *testing.T, want string) {
 	t.Helper()
-	got, lines := strings.Split(w.contents(t), "\n"), strings.Split(want, "\n")
+	contents := w.contents(t)
+	if contents == want {
+		return
+	}
+	got, lines := strings.Split(contents, "\n"), strings.Split(want, "\n")
 	for i := range max(len(got), len(lines)) {
 		if i >= len(got) || i >= len(lines) || got[i] != lines[i] {
 			t.Fatalf("line %d of %d and %d: got %q, want %q", i, len(got), len(lines), got[min(i, len(got)-1)], lines[min(i, len(lines)-1)])
