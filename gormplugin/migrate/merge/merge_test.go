@@ -35,6 +35,7 @@ var databases = map[string]func(testing.TB) dbtest.Database{"sqlite": dbtest.SQL
 
 // eachKind runs a test for each kind of database.
 func eachKind(t *testing.T, test func(t *testing.T, kind string)) {
+	t.Parallel()
 	for kind := range databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

@@ -43,6 +43,7 @@ func settle(t *testing.T, into *place, others []*place, o merge.Options) merge.O
 
 // TestRekeysShop merges three shops, and wants what the rows of all make together. It is on SQLite, for the time that it takes on servers.
 func TestRekeysShop(t *testing.T) {
+	t.Parallel()
 	var places []*place
 	want := anew(t, "sqlite", migratetest.Schema("sqlite")...)
 	last := int64(0)
