@@ -41,6 +41,9 @@ type engine interface {
 	// leftovers are the files in dir by which a killed server would keep the next one
 	// on its data from starting, if its process number were in use again.
 	leftovers(dir string) []string
+	// identity are the files in dir by which the server is told from all others, and
+	// which it makes anew where they are missing.
+	identity(dir string) []string
 	// setting is the argument of serve that sets name to value, and reserved tells of a
 	// name that only serve itself may set.
 	setting(name, value string) string

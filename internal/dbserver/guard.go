@@ -21,7 +21,7 @@ const guardVariable = "SNOWKEY_DBSERVER_GUARD"
 // answers each with one reply.
 type request struct {
 	Do     action
-	Args   []string       // open: the folder's prefix; run, start: the command
+	Args   []string       // open: the folder's prefix; run, start: the command; copy, keep: the template
 	Signal syscall.Signal // stop: what to send the server
 	Limit  time.Duration  // run, stop: how long to wait
 }
@@ -31,6 +31,8 @@ type action string
 const (
 	doOpen   action = "open"   // make the server's folder
 	doRun    action = "run"    // run a command to its end, as the server's user
+	doCopy   action = "copy"   // fill the data folder from a template
+	doKeep   action = "keep"   // make a template of the data folder
 	doStart  action = "start"  // start the server
 	doStatus action = "status" // tell whether it runs
 	doStop   action = "stop"   // send it a signal, and wait for its end
@@ -132,6 +134,16 @@ func (g *guard) exchange(r request) (answer reply, err error) {
 
 func (g *guard) run(command []string, limit time.Duration) error {
 	_, err := g.ask(request{Do: doRun, Args: command, Limit: limit})
+	return err
+}
+
+func (g *guard) copy(template string) error {
+	_, err := g.ask(request{Do: doCopy, Args: []string{template}, Limit: initialiseLimit})
+	return err
+}
+
+func (g *guard) keep(template string) error {
+	_, err := g.ask(request{Do: doKeep, Args: []string{template}, Limit: initialiseLimit})
 	return err
 }
 

@@ -133,6 +133,10 @@ func (g *guardProcess) handle(r request) reply {
 		err = g.open(r.Args[0])
 	case doRun:
 		err = g.run(r.Args, r.Limit)
+	case doCopy:
+		err = g.copy(r.Args[0])
+	case doKeep:
+		err = g.keep(r.Args[0])
 	case doStart:
 		err = g.start(r.Args)
 	case doStatus:

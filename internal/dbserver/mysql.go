@@ -108,6 +108,11 @@ func (e mysqlEngine) leftovers(dir string) []string {
 	return []string{e.socket(dir), e.socket(dir) + ".lock", filepath.Join(dir, "mysqld.pid")}
 }
 
+// identity is where MySQL has its server_uuid.
+func (mysqlEngine) identity(dir string) []string {
+	return []string{filepath.Join(dir, "data", "auto.cnf")}
+}
+
 func (mysqlEngine) setting(name, value string) string { return "--" + name + "=" + value }
 
 // reserved ignores that options may have prefixes and be cut short.

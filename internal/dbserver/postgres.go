@@ -71,6 +71,9 @@ func (postgresEngine) leftovers(dir string) []string {
 	return []string{socket, socket + ".lock", filepath.Join(dir, "data", "postmaster.pid")}
 }
 
+// identity is nothing: the system identifier is in each file of the log.
+func (postgresEngine) identity(string) []string { return nil }
+
 func (postgresEngine) setting(name, value string) string { return name + "=" + value }
 
 func (postgresEngine) reserved(name string) bool {

@@ -42,6 +42,11 @@ type Server struct {
 // it is left then. Without [Server.Close] the server and its folder go with this
 // process.
 func Start(ctx context.Context, kind string, settings ...string) (*Server, error) {
+	return start(ctx, kind, settings, (*Server).initialise)
+}
+
+// start starts a server whose data folder fill fills.
+func start(ctx context.Context, kind string, settings []string, fill func(*Server) error) (*Server, error) {
 	e, err := engineOf(kind)
 	if err != nil {
 		return nil, err
@@ -62,7 +67,7 @@ func Start(ctx context.Context, kind string, settings ...string) (*Server, error
 	}
 	s := &Server{engine: e, admin: e.local(g.dir), guard: g, programs: p, extra: settings}
 	keep := context.AfterFunc(ctx, g.abandon)
-	if err = s.initialise(); err == nil {
+	if err = fill(s); err == nil {
 		s.version, err = s.start(nil)
 	}
 	if !keep() { // whatever came of it, the guard ends
@@ -111,6 +116,7 @@ func (s *Server) Close() error {
 // Private tells whether [Start] has started the server.
 func (s *Server) Private() bool { return s.guard != nil }
 
+// initialise has the server's own program fill the data folder.
 func (s *Server) initialise() error {
 	if err := s.guard.run(s.engine.initialise(s.programs, s.guard.dir), initialiseLimit); err != nil {
 		return fmt.Errorf("dbserver: making a data folder for a %s server: %w; its log says:%s", s.engine.kind(), err, s.logNote())

@@ -12,6 +12,11 @@
 // needs a server whose programs are missing is skipped with a sentence that says what
 // to install.
 //
+// The data folders of most servers are copies of one that was made for the version of
+// the programs, and that is kept in the user's cache, below snowkey/dbtest: of all of
+// MariaDB's and MySQL's, and of the PostgreSQL server that is shared. The folder may be
+// removed while no test is at work.
+//
 // # Environment
 //
 //   - SNOWKEY_TEST_MYSQL and SNOWKEY_TEST_POSTGRES name a running server to use in

@@ -1,6 +1,7 @@
 package dbtest
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -22,20 +23,21 @@ type Server struct {
 // before. Settings that concern the making of the data folder do not work here.
 func StartMySQL(t testing.TB, args ...string) *Server {
 	t.Helper()
-	return start(t, dbserver.MySQL, args)
+	return start(t, dbserver.MySQL, startCopy, args)
 }
 
 // StartPostgres starts a PostgreSQL server for this test, with the given settings,
-// such as "synchronous_commit=off". Its end is that of [StartMySQL].
+// such as "synchronous_commit=off". Its end is that of [StartMySQL]. It has a system
+// identifier of its own, so its data folder is made for it alone.
 func StartPostgres(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	return start(t, dbserver.Postgres, settings)
+	return start(t, dbserver.Postgres, dbserver.Start, settings)
 }
 
-func start(t testing.TB, kind string, settings []string) *Server {
+func start(t testing.TB, kind string, begin func(context.Context, string, ...string) (*dbserver.Server, error), settings []string) *Server {
 	t.Helper()
 	checkRequired(t)
-	server, err := dbserver.Start(t.Context(), kind, settings...)
+	server, err := begin(t.Context(), kind, settings...)
 	if err != nil {
 		giveUp(t, kind, err)
 	}

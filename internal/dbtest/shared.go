@@ -55,7 +55,7 @@ func (s *shared) get(t testing.TB, kind string) *Server {
 	}
 	s.once.Do(func() {
 		var server *dbserver.Server
-		if server, s.err = dbserver.Start(context.Background(), kind); s.err == nil {
+		if server, s.err = startCopy(context.Background(), kind); s.err == nil {
 			s.server = &Server{Server: server, kind: kind, shared: true}
 		}
 	})
