@@ -44,8 +44,12 @@ type fixture struct {
 
 // each runs a test on the three databases. Each has connections with another session zone, and a driver that makes times of another zone.
 func each(t *testing.T, test func(t *testing.T, f *fixture)) {
+	t.Parallel()
 	for kind, database := range map[string]func(testing.TB) dbtest.Database{"sqlite": dbtest.SQLite, "mysql": dbtest.MySQL, "postgres": dbtest.Postgres} {
-		t.Run(kind, func(t *testing.T) { test(t, newFixture(t, kind, database(t))) })
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, newFixture(t, kind, database(t)))
+		})
 	}
 }
 

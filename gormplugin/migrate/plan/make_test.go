@@ -24,6 +24,7 @@ var small = []string{
 
 // TestMakeOptions checks that options which cannot be are refused, and say why.
 func TestMakeOptions(t *testing.T) {
+	t.Parallel()
 	s := open(t, "sqlite", small...)
 	report := s.report()
 	shards, err := idgen.NewLayout(made.AddDate(-1, 0, 0), time.Millisecond, idgen.Time.Bits(41), idgen.Shard.Bits(10), idgen.Sequence.Bits(12))
@@ -108,6 +109,7 @@ func TestMakeReport(t *testing.T) {
 
 // TestMakeShared checks that a key which is a reference is no key of its own, and that what refers to it refers to the key that it shares.
 func TestMakeShared(t *testing.T) {
+	t.Parallel()
 	s := open(t, "sqlite", small...)
 	p := s.plan(plan.Options{})
 	var keys, references []string
@@ -128,6 +130,7 @@ func TestMakeShared(t *testing.T) {
 
 // TestMakeNothing checks that a plan for keys that need none has no steps, and says so.
 func TestMakeNothing(t *testing.T) {
+	t.Parallel()
 	s := open(t, "sqlite", "CREATE TABLE t (id BIGINT PRIMARY KEY)")
 	p := s.plan(plan.Options{})
 	if len(p.Steps) != 0 || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "There is nothing to do") {
@@ -140,6 +143,7 @@ func TestMakeNothing(t *testing.T) {
 
 // TestMakePossible checks that a reference which may be one blocks the rewriting of keys until it is known, and not the widening.
 func TestMakePossible(t *testing.T) {
+	t.Parallel()
 	s := open(t, "sqlite", small...)
 	report := s.report()
 	report.References = append(report.References, inspect.Reference{Table: "plain", Column: "text", To: "users", ToColumn: "id", Sure: inspect.Possible, Why: "its name says so"})
@@ -156,6 +160,7 @@ func TestMakePossible(t *testing.T) {
 
 // TestMakeAccept checks that all that stands in the way is told at once, with the words that accept it.
 func TestMakeAccept(t *testing.T) {
+	t.Parallel()
 	s := open(t, "sqlite", small...)
 	report := s.report()
 	report.Obstacles = []inspect.Obstacle{
@@ -181,6 +186,7 @@ func TestMakeAccept(t *testing.T) {
 
 // TestMakeNarrow checks columns that cannot hold snowflakes.
 func TestMakeNarrow(t *testing.T) {
+	t.Parallel()
 	s := open(t, "postgres", "CREATE TABLE p (id bigint PRIMARY KEY)", "CREATE DOMAIN small AS int",
 		"CREATE TABLE c (a varchar(10), b numeric(12), d real, e small, f timestamp, g numeric(19), h text)")
 	report := s.report()
@@ -206,6 +212,7 @@ func node(n int64) *int64 { return &n }
 
 // TestMakeNode checks that the node of old rows is one that was never granted.
 func TestMakeNode(t *testing.T) {
+	t.Parallel()
 	s := open(t, "sqlite", small[:1]...)
 	store := grant.SQL(s.DB, grant.SQLite)
 	layout := idgen.Snowkey.Layout.String()

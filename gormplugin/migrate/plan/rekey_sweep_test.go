@@ -21,6 +21,7 @@ func (s *schema) mover(p *plan.Plan) *mover {
 
 // A program that has read an id before the rows moved writes it afterwards, forwards and in a rollback, where no foreign key is in the way.
 func TestRekeySweepsWhatCameLate(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"mysql", "postgres", "sqlite"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

@@ -309,6 +309,7 @@ func foreignKeys(t *testing.T, db *sql.DB, d dialect.Dialect) []string {
 }
 
 func TestRekeyMovesEveryReferenceAndBack(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, db *sql.DB, d dialect.Dialect) {
 		populate(t, db, d)
 		before, keys := snapshot(t, db, d), foreignKeys(t, db, d)

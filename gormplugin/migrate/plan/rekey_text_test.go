@@ -46,6 +46,7 @@ func shelfPlan(s *schema, change func(*inspect.Report, *plan.Options)) (*plan.Pl
 }
 
 func TestRekeyText(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"mysql", "postgres", "sqlite"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -144,6 +145,7 @@ func TestRekeyRefused(t *testing.T) {
 
 // What is exact to the second has another map than what is exact to the microsecond, and the names of maps are nobody else's.
 func TestRekeyKeys(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 60)
 	for _, kind := range []string{"mysql", "postgres", "sqlite"} {
 		t.Run(kind, func(t *testing.T) {

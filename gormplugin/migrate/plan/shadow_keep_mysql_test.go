@@ -16,6 +16,7 @@ import (
 // TestShadowKeepsMySQL checks what a rollback after the swap has to give back: the row 0, defaults, a key that is a foreign key with ON UPDATE CASCADE,
 // and tables with zero dates for defaults, in sessions that let nobody declare them.
 func TestShadowKeepsMySQL(t *testing.T) {
+	t.Parallel()
 	d := dbtest.MySQL(t)
 	config, err := mysql.ParseDSN(d.DriverDSN)
 	must(t, err)
@@ -75,6 +76,7 @@ func TestShadowKeepsMySQL(t *testing.T) {
 
 // TestShadowRefusesMySQL checks that attributes that a second column does not get stop the plan.
 func TestShadowRefusesMySQL(t *testing.T) {
+	t.Parallel()
 	e := &changer{t: t, db: openMySQL(t), d: dialect.MySQL}
 	e.exec("CREATE TABLE filled (id INT ZEROFILL NOT NULL AUTO_INCREMENT PRIMARY KEY, created_at TIMESTAMP NOT NULL)",
 		"CREATE TABLE hidden (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, created_at TIMESTAMP NOT NULL, filled_id INT UNSIGNED INVISIBLE)")

@@ -75,6 +75,7 @@ func (e *changer) snapshotMySQL() string {
 }
 
 func TestShadowMySQL(t *testing.T) {
+	t.Parallel()
 	e := &changer{t: t, db: openMySQL(t), d: dialect.MySQL}
 	e.exec(shopMySQL...)
 	before := e.snapshotMySQL()

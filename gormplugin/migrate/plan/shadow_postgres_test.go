@@ -104,6 +104,7 @@ func (e *changer) snapshot() string {
 func swap(s plan.Step) bool { return s.Phase == "swap" }
 
 func TestShadowPostgres(t *testing.T) {
+	t.Parallel()
 	e := &changer{t: t, db: dbtest.Postgres(t).Open(t), d: dialect.Postgres}
 	e.exec(shopPostgres...)
 	e.exec("SELECT setval('customers_id_seq', 300)")

@@ -71,6 +71,7 @@ func wide(before string, auto bool) string {
 const snowflake = "7130316800000020481"
 
 func TestWidenMySQL(t *testing.T) {
+	t.Parallel()
 	s := open(t, "mysql", mysqlShop...)
 	before, rows := definitions(s, mysqlTables...), contents(s, mysqlTables...)
 	p := s.plan(plan.Options{})
@@ -105,6 +106,7 @@ func TestWidenMySQL(t *testing.T) {
 
 // TestWidenOwnIndexes checks that the index that the server makes for a foreign key without one keeps its name, and its place among the others.
 func TestWidenOwnIndexes(t *testing.T) {
+	t.Parallel()
 	s := open(t, "mysql",
 		"CREATE TABLE p (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY)",
 		"CREATE TABLE c (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, p_id INT, n INT, KEY n (n), FOREIGN KEY (p_id) REFERENCES p (id))")
@@ -128,6 +130,7 @@ func TestWidenOwnIndexes(t *testing.T) {
 
 // TestWidenMySQLHalfway rolls back after each step: no foreign key may be missing.
 func TestWidenMySQLHalfway(t *testing.T) {
+	t.Parallel()
 	s := open(t, "mysql",
 		"CREATE TABLE p (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, p_id INT, CONSTRAINT fk_self FOREIGN KEY (p_id) REFERENCES p (id))",
 		"CREATE TABLE c (p_id INT NOT NULL PRIMARY KEY, n INT, CONSTRAINT fk_c FOREIGN KEY (p_id) REFERENCES p (id) ON DELETE CASCADE)",
@@ -156,6 +159,7 @@ func TestWidenMySQLHalfway(t *testing.T) {
 
 // TestFlipZeroMySQL checks that a row 0 stays 0 when the key is AUTO_INCREMENT again.
 func TestFlipZeroMySQL(t *testing.T) {
+	t.Parallel()
 	s := open(t, "mysql",
 		"CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, c INT)", "INSERT INTO t (c) VALUES (1), (2)",
 		"UPDATE t SET id = 0 WHERE id = 1")
@@ -169,6 +173,7 @@ func TestFlipZeroMySQL(t *testing.T) {
 
 // TestFlipRefusedMySQL checks that the flip does not come while a writer is at work that leaves its keys to the database.
 func TestFlipRefusedMySQL(t *testing.T) {
+	t.Parallel()
 	s := open(t, "mysql", "CREATE TABLE t (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, c INT)")
 	p := s.plan(plan.Options{})
 	e := s.executor(p)
@@ -190,6 +195,7 @@ func TestFlipRefusedMySQL(t *testing.T) {
 
 // TestWidenMySQLOrphan checks that a row is found that came in while the foreign key was not there.
 func TestWidenMySQLOrphan(t *testing.T) {
+	t.Parallel()
 	s := open(t, "mysql", "CREATE TABLE p (id INT NOT NULL PRIMARY KEY)", "CREATE TABLE c (id BIGINT NOT NULL PRIMARY KEY, p_id INT, CONSTRAINT fk FOREIGN KEY (p_id) REFERENCES p (id))")
 	p := s.plan(plan.Options{})
 	e := s.executor(p)

@@ -68,6 +68,7 @@ func postgresRows(s *schema) string {
 var partition = []string{"partition:parts.public.parts_2026"}
 
 func TestWidenPostgres(t *testing.T) {
+	t.Parallel()
 	s := open(t, "postgres", postgresShop...)
 	role := strings.ReplaceAll(s.name, "t_testwiden", "role_")
 	s.exec("CREATE ROLE " + role)
@@ -115,6 +116,7 @@ func TestWidenPostgres(t *testing.T) {
 }
 
 func TestPlanPostgres(t *testing.T) {
+	t.Parallel()
 	s := open(t, "postgres", postgresShop...)
 	p := s.plan(plan.Options{Accept: partition})
 	for i := range p.Steps {
@@ -127,6 +129,7 @@ func TestPlanPostgres(t *testing.T) {
 
 // TestBlockedPostgres checks that what would fail at the type change is told before it.
 func TestBlockedPostgres(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ statement, want string }{
 		"materialized view": {"CREATE MATERIALIZED VIEW m AS SELECT id FROM t", "materialized view public.m uses"},
 		"deep":              {"CREATE VIEW v AS SELECT id FROM t; CREATE MATERIALIZED VIEW m AS SELECT id FROM v", "materialized view public.m uses"},

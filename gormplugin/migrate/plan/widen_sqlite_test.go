@@ -35,6 +35,7 @@ func sqliteRows(s *schema) string {
 }
 
 func TestWidenSQLite(t *testing.T) {
+	t.Parallel()
 	s := open(t, "sqlite", sqliteShop...)
 	s.SetMaxOpenConns(5)
 	before, rows, sequence := sqliteState(s), sqliteRows(s), s.rows("SELECT * FROM sqlite_sequence ORDER BY 1")
@@ -75,6 +76,7 @@ func TestWidenSQLite(t *testing.T) {
 }
 
 func TestBlockedSQLite(t *testing.T) {
+	t.Parallel()
 	s := open(t, "sqlite", "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, c INT CHECK (\"T\".c > 0))")
 	_, err := plan.Make(t.Context(), s.DB, s.report(), plan.Options{Now: made})
 	if !errors.Is(err, plan.ErrBlocked) || !strings.Contains(err.Error(), "names the table itself") {

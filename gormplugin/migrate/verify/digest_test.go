@@ -16,8 +16,10 @@ import (
 
 // TestDigest compares digests before and after a rekey, through connections with other settings, and after changes of every kind of value.
 func TestDigest(t *testing.T) {
+	t.Parallel()
 	for kind, database := range map[string]func(testing.TB) dbtest.Database{"sqlite": dbtest.SQLite, "mysql": dbtest.MySQL, "postgres": dbtest.Postgres} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			d := database(t)
 			w := newWorld(t, kind, d)
 			users, notes := w.digest(t, "users"), w.digest(t, "notes")

@@ -31,8 +31,12 @@ type world struct {
 }
 
 func each(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Parallel()
 	for kind, database := range map[string]func(testing.TB) dbtest.Database{"sqlite": dbtest.SQLite, "mysql": dbtest.MySQL, "postgres": dbtest.Postgres} {
-		t.Run(kind, func(t *testing.T) { test(t, newWorld(t, kind, database(t))) })
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, newWorld(t, kind, database(t)))
+		})
 	}
 }
 
