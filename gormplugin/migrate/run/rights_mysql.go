@@ -98,13 +98,14 @@ func (r *runner) mysqlRights(ctx context.Context) (missing []string, err error) 
 	}
 	look(catalog.Name{Name: journal.PlansTable}, own)
 	look(catalog.Name{Name: journal.StepsTable}, own)
+	privileges := needed(r.p)
 	for _, name := range r.names {
-		look(name, needed(r.p))
+		look(name, privileges)
 	}
 	trusted := slices.ContainsFunc(grants, func(p privilege) bool {
 		return p.schema == "*" && slices.ContainsFunc(p.names, func(name string) bool { return slices.Contains(trust, name) })
 	})
-	if !trusted && !roles && slices.Contains(needed(r.p), "TRIGGER") {
+	if !trusted && !roles && slices.Contains(privileges, "TRIGGER") {
 		var distrusts bool
 		if err := r.db.QueryRowContext(ctx, "SELECT @@log_bin = 1 AND @@log_bin_trust_function_creators = 0").Scan(&distrusts); err != nil {
 			return nil, err
