@@ -1,6 +1,7 @@
 package dbserver_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +15,12 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbserver"
 )
 
-// childVariable says what TestChild does. It does nothing without it.
-const childVariable = "SNOWKEY_DBSERVER_CHILD"
+// childVariable says what TestChild does. It does nothing without it. Its servers are
+// copies of templates in the folder of templatesVariable, when that is there.
+const (
+	childVariable     = "SNOWKEY_DBSERVER_CHILD"
+	templatesVariable = "SNOWKEY_DBSERVER_TEMPLATES"
+)
 
 // child is a command that runs TestChild of this test binary in a process of its own.
 func child(t *testing.T, what string, env ...string) *exec.Cmd {
@@ -40,7 +45,13 @@ type childServer struct {
 // startHere starts a server that no cleanup of a test ends.
 func startHere(t *testing.T, kind string) *dbserver.Server {
 	t.Helper()
-	server, err := dbserver.Start(t.Context(), kind)
+	begin := dbserver.Start
+	if templates := os.Getenv(templatesVariable); templates != "" {
+		begin = func(ctx context.Context, kind string, settings ...string) (*dbserver.Server, error) {
+			return dbserver.StartCopy(ctx, templates, kind, settings...)
+		}
+	}
+	server, err := begin(t.Context(), kind)
 	if unavailable := new(dbserver.UnavailableError); errors.As(err, &unavailable) {
 		t.Skip(err)
 	} else if err != nil {

@@ -22,6 +22,7 @@ import (
 // descends from it, and its folder to be gone with them.
 func TestNothingOutlives(t *testing.T) {
 	t.Parallel()
+	templates := t.TempDir()
 	for _, test := range []struct {
 		name, what string
 		kill       bool
@@ -36,7 +37,7 @@ func TestNothingOutlives(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := child(t, test.what)
+			cmd := child(t, test.what, templatesVariable+"="+templates)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 			stdin, err := cmd.StdinPipe()
 			if err != nil {
