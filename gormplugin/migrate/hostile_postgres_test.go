@@ -9,6 +9,7 @@ import (
 
 // TestShadowLongNames swaps columns whose names leave no room for more letters, of which PostgreSQL allows 63 bytes.
 func TestShadowLongNames(t *testing.T) {
+	t.Parallel()
 	forEach(t, func(t *testing.T, d *database) {
 		long := strings.Repeat("parent_of_", 6) + "abc"
 		other := long[:62] + "d" // the same but for what a cut takes away
@@ -32,8 +33,10 @@ func TestShadowLongNames(t *testing.T) {
 // TestForeignKeysOfForeignKeys has foreign keys to columns that are references themselves: a composite key with a tenant in it, a key that is
 // another's and that a third table refers to, of a table that nobody names; and one that was never validated.
 func TestForeignKeysOfForeignKeys(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []migrate.Mode{migrate.Widen, migrate.Rekey} {
 		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
 			forEach(t, func(t *testing.T, d *database) {
 				at := "timestamptz '2026-01-01 00:00Z' + n * interval '1 s'"
 				d.exec("CREATE TABLE tenants (id serial PRIMARY KEY, created_at timestamptz NOT NULL)",

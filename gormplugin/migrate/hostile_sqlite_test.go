@@ -157,6 +157,7 @@ func differs(t *testing.T, what, got, want string) {
 
 // TestHostileSQLite takes each schema through widen and rekey to the end, back from where all is rewritten, and there once more.
 func TestHostileSQLite(t *testing.T) {
+	t.Parallel()
 	for _, name := range slices.Sorted(maps.Keys(hostileSQLite)) {
 		h := hostileSQLite[name]
 		t.Run(name, func(t *testing.T) {

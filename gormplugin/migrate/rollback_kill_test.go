@@ -84,6 +84,7 @@ func TestKillRollback(t *testing.T) {
 	}) {
 		return
 	}
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	forEach(t, func(t *testing.T, d *database) {

@@ -12,6 +12,7 @@ import (
 
 // TestLateScenarios are what a migration that was only tried on quiet tables of its own fails at. Each is a file of its name.
 func TestLateScenarios(t *testing.T) {
+	t.Parallel()
 	for _, s := range []struct {
 		name  string
 		test  func(t *testing.T, d *database)

@@ -19,6 +19,7 @@ var scenarios []scenario
 
 // TestScenarios runs all of them, through the API alone.
 func TestScenarios(t *testing.T) {
+	t.Parallel()
 	slices.SortFunc(scenarios, func(a, b scenario) int { return cmp.Compare(a.name, b.name) })
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {

@@ -83,6 +83,7 @@ func (d *database) status() migrate.Status {
 
 // Up ends at a hold, and goes on past it by what the journal has. Then there is nothing to do, until Down has undone it.
 func TestUp(t *testing.T) {
+	t.Parallel()
 	forEach(t, func(t *testing.T, d *database) {
 		d.library()
 		before := d.wrote()
@@ -124,6 +125,7 @@ func TestUp(t *testing.T) {
 
 // A context may end at any moment: the next Up, or Down, goes on.
 func TestUpGoesOn(t *testing.T) {
+	t.Parallel()
 	forEach(t, func(t *testing.T, d *database) {
 		d.library()
 		before := d.wrote()
@@ -168,6 +170,7 @@ func TestUpGoesOn(t *testing.T) {
 
 // Up refuses what is being rolled back, which Down goes on with.
 func TestUpAfterHalfDown(t *testing.T) {
+	t.Parallel()
 	forEach(t, func(t *testing.T, d *database) {
 		d.library()
 		c := upConfig(migrate.Rekey)
