@@ -76,11 +76,20 @@ func (c *Catalog) Tables(ctx context.Context) ([]Name, error) {
 // Outline returns a table with its names, kind, columns and indexes alone, which is quick; nil when there is none of the name. A
 // partition's name gives the table that it is of. Create and Define are empty on MySQL.
 func (c *Catalog) Outline(ctx context.Context, name Name) (*Table, error) {
-	tables, err := c.source.outlines(ctx, []Name{name})
+	tables, err := c.Outlines(ctx, name)
 	if err != nil {
-		return nil, failed(err, name.String())
+		return nil, err
 	}
 	return tables[0], nil
+}
+
+// Outlines returns tables as Outline does, one for each name, nil where there is none, with few queries whatever their number.
+func (c *Catalog) Outlines(ctx context.Context, names ...Name) ([]*Table, error) {
+	if len(names) == 0 {
+		return nil, ctx.Err()
+	}
+	tables, err := c.source.outlines(ctx, names)
+	return tables, failed(err, listed(names))
 }
 
 // Create reads the statement that makes a table into its Create, where there is one, and it is not there yet.
@@ -115,8 +124,8 @@ func (c *Catalog) definitions(ctx context.Context, names []Name) (tables, whole 
 	if len(names) == 0 {
 		return nil, nil, ctx.Err()
 	}
-	if tables, err = c.source.outlines(ctx, names); err != nil {
-		return nil, nil, failed(err, listed(names))
+	if tables, err = c.Outlines(ctx, names...); err != nil {
+		return nil, nil, err
 	}
 	for _, t := range tables {
 		if t != nil && t.View == "" && !slices.Contains(whole, t) {

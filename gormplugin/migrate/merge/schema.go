@@ -21,11 +21,18 @@ func (m *merger) schema(ctx context.Context) error {
 		return err
 	}
 	into := m.sides[0]
-	for _, name := range list {
-		read, err := into.catalog.Table(ctx, name)
-		if err != nil {
+	tables, err := into.catalog.Load(ctx, list...)
+	if err != nil {
+		return err
+	}
+	others := make([][]*catalog.Table, len(m.sides)-1)
+	for i, s := range m.sides[1:] {
+		if others[i], err = s.catalog.Outlines(ctx, list...); err != nil {
 			return err
 		}
+	}
+	for i, name := range list {
+		read := tables[i]
 		if read == nil {
 			return fmt.Errorf("%w: %s has no table %s", ErrOption, into.label, name)
 		}
@@ -37,12 +44,8 @@ func (m *merger) schema(ctx context.Context) error {
 		for _, trigger := range read.Triggers {
 			wrong = append(wrong, fmt.Sprintf("%s has the trigger %s (%s) in %s, which would act on every row: drop it for as long as the merge lasts", t.text, trigger.Name, trigger.Timing, into.label))
 		}
-		for _, s := range m.sides[1:] {
-			other, err := s.catalog.Outline(ctx, name)
-			if err != nil {
-				return err
-			}
-			wrong = append(wrong, differences(t, other, into.label, s.label)...)
+		for side, s := range m.sides[1:] {
+			wrong = append(wrong, differences(t, others[side][i], into.label, s.label)...)
 		}
 		m.tables = append(m.tables, t)
 	}
