@@ -37,7 +37,7 @@ func (s *server) failed(err error, o order, excused bool) error {
 	}
 	s.err = failure
 	switch {
-	case errors.Is(err, errChanged):
+	case errors.Is(err, errChanged), errors.Is(err, errRestored):
 		s.become(HalfOpen)
 	case failure.Class == Quarantine:
 		s.become(Quarantined)
@@ -133,6 +133,7 @@ func (s *server) settle(err error, sold span) {
 	}
 	switch {
 	case failure == nil: // the source was closed
+	case errors.Is(err, errRestored): // to be probed again, at once
 	case failure.Class == Quarantine:
 		s.become(Quarantined)
 	default:

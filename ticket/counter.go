@@ -40,6 +40,7 @@ type order struct {
 	high   int64 // the first number should be greater, where the statement can see to that
 	last   int64 // no number may be less
 	limit  int64 // or greater
+	unused bool  // the numbers are for nobody
 }
 
 // openNumber is a number that somebody has to fill in.

@@ -48,7 +48,11 @@ var errChanged = fmt.Errorf("%w: it was changed", ErrLayout)
 func (s *server) try(ctx context.Context, o order) (span, error) {
 	stale := s.db.Stats().Idle + 1 // connections that may have to be found out to be closed
 	for attempt := 1; ; attempt++ {
+		restores := s.begun()
 		sold, err := s.once(ctx, &o)
+		if err == nil && !o.unused {
+			err = s.take(sold, restores)
+		}
 		if err == nil {
 			return sold, nil
 		}
@@ -62,6 +66,36 @@ func (s *server) try(ctx context.Context, o order) (span, error) {
 			return span{}, failure
 		}
 	}
+}
+
+// errRestored says that a Restore was begun while an answer was under way.
+var errRestored = errors.New("ticket: the server was restored meanwhile")
+
+// begun returns how many Restores there were.
+func (s *server) begun() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.restores
+}
+
+// take notes what was drawn, of which Restore then knows. What comes after a Restore has asked is thrown away: the row that was made again may
+// give the same ids.
+func (s *server) take(sold span, restores int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.restores != restores {
+		return &ServerError{Server: s.name, Class: Next, Err: errRestored, lost: true}
+	}
+	s.most = max(s.most, sold.last())
+	return nil
+}
+
+// restoring returns the greatest id that this source has drawn from the server, and has all thrown away that is under way.
+func (s *server) restoring() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.restores++
+	return s.most
 }
 
 // pause waits for a time, and no longer than the context.

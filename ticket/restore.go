@@ -26,7 +26,7 @@ func (s *Servers) Restore(ctx context.Context, name string, after int64) error {
 	if after < 1 || after >= s.config.Limit {
 		return fmt.Errorf("%w: to go on after %d, want 1 to less than the limit, %d", ErrConfig, after, s.config.Limit)
 	}
-	after = max(after, s.high.Load()) // also what is in a stock is in use
+	after = max(after, s.high.Load(), p.restoring()) // also what is in a stock is in use
 	conditions, errs := s.lookAtAll(ctx)
 	c := conditions[p.number-1]
 	if err := errs[p.number-1]; err != nil {
@@ -107,7 +107,8 @@ func (s *server) advance(ctx context.Context, c condition, after int64) error {
 	}
 	o := order{layout: l, bare: c.bare, units: 1, high: after, limit: min(s.config.Limit, c.limit)}
 	if _, blocks := s.counter.(blockCounter); blocks {
-		_, err := s.try(ctx, o) // a unit beyond the number, which nobody gets
+		o.unused = true // a unit beyond the number
+		_, err := s.try(ctx, o)
 		return err
 	}
 	err = s.with(ctx, func(conn *sql.Conn) error { return s.counter.fence(ctx, conn, o) })

@@ -222,3 +222,42 @@ func TestRestoreIsProbed(t *testing.T) {
 		}
 	})
 }
+
+// What was drawn before the row was lost, and is not known yet when Restore begins, is thrown away: the row that is made again gives the same ids to
+// others. So is what a probe has drawn.
+func TestRestoreWhileAnAnswerIsUnderWay(t *testing.T) {
+	for name, given := range map[string]int64{"of a draw": 1, "of a probe": 0} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k, one, last := replaceMySQL, single{1, 1}, int64(600)
+				m := newMock(t)
+				s, _ := tickets(t, ticket.Config{Timeout: time.Second}, m)
+				sent := append(one.look(last), one.draw(last, last+1))
+				if given > 0 {
+					m.expect(sent...)
+					wantNext(t, s, 601)
+					sent = script{one.draw(last+given, 602)}
+				}
+				making := k.making(s.Counter(1), k.only(), k.rowless(1))
+				making[making.find("enter")].result = answer{} // it is there
+				for i, statement := range s.Counter(1).Row(k.only(), 9000) {
+					making[making.find("insert")+i].sql = statement
+				}
+				m.expect(slices.Concat(sent, k.rowless(1), making, k.beyond(k.only()), one.look(9000), script{one.draw(9000, 9001)})...)
+				drawn := m.sent.Load() + int64(len(sent))
+				m.after = func(statement int64) {
+					if statement != drawn {
+						return
+					}
+					if err := s.Restore(t.Context(), "server 1", 9000); err != nil {
+						t.Error(err)
+					}
+				}
+				wantNext(t, s, 9001)
+				if stats := s.Stats().Servers[0]; stats.Burnt != 1 || stats.State != ticket.Closed {
+					t.Errorf("got %+v, want one that was thrown away, of a server in use", stats)
+				}
+			})
+		})
+	}
+}

@@ -60,6 +60,8 @@ type server struct {
 	bare     bool          // its row has no layout
 	limit    int64         // the greatest id: the configuration's, or its column's
 	last     int64         // the greatest id it has given
+	most     int64         // the greatest id that was drawn from it, given or not
+	restores int           // that were begun, by this source
 	others   layout        // that another server's row has, for one that is missing here
 	unsure   bool          // of others: not all could be asked
 	spare    span          // drawn by a probe, not given out yet; units is 0 where there is none
