@@ -107,7 +107,7 @@ func blocksKilled(t *testing.T, servers []*dbtest.Server) {
 // piles up. An outage makes the steps no smaller.
 func blocksAllDown(t *testing.T, servers []*dbtest.Server) {
 	l, databases := newBlockLedger(t), databasesOn(t, servers)
-	config := briskly(ticket.BlockConfig{})
+	config := briskly(ticket.BlockConfig{Config: ticket.Config{ServerTimeout: time.Second}})
 	source := blocksSetUp(t, config, databases...)
 	for _, outage := range []struct {
 		name       string
@@ -260,18 +260,8 @@ func TestBlocksResizeInterrupted(t *testing.T) {
 	for i, d := range databases[:2] {
 		blockExecute(t, d.Open(t), fmt.Sprintf("UPDATE snowkey_blocks SET layout = '>%d/3x10'", i+1))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-	defer cancel()
-	var err error
 	book := l.book("the stock")
-	for range 100_000 {
-		var id int64
-		if id, err = old.Next(ctx); err != nil {
-			break
-		}
-		book.add(id)
-	}
-	if !errors.Is(err, ticket.ErrMoving) || !errors.Is(err, context.DeadlineExceeded) {
+	if err := reasonOf(t, ticket.ErrMoving, old.Next, func(id int64) { book.add(id) }); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want ErrMoving, and the context's end", err)
 	}
 	load := l.load("the old list", old, 4)

@@ -315,10 +315,11 @@ func blockServer(t testing.TB, d dbtest.Database, parameters ...string) ticket.S
 	return ticket.Server{DB: db, Dialect: dialectOf[d.Kind]}
 }
 
-// briskly is a configuration that buys often, and notices within tests what it would notice later.
+// briskly is a configuration that buys often, and goes back soon to a server that failed. A server has its time, in which a busy machine answers:
+// tests with servers that hang say how soon that is noticed.
 func briskly(c ticket.BlockConfig) ticket.BlockConfig {
 	if c.ServerTimeout == 0 {
-		c.ServerTimeout = time.Second
+		c.ServerTimeout = blockPatience / 5 // Setup, Restore and Resize give it five times as much
 	}
 	if c.Timeout == 0 {
 		c.Timeout = blockPatience

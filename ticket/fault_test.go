@@ -86,7 +86,6 @@ func TestKilledBetweenSessions(t *testing.T) {
 	for name, parameter := range map[string]string{"on": "synchronous_commit=on", "off": "synchronous_commit=off"} {
 		t.Run("synchronous_commit "+name, func(t *testing.T) {
 			d, r, config := server.Database(t), newRecorder(t), quick(ticket.Config{Timeout: patience, ServerTimeout: patience})
-			config.ServerTimeout = patience
 			source := flickr(t, config, serverOf(t, d, parameter))
 			mustSetUp(t, source)
 			for i := range rounds(2, 10) {
@@ -106,8 +105,7 @@ func TestKilledBetweenSessions(t *testing.T) {
 func TestKilledBesideOpenTransaction(t *testing.T) {
 	t.Parallel()
 	server := dbtest.StartPostgres(t, "commit_delay=100000", "commit_siblings=0", "wal_writer_delay=10s", "autovacuum=off")
-	d, r, config := server.Database(t), newRecorder(t), quick(ticket.Config{Timeout: patience})
-	config.ServerTimeout = patience
+	d, r, config := server.Database(t), newRecorder(t), quick(ticket.Config{Timeout: patience, ServerTimeout: patience})
 	source := setUp(t, config, d)
 	r.draw("before", source, 5)
 	for i := range rounds(2, 10) {
@@ -134,7 +132,7 @@ func TestAllServersDown(t *testing.T) {
 
 func ticketsAllDown(t *testing.T, servers []*dbtest.Server) {
 	databases := []dbtest.Database{servers[0].Database(t), servers[1].Database(t)}
-	r, config := newRecorder(t), quick(ticket.Config{})
+	r, config := newRecorder(t), quick(ticket.Config{ServerTimeout: 500 * time.Millisecond})
 	source := setUp(t, config, databases...)
 	r.draw("before", source, 50)
 	for _, outage := range []struct {

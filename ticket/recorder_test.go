@@ -189,6 +189,33 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
+// reasonOf asks for ids, for a moment each time, until it is told the reason why there are none. Until a server has answered, which takes its
+// time on a busy machine, a call has only the end of its moment to tell of.
+func reasonOf(t testing.TB, want error, next func(context.Context) (int64, error), drawn func(id int64)) error {
+	t.Helper()
+	for end := time.Now().Add(patience); ; {
+		ctx, cancel := context.WithTimeout(context.Background(), quickDeadline)
+		id, err := next(ctx)
+		cancel()
+		switch {
+		case err == nil:
+			drawn(id)
+		case errors.Is(err, want):
+			return err
+		case !errors.Is(err, context.DeadlineExceeded):
+			t.Fatalf("got %v, want %v", err, want)
+		}
+		if time.Now().After(end) {
+			t.Fatalf("got %d, %v for %s, want %v", id, err, patience, want)
+		}
+	}
+}
+
+// none is for reasonOf where no id may come.
+func none(t testing.TB) func(id int64) {
+	return func(id int64) { t.Errorf("got %d, want none", id) }
+}
+
 // system is a database system, with databases of the server that all tests share.
 type system struct {
 	dialect  ticket.Dialect
@@ -240,9 +267,13 @@ func serverOf(t testing.TB, d dbtest.Database, parameters ...string) ticket.Serv
 	return ticket.Server{DB: open(t, d, parameters...), Dialect: dialectOf[d.Kind]}
 }
 
-// quick is a configuration that notices within tests what it would notice later.
+// quick is a configuration that goes back soon to a server that failed. A server has its time, in which a busy machine answers: tests with servers
+// that hang say how soon that is noticed.
 func quick(c ticket.Config) ticket.Config {
-	c.ServerTimeout, c.Backoff, c.MaxBackoff = 500*time.Millisecond, 10*time.Millisecond, 200*time.Millisecond
+	if c.ServerTimeout == 0 {
+		c.ServerTimeout = patience / 5 // Setup, Restore and Resize give it five times as much
+	}
+	c.Backoff, c.MaxBackoff = 10*time.Millisecond, 200*time.Millisecond
 	return c
 }
 

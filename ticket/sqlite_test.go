@@ -123,7 +123,6 @@ func TestSQLiteLockEndsWithContext(t *testing.T) {
 	t.Run("tickets", func(t *testing.T) {
 		t.Parallel()
 		d, r, config := dbtest.SQLite(t), newRecorder(t), quick(ticket.Config{ServerTimeout: patience})
-		config.ServerTimeout = patience
 		source, fresh := setUp(t, config, d), sourceOf(t, config, d)
 		r.draw("before", source, 20)
 		if !held(t, d, func() {
