@@ -400,10 +400,12 @@ func TestBudget(t *testing.T) {
 	t.Parallel()
 	profile := small
 	profile.Rows, profile.Batch, profile.Slow, profile.Budget = 400_000, 100, time.Minute, compare.MinBudget
+	began := time.Now()
 	r, err := compare.Run(t.Context(), compare.Config{
 		Targets: []*compare.Target{open(t, sqlite(t).DSN)}, Strategies: choose(t, "autoincrement"), Profile: profile,
 		Progress: func(p compare.Progress) {
-			if p.Left > profile.Budget {
+			// A busy machine may take longer for the tenth of the rows that is inserted whatever the budget, and then what is left is what that takes.
+			if p.Left > profile.Budget && time.Since(began) < profile.Budget {
 				t.Errorf("%v are left of a budget of %v", p.Left, profile.Budget)
 			}
 		},
