@@ -147,13 +147,23 @@ func (l *lease) still(ctx context.Context, in *idshard.Map) error {
 	return fmt.Errorf("%w: the answer took longer than the lease of %s", ErrLease, l.time)
 }
 
-// moved returns the error for a map that is in doubt since a table has refused a row: what is refused is to be tried again then, see Retry.
+// moved returns the error for a map that is in doubt since a table has refused a row: what is refused is to be tried again then, see Retry. In a
+// transaction that holds the only connection no question is answered: there is one more, for when it is rolled back.
 func (l *lease) moved(err error) error {
 	if s := l.state.Load(); l.now()-s.at < l.time {
-		return fmt.Errorf("%w: %w", ErrMoved, err)
+		return &askedError{fmt.Errorf("%w: %w", ErrMoved, err), l.ask()}
 	}
 	return err
 }
+
+// askedError is an ErrMoved with the question that tells where the rows are now. Who tries again before it is answered may fail again.
+type askedError struct {
+	error
+	asked *flight
+}
+
+// Unwrap returns the error.
+func (e *askedError) Unwrap() error { return e.error }
 
 // everywhere tells whether the routers of all processes have this version of the map, or one after it: since it is known for a lease here.
 func (l *lease) everywhere() bool {

@@ -1,6 +1,7 @@
 package shard_test
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,6 +39,41 @@ func TestBackground(t *testing.T) {
 		synctest.Wait()
 		if got := r.Map().Version(); got != 2 {
 			t.Errorf("a third of the lease later: got version %d, want 2", got)
+		}
+		must(t, r.Close())
+		must(t, pool.Close())
+		synctest.Wait()
+	})
+}
+
+// TestRetryAsksOutsideTheTransaction has the map in doubt while a transaction holds the only connection, which no question gets before it is rolled back.
+// On a busy machine the next transaction takes that first.
+func TestRetryAsksOutsideTheTransaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := memory()
+		pool, err := db.DB()
+		must(t, err)
+		store := storeOf(t, db)
+		must(t, store.Setup(t.Context()))
+		m, err := idshard.NewMap(idgen.Sharded.Layout, idshard.Tables(2)...)
+		must(t, err)
+		must(t, store.Create(t.Context(), "default", m))
+		r := shard.KeepLease(store, m, time.Hour)
+		time.Sleep(time.Second) // the map was confirmed before the doubt
+		calls := 0
+		err = shard.Retry(t.Context(), func() error {
+			return db.Transaction(func(tx *gorm.DB) error {
+				if calls++; calls == 1 {
+					refused := tx.Session(&gorm.Session{})
+					refused.Error = errors.New("snowkey:fenced: the bucket of this row has moved")
+					shard.Explain(r, refused)
+				}
+				_, err := shard.Current(t.Context(), r)
+				return err
+			})
+		})
+		if err != nil || calls != 2 {
+			t.Errorf("got %v after %d calls, want none after 2", err, calls)
 		}
 		must(t, r.Close())
 		must(t, pool.Close())

@@ -206,9 +206,11 @@ func (r *Router) explain(db *gorm.DB) {
 	db.Error = fmt.Errorf("%w: do the whole transaction again: %w", ErrMoved, db.Error)
 	r.lease.doubt()
 	asked := r.lease.ask()
-	if _, in := db.Statement.ConnPool.(gorm.TxCommitter); !in {
-		_ = r.lease.await(db.Statement.Context, asked) // the next statement meets the error
+	if _, in := db.Statement.ConnPool.(gorm.TxCommitter); in {
+		db.Error = &askedError{db.Error, asked}
+		return
 	}
+	_ = r.lease.await(db.Statement.Context, asked) // the next statement meets the error
 }
 
 // DB returns a session of the database that has the rows of a sharding key, for a transaction there. The error wraps idshard.ErrKey, or [ErrSpan] when
