@@ -260,7 +260,7 @@ func TestReplaceClosed(t *testing.T) {
 			t.Parallel()
 			r := newRecorder(t)
 			server := serverOf(t, k.database(t))
-			source := flickr(t, ticket.Config{}, server)
+			source := flickr(t, quick(ticket.Config{Timeout: patience}), server)
 			mustSetUp(t, source)
 			load := r.load("closed", source, 8)
 			load.more(100)
