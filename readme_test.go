@@ -39,7 +39,7 @@ func blocks(t *testing.T, language string) []string {
 // command returns a command that is killed with its children when the test has run out of time.
 func command(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(cancel)
 	return exec.CommandContext(ctx, name, args...)
 }

@@ -38,7 +38,7 @@ const (
 	tortureChildren = 8 // processes at any time
 	tortureLeast    = 300
 	// torturePatience is for what may take its time on a busy machine, but must happen: that a process makes ids again, that it ends.
-	torturePatience = time.Minute
+	torturePatience = 3 * time.Minute
 )
 
 // The faults. The first group is done to processes, the second to servers.
