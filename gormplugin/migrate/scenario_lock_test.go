@@ -44,7 +44,7 @@ func longTransaction(t *testing.T, d *database) {
 			reader.await(t)
 		}
 	}}
-	limited, cancel := context.WithTimeout(t.Context(), time.Minute) // a run that waits for ever fails the test
+	limited, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // a run that waits for ever fails the test
 	defer cancel()
 	outcome, err := d.runToError(limited, p, options)
 	if !reader.queued.Load() {

@@ -57,7 +57,7 @@ func testWriters(t *testing.T, d *database) {
 		"CREATE TABLE entries (id "+key+", text VARCHAR(20) NOT NULL)",
 		"CREATE TABLE entry_lines (id "+key+", entry_id INT NOT NULL, CONSTRAINT fk_entry FOREIGN KEY (entry_id) REFERENCES entries (id))",
 	)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	old := startWriter(ctx, t, d, 2, func(db *gorm.DB) error {
 		return db.Create(&oldEntry{Text: "old", Lines: []oldLine{{}}}).Error

@@ -91,7 +91,7 @@ func (w *world) command(t *testing.T, o orders) (killed bool, output string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, os.Args[0])
 	command.Env = append(os.Environ(), ordersVariable+"="+string(text))

@@ -119,7 +119,7 @@ func TestSettingsDoNotLeak(t *testing.T) {
 		}
 		w.run(t)
 		after := settings() // a server frees the run's lock a moment after its connection was closed
-		for end := time.Now().Add(10 * time.Second); after != before && time.Now().Before(end); after = settings() {
+		for end := time.Now().Add(time.Minute); after != before && time.Now().Before(end); after = settings() {
 			<-time.After(10 * time.Millisecond)
 		}
 		if after != before {
