@@ -48,27 +48,30 @@ func TestIssuedOnlyGrows(t *testing.T) {
 	}
 }
 
+// A bubble's clock has nothing come between the context and the call.
 func TestWaitsAreCountedOnce(t *testing.T) {
-	layout, err := idgen.NewLayout(noon, time.Hour, idgen.Time.Bits(20))
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := newGenerator(t, layout, idgen.WithClock(newFakeClock(noon)))
-	next(t, g)
-	ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
-	defer cancel()
-	if _, err := g.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatal(err)
-	}
-	if s := g.Stats(); s.Waits != 1 || s.Waited < 200*time.Millisecond {
-		t.Errorf("got %+v, want one wait of 250ms", s)
-	}
-	if _, err := g.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatal(err)
-	}
-	if s := g.Stats(); s.Waits != 1 {
-		t.Errorf("a call whose context has ended: got %d waits, want still 1", s.Waits)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		layout, err := idgen.NewLayout(noon, time.Hour, idgen.Time.Bits(20))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := newGenerator(t, layout, idgen.WithClock(newFakeClock(noon)))
+		next(t, g)
+		ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+		defer cancel()
+		if _, err := g.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		if s := g.Stats(); s.Waits != 1 || s.Waited != 250*time.Millisecond {
+			t.Errorf("got %+v, want one wait of 250ms", s)
+		}
+		if _, err := g.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		if s := g.Stats(); s.Waits != 1 {
+			t.Errorf("a call whose context has ended: got %d waits, want still 1", s.Waits)
+		}
+	})
 }
 
 // Calls that give up cost the next one nothing: it waits for one tick, however many there were.
