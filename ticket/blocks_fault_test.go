@@ -107,8 +107,10 @@ func blocksKilled(t *testing.T, servers []*dbtest.Server) {
 // piles up. An outage makes the steps no smaller.
 func blocksAllDown(t *testing.T, servers []*dbtest.Server) {
 	l, databases := newBlockLedger(t), databasesOn(t, servers)
-	config := briskly(ticket.BlockConfig{Config: ticket.Config{ServerTimeout: time.Second}})
-	source := blocksSetUp(t, config, databases...)
+	config := briskly(ticket.BlockConfig{})
+	blocksSetUp(t, config, databases...)
+	config.ServerTimeout = time.Second
+	source := blocksOf(t, config, databases...)
 	for _, outage := range []struct {
 		name       string
 		begin, end func(*dbtest.Server) error
@@ -154,8 +156,9 @@ func blocksAllDown(t *testing.T, servers []*dbtest.Server) {
 func blocksHung(t *testing.T, servers []*dbtest.Server) {
 	l, databases := newBlockLedger(t), databasesOn(t, servers)
 	config := briskly(ticket.BlockConfig{Reserve: 3 * time.Second, Rate: 10_000, MinStep: 1000, MaxStep: 10_000})
+	blocksSetUp(t, config, databases...)
 	config.ServerTimeout, config.Failures = 200*time.Millisecond, 1
-	source := blocksSetUp(t, config, databases...)
+	source := blocksOf(t, config, databases...)
 	noError(t, source.Warm(t.Context()))
 	idle(t, source)
 	for i, s := range servers {

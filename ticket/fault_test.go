@@ -132,8 +132,10 @@ func TestAllServersDown(t *testing.T) {
 
 func ticketsAllDown(t *testing.T, servers []*dbtest.Server) {
 	databases := []dbtest.Database{servers[0].Database(t), servers[1].Database(t)}
-	r, config := newRecorder(t), quick(ticket.Config{ServerTimeout: 500 * time.Millisecond})
-	source := setUp(t, config, databases...)
+	r, config := newRecorder(t), quick(ticket.Config{})
+	setUp(t, config, databases...)
+	config.ServerTimeout = 500 * time.Millisecond
+	source := sourceOf(t, config, databases...)
 	r.draw("before", source, 50)
 	for _, outage := range []struct {
 		name       string

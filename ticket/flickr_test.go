@@ -78,9 +78,10 @@ func TestFlickr(t *testing.T) {
 	}
 
 	t.Run("paused", func(t *testing.T) {
-		r, config := newRecorder(t), quick(ticket.Config{Sequence: "paused", Timeout: patience, ServerTimeout: 200 * time.Millisecond})
+		r, config := newRecorder(t), quick(ticket.Config{Sequence: "paused", Timeout: patience})
+		mustSetUp(t, flickr(t, config, list(t)...))
+		config.ServerTimeout = 500 * time.Millisecond
 		source := flickr(t, config, list(t)...)
-		mustSetUp(t, source)
 		load := r.load("throughout", source, 8)
 		load.more(200)
 		must(t, servers[1].Pause())
