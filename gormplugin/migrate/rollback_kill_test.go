@@ -136,7 +136,7 @@ func (d *database) ids() string {
 // killRollback rolls back in a process of its own that is killed a time after it has begun, and reports whether it was; otherwise it got to the end.
 func (d *database) killRollback(p *migrate.Plan, after time.Duration) bool {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(d.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(d.t.Context(), 5*time.Minute)
 	defer cancel()
 	child := d.child(ctx, "TestKillRollback", p)
 	var printed, said bytes.Buffer // the second is written by the command's own goroutine until Wait

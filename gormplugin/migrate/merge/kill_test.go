@@ -100,7 +100,7 @@ func TestKill(t *testing.T) {
 // kill merges in a process of its own that is killed after a time, and reports whether it was; otherwise it got to the end.
 func kill(t *testing.T, names string, after time.Duration) bool {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	child := exec.CommandContext(ctx, os.Args[0])
 	child.Env = append(os.Environ(), killedDatabases+"="+names)
