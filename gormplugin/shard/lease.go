@@ -35,6 +35,7 @@ type state struct {
 	m     *idshard.Map
 	at    time.Duration
 	since time.Duration // that this version is known
+	long  bool          // it is known for a lease, as it will be from then on
 
 	before int64         // version that was known before, 0 for none
 	until  time.Duration // when that was the one in force for certain, for the last time
@@ -168,7 +169,7 @@ func (e *askedError) Unwrap() error { return e.error }
 // everywhere tells whether the routers of all processes have this version of the map, or one after it: since it is known for a lease here.
 func (l *lease) everywhere() bool {
 	s := l.state.Load()
-	return l.now()-s.since >= s.m.Lease()
+	return s.long || l.now()-s.since >= s.m.Lease()
 }
 
 // doubt has the next statement ask for the map.
@@ -226,7 +227,7 @@ func (l *lease) renew() error {
 	known, at := l.state.Load(), l.now()
 	version, err := l.store.Version(ctx, l.name)
 	if err == nil && version == known.m.Version() {
-		l.state.Store(&state{m: known.m, at: at, since: known.since, before: known.before, until: known.until})
+		l.state.Store(&state{m: known.m, at: at, since: known.since, long: at-known.since >= known.m.Lease(), before: known.before, until: known.until})
 		return nil
 	}
 	var m *idshard.Map
