@@ -14,25 +14,32 @@ import (
 )
 
 // checkAssignments fails when a statement would change the id of a row or its sharding key, for another than it has. What it has is known by its id, at
-// least the bucket, or by the conditions.
-func (d *demand) checkAssignments(in *idshard.Map) error {
-	return assignments(d.stmt, d.of, func(field *schema.Field, v any) error {
-		if isExpression(v) {
-			return fmt.Errorf("%w: an expression assigned to %s.%s, which a row keeps for ever", idshard.ErrKey, d.of.schema.Name, field.Name)
-		}
-		v = value(v)
-		if field == d.of.key {
-			return d.checkID(v)
-		}
-		if field.FieldType.Kind() != reflect.Pointer && v != nil && reflect.ValueOf(v).IsZero() {
-			return fmt.Errorf("%w: %s.%s is assigned the zero that stands for none; leave it out", idshard.ErrKey, d.of.schema.Name, field.Name)
-		}
-		key, err := d.of.keyOf(d.stmt.Context, v)
-		if err != nil {
+// least the bucket, or by the conditions. It fails too for a value that is a subquery which cannot be there, see nested.
+func (q *queries) checkAssignments(db *gorm.DB, d *demand, in *idshard.Map, away bool) error {
+	return assignments(db.Statement, d.of, d.clauses.set, func(field *schema.Field, v any) error {
+		if err := q.one(db, away, v); err != nil || field == nil {
 			return err
 		}
-		return d.checkKey(in, key)
+		return d.checkAssigned(in, field, v)
 	})
+}
+
+func (d *demand) checkAssigned(in *idshard.Map, field *schema.Field, v any) error {
+	if isExpression(v) {
+		return fmt.Errorf("%w: an expression assigned to %s.%s, which a row keeps for ever", idshard.ErrKey, d.of.schema.Name, field.Name)
+	}
+	v = value(v)
+	if field == d.of.key {
+		return d.checkID(v)
+	}
+	if field.FieldType.Kind() != reflect.Pointer && v != nil && reflect.ValueOf(v).IsZero() {
+		return fmt.Errorf("%w: %s.%s is assigned the zero that stands for none; leave it out", idshard.ErrKey, d.of.schema.Name, field.Name)
+	}
+	key, err := d.of.keyOf(d.stmt.Context, v)
+	if err != nil {
+		return err
+	}
+	return d.checkKey(in, key)
 }
 
 // checkID takes the id that the row is selected by.
@@ -43,7 +50,7 @@ func (d *demand) checkID(v any) error {
 	}
 	for i := range d.held {
 		if c := &d.held[i]; !c.key && c.len() == 1 {
-			if has, err := d.of.idOf(d.stmt.Context, c.at(0)); err == nil && has == id {
+			if has, err := d.id(c, 0); err == nil && has == id {
 				return nil
 			}
 		}
@@ -61,25 +68,24 @@ func (d *demand) checkKey(in *idshard.Map, key any) error {
 	for i := range d.held {
 		c := &d.held[i]
 		known = known || c.len() > 0
-		err := c.each(func(_ int, v any) error {
+		for j := range c.len() {
 			if !c.key {
-				id, err := d.of.idOf(d.stmt.Context, v)
+				id, err := d.id(c, j)
+				if err == nil {
+					err = in.Check(id, key)
+				}
 				if err != nil {
 					return err
 				}
-				return in.Check(id, key)
+				continue
 			}
-			has, err := d.of.keyOf(d.stmt.Context, v)
+			has, err := d.key(c, j)
 			if err != nil {
 				return err
 			}
 			if other, err := idshard.Sum(has); err != nil || other != sum {
 				return errors.Join(err, disagree(in, has, key))
 			}
-			return nil
-		})
-		if err != nil {
-			return err
 		}
 	}
 	if !known {
@@ -103,14 +109,13 @@ func disagree(in *idshard.Map, has, key any) error {
 	return fmt.Errorf("the key %v is assigned to rows of %v: %w", key, has, e)
 }
 
-// assignments calls a function for each value that a statement assigns to the id or the sharding column, as GORM finds them.
-func assignments(stmt *gorm.Statement, m *model, check func(*schema.Field, any) error) error {
-	if set, ok := stmt.Clauses["SET"].Expression.(clause.Set); ok {
+// assignments calls a function for values that a statement assigns, as GORM finds them: with the field of the id or the sharding column, and with nil
+// for others, of which it leaves out those in a struct.
+func assignments(stmt *gorm.Statement, m *model, by clause.Expression, check func(*schema.Field, any) error) error {
+	if set, ok := by.(clause.Set); ok {
 		for _, a := range set {
-			if field := m.assigned(a.Column.Name); field != nil {
-				if err := check(field, a.Value); err != nil {
-					return err
-				}
+			if err := check(m.assigned(a.Column.Name), a.Value); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -119,15 +124,11 @@ func assignments(stmt *gorm.Statement, m *model, check func(*schema.Field, any) 
 	for to.Kind() == reflect.Pointer {
 		to = to.Elem()
 	}
-	if !to.IsValid() {
-		return nil
-	}
-	if values, ok := to.Interface().(map[string]any); ok {
+	if to.Kind() == reflect.Map {
+		values, _ := to.Interface().(map[string]any)
 		for name, v := range values {
-			if field := m.assigned(name); field != nil {
-				if err := check(field, v); err != nil {
-					return err
-				}
+			if err := check(m.assigned(name), v); err != nil {
+				return err
 			}
 		}
 		return nil

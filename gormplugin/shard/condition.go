@@ -12,24 +12,13 @@ import (
 
 // condition is one on a column that routes, which holds beside all others of its statement.
 type condition struct {
-	key   bool // on the sharding column, else on the id
-	one   any  // its value, unless it is a list
-	list  bool
-	many  []any
-	tuple int // 1 + the place of the column among those of a list of tuples, 0 for one of values
-}
-
-// each calls a function for each value, and ends with its error.
-func (c *condition) each(do func(i int, value any) error) error {
-	if !c.list {
-		return do(0, c.one)
-	}
-	for i := range c.many {
-		if err := do(i, c.at(i)); err != nil {
-			return err
-		}
-	}
-	return nil
+	key    bool // on the sharding column, else on the id
+	one    any  // its value, unless it is a list or a number
+	number bool // it is id, of a row: an any of it would be an allocation
+	id     int64
+	list   bool
+	many   []any
+	tuple  int // 1 + the place of the column among those of a list of tuples, 0 for one of values
 }
 
 func (c *condition) len() int {
@@ -40,6 +29,9 @@ func (c *condition) len() int {
 }
 
 func (c *condition) at(i int) any {
+	if c.number {
+		return c.id
+	}
 	if !c.list {
 		return c.one
 	}
@@ -54,32 +46,35 @@ func (c *condition) at(i int) any {
 
 // demand is what a statement asks for: the conditions that route it.
 type demand struct {
-	of     *model
-	stmt   *gorm.Statement
-	all    bool // it is for all shards, unless a condition says more
-	untidy bool // some of its conditions could reach beyond themselves when they are written as they are
-	held   []condition
-	walked int          // how many of them walk has found
-	few    [4]condition // where held begins
-	room   [8]int       // where the shards begin
-	parts  [1]table     // the table of an UPDATE or DELETE for one
+	of      *model
+	stmt    *gorm.Statement
+	clauses clauses // as they were when it began
+	untidy  bool    // some of its conditions could reach beyond themselves when they are written as they are
+	held    []condition
+	walked  int          // how many of them walk has found
+	few     [4]condition // where held begins
+	room    [8]int       // where the shards begin
+	parts   [1]*table    // the table of an UPDATE or DELETE for one
 }
 
 // begin collects the conditions of WHERE.
-func (d *demand) begin(stmt *gorm.Statement, of *model) {
-	d.stmt, d.of, d.untidy = stmt, of, false
+func (d *demand) begin(stmt *gorm.Statement, of *model, c *clauses) {
+	d.stmt, d.of, d.clauses, d.untidy = stmt, of, *c, false
 	d.held = d.few[:0]
-	_, d.all = stmt.Clauses[everywhere]
-	d.walk(exprsOf(stmt), true)
+	d.walk(d.clauses.exprs(), true)
 	d.walked = len(d.held)
 }
 
-func exprsOf(stmt *gorm.Statement) []clause.Expression {
-	if where, ok := stmt.Clauses["WHERE"].Expression.(clause.Where); ok {
-		return where.Exprs
+// id returns a value of a condition that is one on the id. The error wraps idshard.ErrID.
+func (d *demand) id(c *condition, i int) (int64, error) {
+	if c.number {
+		return c.id, nil
 	}
-	return nil
+	return d.of.idOf(d.stmt.Context, c.at(i))
 }
+
+// key returns a value of a condition that is one on the sharding column. The error wraps idshard.ErrKey.
+func (d *demand) key(c *condition, i int) (any, error) { return d.of.keyOf(d.stmt.Context, c.at(i)) }
 
 // hasOr tells whether one of some conditions stands beside the others with an OR, as GORM writes them.
 func hasOr(exprs []clause.Expression) bool {
@@ -191,6 +186,12 @@ func (d *demand) row(row reflect.Value) {
 	}
 	for _, field := range d.of.schema.PrimaryFields {
 		if field != d.of.key && field != d.of.by {
+			continue
+		}
+		if field == d.of.key && d.of.inside {
+			if id := row.FieldByIndex(field.StructField.Index).Int(); id != 0 {
+				d.held = append(d.held, condition{number: true, id: id})
+			}
 			continue
 		}
 		if v, zero := field.ValueOf(d.stmt.Context, row); !zero {

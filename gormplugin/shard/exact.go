@@ -46,15 +46,18 @@ func (d *demand) exactly() {
 			continue
 		}
 		e := exact{column: d.of.by.DBName, texts: make([]any, 0, c.len())}
-		_ = c.each(func(_ int, v any) error {
-			key, err := d.of.keyOf(d.stmt.Context, v)
-			if text := reflect.ValueOf(key); err == nil && text.Kind() == reflect.String {
+		for j := range c.len() {
+			key, err := d.key(c, j)
+			if err != nil {
+				break
+			}
+			switch text := reflect.ValueOf(key); text.Kind() {
+			case reflect.String:
 				e.texts = append(e.texts, []byte(text.String()))
-			} else if err == nil && text.Kind() == reflect.Slice {
+			case reflect.Slice:
 				e.texts = append(e.texts, text.Bytes())
 			}
-			return err
-		})
+		}
 		if len(e.texts) == c.len() {
 			d.stmt.AddClause(clause.Where{Exprs: []clause.Expression{e}})
 		}

@@ -14,7 +14,7 @@ import (
 // nested fails unless what a statement has in it can be there: no join of a sharded relation, and of subqueries such as are routed to one table in the
 // same database; neither when the statement goes to another database than its session's. GORM builds a subquery with the callbacks of a query that is
 // not run, but its error is lost, so what is not found here, in raw SQL, is refused by the database, see refusal.
-func (q *queries) nested(db *gorm.DB, away bool) error {
+func (q *queries) nested(db *gorm.DB, c *clauses, away bool) error {
 	stmt := db.Statement
 	for i := range stmt.Joins {
 		join := &stmt.Joins[i]
@@ -40,19 +40,23 @@ func (q *queries) nested(db *gorm.DB, away bool) error {
 			return err
 		}
 	}
-	if selected, ok := stmt.Clauses["SELECT"].Expression.(clause.Expr); ok {
+	if selected, ok := c.selected.(clause.Expr); ok {
 		if err := q.within(db, away, selected.Vars...); err != nil {
 			return err
 		}
 	}
-	if values, ok := stmt.Dest.(map[string]any); ok {
-		for _, v := range values {
-			if err := q.within(db, away, v); err != nil {
-				return err
-			}
+	return q.inside(db, away, c.exprs())
+}
+
+// valued fails for the same among the values that an UPDATE assigns.
+func (q *queries) valued(db *gorm.DB, away bool) error {
+	values, _ := db.Statement.Dest.(map[string]any)
+	for _, v := range values {
+		if err := q.one(db, away, v); err != nil {
+			return err
 		}
 	}
-	return q.inside(db, away, exprsOf(stmt))
+	return nil
 }
 
 // joined fails when a join is one of a relation that is sharded.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -22,13 +23,25 @@ type model struct {
 	key    *schema.Field // the ids
 	by     *schema.Field // the sharding column
 	exact  bool          // which the database takes for the same as others
+	kind   kind          // of the sharding column
+	inside bool          // the ids are integers in the struct itself, or in one that is embedded by value
+
+	keyColumn, byColumn any // a clause.Column in the statement's table each, which every scope writes: as any it would be an allocation each time
 
 	tables atomic.Pointer[tables]
 }
 
-// column returns the column of the ids in the statement's table.
-func (m *model) column() clause.Column {
-	return clause.Column{Table: clause.CurrentTable, Name: m.key.DBName}
+// newModel works out what the statements of a schema ask for.
+func newModel(s *schema.Schema, key, by *schema.Field, exact bool) *model {
+	return &model{
+		schema: s, key: key, by: by, exact: exact, kind: kindOf(by.IndirectFieldType), inside: isInside(key),
+		keyColumn: columnOf(key), byColumn: columnOf(by),
+	}
+}
+
+// columnOf returns the column of a field in the statement's table.
+func columnOf(field *schema.Field) clause.Column {
+	return clause.Column{Table: clause.CurrentTable, Name: field.DBName}
 }
 
 // id returns the id of a row, a struct. The error wraps idshard.ErrID.
@@ -44,6 +57,11 @@ func (m *model) id(ctx context.Context, row reflect.Value) (int64, error) {
 		return int64(v.Uint()), nil
 	}
 	return 0, fmt.Errorf("%w: %s.%s is %v", idshard.ErrID, m.schema.Name, m.key.Name, v)
+}
+
+// isInside tells whether a field is a signed integer that is read without a look at a pointer on the way to it, which GORM notes as an index below 0.
+func isInside(field *schema.Field) bool {
+	return field.Serializer == nil && reflect.Zero(field.FieldType).CanInt() && !slices.ContainsFunc(field.StructField.Index, func(i int) bool { return i < 0 })
 }
 
 // routed is what is known of a schema: a model, none, or why it cannot be one.
@@ -67,7 +85,7 @@ func (r *Router) model(s *schema.Schema) (*model, error) {
 	case key != nil && key.IndirectFieldType.Kind() == reflect.String:
 		made.err = fmt.Errorf("%w: %s: its key %s is a text, and tables are told from each other by numbers", ErrModel, s.Name, key.Name)
 	case key != nil:
-		made.model = &model{schema: s, key: key, by: by, exact: wantsExact(r.own, by)}
+		made.model = newModel(s, key, by, wantsExact(r.own, by))
 	}
 	known, _ := r.models.LoadOrStore(s, &made)
 	return known.(*routed).model, known.(*routed).err

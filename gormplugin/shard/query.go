@@ -52,27 +52,30 @@ func refuse(db *gorm.DB, err error) {
 }
 
 // sharded returns the model of a statement that is to be routed, nil for others. It does what is common to all of them.
-func (q *queries) sharded(db *gorm.DB, updates bool) (*model, error) {
+func (q *queries) sharded(db *gorm.DB, c *clauses, updates bool) (*model, error) {
 	stmt := db.Statement
 	m, err := q.model(stmt.Schema)
 	if err != nil {
 		return nil, err
 	}
 	if m == nil {
-		if _, all := stmt.Clauses[everywhere]; all {
+		if c.all {
 			return nil, fmt.Errorf("%w: All in a statement of no sharded model", ErrModel)
 		}
-		return nil, q.nested(db, false)
+		if err := q.nested(db, c, false); err != nil {
+			return nil, err
+		}
+		return nil, q.valued(db, false)
 	}
 	if stmt.SQL.Len() > 0 {
 		return nil, fmt.Errorf("%w: raw SQL into %s, which is sharded: name the table in it, and scan into another struct", ErrUnrouted, m.schema.Name)
 	}
-	if name := named(stmt, updates); name != "" {
+	if name := c.named(updates); name != "" {
 		return nil, errNamed(m, name)
 	}
-	if where := stmt.Clauses["WHERE"].Expression; where != nil {
-		if _, ok := where.(clause.Where); !ok {
-			return nil, fmt.Errorf("%w: a WHERE of %s that is a %T and no clause.Where", ErrUnrouted, m.schema.Name, where)
+	if c.where != nil {
+		if _, ok := c.where.(clause.Where); !ok {
+			return nil, fmt.Errorf("%w: a WHERE of %s that is a %T and no clause.Where", ErrUnrouted, m.schema.Name, c.where)
 		}
 	}
 	if stmt.TableExpr == nil && stmt.Table == m.schema.Table {
@@ -89,24 +92,6 @@ func (q *queries) sharded(db *gorm.DB, updates bool) (*model, error) {
 
 func errNamed(m *model, table string) error {
 	return fmt.Errorf("%w: %s from a table that is named by hand: %q; leave it to the router", ErrUnrouted, m.schema.Name, table)
-}
-
-// named returns the name of the table that a clause made by hand has in the place of the statement's, "" for none. Beside the table of an UPDATE there
-// may be others FROM which it takes values.
-func named(stmt *gorm.Statement, updates bool) string {
-	if len(stmt.Clauses) == 0 {
-		return ""
-	}
-	if update, ok := stmt.Clauses["UPDATE"].Expression.(clause.Update); ok && update.Table.Name != clause.CurrentTable {
-		return update.Table.Name
-	}
-	if updates {
-		return ""
-	}
-	if from, ok := stmt.Clauses["FROM"].Expression.(clause.From); ok && len(from.Tables) > 0 && from.Tables[0].Name != clause.CurrentTable {
-		return from.Tables[0].Name
-	}
-	return ""
 }
 
 // plain tells whether a statement is for the table that has the model's name.
@@ -131,7 +116,8 @@ func (q *queries) route(db *gorm.DB, next func(*gorm.DB), more several) bool {
 		next(db)
 		return false
 	}
-	m, err := q.sharded(db, false)
+	c := clausesOf(db.Statement)
+	m, err := q.sharded(db, &c, false)
 	switch {
 	case err != nil:
 		refuse(db, err)
@@ -141,7 +127,7 @@ func (q *queries) route(db *gorm.DB, next func(*gorm.DB), more several) bool {
 		return false
 	}
 	d := q.demands.Get().(*demand)
-	d.begin(db.Statement, m)
+	d.begin(db.Statement, m, &c)
 	d.row(db.Statement.ReflectValue)
 	q.read(db, d, next, more)
 	q.demands.Put(d)
@@ -159,7 +145,7 @@ func (q *queries) read(db *gorm.DB, d *demand, next func(*gorm.DB), more several
 	}
 	shards, err := d.target(in, d.room[:0])
 	if err == nil && len(shards) > 1 {
-		if err = q.nested(db, false); err == nil {
+		if err = q.nested(db, &d.clauses, false); err == nil {
 			d.tidy()
 			d.exactly()
 			err = more(db, d, in, shards, next)
@@ -171,12 +157,12 @@ func (q *queries) read(db *gorm.DB, d *demand, next func(*gorm.DB), more several
 		q.confirm(db, in)
 		return
 	}
-	var p table
+	var p *table
 	if err == nil {
 		p, err = q.table(stmt, d.of, in, shards[0])
 	}
 	if err == nil {
-		err = q.nested(db, p.pool != nil)
+		err = q.nested(db, &d.clauses, p.pool != nil)
 	}
 	if err == nil && p.pool != nil && db.DryRun {
 		err = fmt.Errorf("%w: %s is in the database %q, so it can be no subquery, nor be shown without being run; use a session of router.DB", ErrUnrouted, p.part.table, p.shard.Database)

@@ -99,11 +99,11 @@ func (s *selection) Build(builder clause.Builder) {
 		_, _ = builder.WriteString(refusal)
 		return
 	}
-	field := m.key
 	if s.key {
-		field = m.by
+		builder.WriteQuoted(m.byColumn)
+		return
 	}
-	builder.WriteQuoted(clause.Column{Table: clause.CurrentTable, Name: field.DBName})
+	builder.WriteQuoted(m.keyColumn)
 }
 
 // refuseRaw fails a statement that is raw SQL, which takes no conditions, and tells whether it is.

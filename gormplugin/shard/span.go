@@ -31,11 +31,11 @@ func (q *queries) readAll(db *gorm.DB, d *demand, in *idshard.Map, shards []int,
 	if err := s.plan(db); err != nil {
 		return err
 	}
-	parts := make([]table, len(shards))
+	parts := make([]*table, len(shards))
 	for i, shard := range shards {
 		p, err := q.table(db.Statement, d.of, in, shard)
 		if err == nil && p.pool != nil {
-			err = q.nested(db, true)
+			err = q.nested(db, &d.clauses, true)
 		}
 		if err != nil {
 			return err

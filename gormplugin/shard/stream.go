@@ -108,7 +108,7 @@ func (s *stream[T]) prepare(db *gorm.DB) (*gorm.DB, error) {
 		if len(stmt.Selects) > 0 && !slices.Contains(stmt.Selects, "*") && !slices.Contains(stmt.Selects, s.of.key.DBName) {
 			stmt.Selects = append(slices.Clone(stmt.Selects), s.of.key.DBName) // that the rows are merged by
 		}
-		stmt.AddClause(clause.OrderBy{Columns: []clause.OrderByColumn{{Column: s.of.column()}}})
+		stmt.AddClause(clause.OrderBy{Columns: []clause.OrderByColumn{{Column: columnOf(s.of.key)}}})
 		limit := pageRows
 		stmt.AddClause(clause.Limit{Limit: &limit})
 		return page
@@ -224,7 +224,7 @@ type span struct {
 
 // Build writes the condition.
 func (s span) Build(builder clause.Builder) {
-	builder.WriteQuoted(s.of.column())
+	builder.WriteQuoted(s.of.keyColumn)
 	_, _ = builder.WriteString(" BETWEEN ")
 	builder.AddVar(builder, s.least)
 	_, _ = builder.WriteString(" AND ")

@@ -15,7 +15,7 @@ type tables struct {
 	all []table // by shard
 }
 
-// table is one of them, under the name of its model.
+// table is one of them, under the name of its model. Statements share it, and do not change it.
 type table struct {
 	part
 	alias *clause.Expr // nil for the model's own name
@@ -42,21 +42,25 @@ func (m *model) newTables(stmt *gorm.Statement, in *idshard.Map) *tables {
 		t := &made.all[i]
 		t.part = part{index: i, shard: shard, table: shard.Table(m.schema.Table)}
 		if t.part.table != m.schema.Table {
-			t.alias = &clause.Expr{SQL: stmt.Quote(t.part.table) + " AS " + stmt.Quote(name)}
+			// As a value of an expression: GORM writes the text of one byte by byte.
+			text := stmt.Quote(t.part.table) + " AS " + stmt.Quote(name)
+			t.alias = &clause.Expr{SQL: "?", Vars: []any{clause.Table{Name: text, Raw: true}}}
 		}
 	}
 	return made
 }
 
 // table returns that of a shard for a statement.
-func (q *queries) table(stmt *gorm.Statement, m *model, in *idshard.Map, index int) (table, error) {
-	t := *m.table(stmt, in, index)
+func (q *queries) table(stmt *gorm.Statement, m *model, in *idshard.Map, index int) (*table, error) {
+	t := m.table(stmt, in, index)
 	if len(q.pools) < 2 {
 		return t, q.sameMap(stmt, in)
 	}
-	var err error
-	t.part, err = q.part(stmt, m, in, index)
-	return t, err
+	p, err := q.part(stmt, m, in, index)
+	if err != nil || p.pool == nil {
+		return t, err
+	}
+	return &table{p, t.alias}, nil
 }
 
 // place is where a statement was before it was routed.
@@ -85,7 +89,7 @@ func (t *table) enter(stmt *gorm.Statement) {
 }
 
 // enterPlain does so without that name, which MariaDB does not take in a DELETE.
-func (p part) enterPlain(stmt *gorm.Statement) {
+func (p *part) enterPlain(stmt *gorm.Statement) {
 	if p.table == stmt.Table {
 		return
 	}

@@ -14,7 +14,7 @@ const compared = 4096
 // an ErrUnrouted, an idshard.DisagreeError, or wraps idshard.ErrID or idshard.ErrKey.
 func (d *demand) target(in *idshard.Map, dst []int) ([]int, error) {
 	if len(d.held) == 0 {
-		if !d.all {
+		if !d.clauses.all {
 			return dst, d.unrouted()
 		}
 		for i := range in.Shards() {
@@ -59,31 +59,33 @@ func (d *demand) unrouted() error {
 // shards returns those that the values of a condition lead to, ascending, each once.
 func (d *demand) shards(in *idshard.Map, c *condition, dst []int) ([]int, error) {
 	if !c.list {
-		return d.lead(in, c, c.one, dst)
+		return d.lead(in, c, 0, dst)
 	}
-	err := c.each(func(_ int, v any) (err error) {
-		dst, err = d.lead(in, c, v, dst)
-		return err
-	})
+	for i := range c.many {
+		var err error
+		if dst, err = d.lead(in, c, i, dst); err != nil {
+			return dst, err
+		}
+	}
 	slices.Sort(dst)
-	return slices.Compact(dst), err
+	return slices.Compact(dst), nil
 }
 
-// lead appends the shards of one value.
-func (d *demand) lead(in *idshard.Map, c *condition, v any, dst []int) ([]int, error) {
+// lead appends the shards of one value of a condition.
+func (d *demand) lead(in *idshard.Map, c *condition, i int, dst []int) ([]int, error) {
 	if c.key {
-		key, err := d.of.keyOf(d.stmt.Context, v)
+		key, err := d.key(c, i)
 		if err != nil {
 			return dst, err
 		}
 		return in.OfKey(dst, key)
 	}
-	id, err := d.of.idOf(d.stmt.Context, v)
+	id, err := d.id(c, i)
 	if err != nil {
 		return dst, err
 	}
-	i, err := in.OfID(id)
-	return append(dst, i), err
+	shard, err := in.OfID(id)
+	return append(dst, shard), err
 }
 
 // agree returns a DisagreeError when there are ids and sharding keys, and none of them can be of one row.
@@ -94,29 +96,7 @@ func (d *demand) agree(in *idshard.Map) error {
 			if ids.key || !keys.key || ids.len() == 0 || keys.len() == 0 || ids.len()*keys.len() > compared {
 				continue
 			}
-			var first error
-			found := false
-			err := ids.each(func(_ int, v any) error {
-				id, err := d.of.idOf(d.stmt.Context, v)
-				if err != nil || found {
-					return err
-				}
-				return keys.each(func(_ int, v any) error {
-					key, err := d.of.keyOf(d.stmt.Context, v)
-					if err != nil || found {
-						return err
-					}
-					if err = in.Check(id, key); first == nil {
-						first = err
-					}
-					found = err == nil
-					return nil
-				})
-			})
-			if err == nil && !found {
-				err = first
-			}
-			if err != nil {
+			if err := d.pair(in, ids, keys); err != nil {
 				return err
 			}
 		}
@@ -124,19 +104,46 @@ func (d *demand) agree(in *idshard.Map) error {
 	return nil
 }
 
+// pair returns nil when one of some ids and one of some sharding keys can be of one row, else why the first are not.
+func (d *demand) pair(in *idshard.Map, ids, keys *condition) error {
+	var first error
+	for i := range ids.len() {
+		id, err := d.id(ids, i)
+		if err != nil {
+			return err
+		}
+		for j := range keys.len() {
+			key, err := d.key(keys, j)
+			if err != nil {
+				return err
+			}
+			err = in.Check(id, key)
+			if err == nil {
+				return nil
+			}
+			if first == nil {
+				first = err
+			}
+		}
+	}
+	return first
+}
+
 // leading returns the values of a condition that lead to a shard.
 func (d *demand) leading(in *idshard.Map, held, shard int) []any {
 	c := &d.held[held]
 	values := []any{}
-	_ = c.each(func(i int, v any) error { // the errors are those of target, which has been there
-		if of, err := d.lead(in, c, v, nil); err == nil && slices.Contains(of, shard) {
-			if c.list {
-				v = c.many[i]
-			}
-			values = append(values, v)
+	for i := range c.len() {
+		of, err := d.lead(in, c, i, nil)
+		if err != nil || !slices.Contains(of, shard) {
+			continue // the errors are those of target, which has been there
 		}
-		return nil
-	})
+		if c.list {
+			values = append(values, c.many[i])
+		} else {
+			values = append(values, c.at(i))
+		}
+	}
 	return values
 }
 
@@ -149,11 +156,10 @@ func (d *demand) shared(in *idshard.Map) bool {
 			return false
 		}
 		one := true
-		_ = c.each(func(_ int, v any) error {
-			of, _ := d.lead(in, c, v, nil)
+		for i := range c.len() {
+			of, _ := d.lead(in, c, i, nil)
 			one = one && len(of) == 1
-			return nil
-		})
+		}
 		if one {
 			return false
 		}

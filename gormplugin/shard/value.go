@@ -37,7 +37,7 @@ func (m *model) idOf(ctx context.Context, v any) (int64, error) {
 
 // keyOf returns a sharding key as the sharding column has it, since a number and its text are different keys. The error wraps idshard.ErrKey.
 func (m *model) keyOf(ctx context.Context, v any) (any, error) {
-	column := kindOf(m.by.IndirectFieldType)
+	column := m.kind
 	if k, ok := v.(keyValue); ok {
 		v = k.of
 	}

@@ -18,11 +18,12 @@ type ahead struct{ of *gorm.Statement }
 // demandOf finds out what an UPDATE or DELETE asks for, with the conditions that GORM makes of rows with their keys; it is false for one that is not to
 // be routed.
 func (q *queries) demandOf(db *gorm.DB, d *demand, deletes bool) (bool, error) {
-	m, err := q.sharded(db, !deletes)
+	c := clausesOf(db.Statement)
+	m, err := q.sharded(db, &c, !deletes)
 	if err != nil || m == nil {
 		return false, err
 	}
-	d.begin(db.Statement, m)
+	d.begin(db.Statement, m, &c)
 	stmt := db.Statement
 	if deletes {
 		d.rows(stmt.ReflectValue)
@@ -67,9 +68,9 @@ func (q *queries) prepare(db *gorm.DB, deletes bool) {
 	routed, err := q.demandOf(db, d, deletes)
 	if err == nil && routed {
 		var in *idshard.Map
-		var parts []table
+		var parts []*table
 		if in, parts, err = q.parts(db, d); err == nil && !deletes {
-			err = d.checkAssignments(in)
+			err = q.checkAssignments(db, d, in, parts[0].pool != nil)
 		}
 		if err == nil && len(q.pools) > 1 {
 			db.Statement.Settings.Store(placedBy, in.Version())
@@ -89,7 +90,7 @@ func (q *queries) prepare(db *gorm.DB, deletes bool) {
 }
 
 // parts returns the tables of an UPDATE or DELETE, all in one database.
-func (q *queries) parts(db *gorm.DB, d *demand) (*idshard.Map, []table, error) {
+func (q *queries) parts(db *gorm.DB, d *demand) (*idshard.Map, []*table, error) {
 	in, err := q.current(db.Statement.Context)
 	if err != nil {
 		return nil, nil, err
@@ -100,7 +101,7 @@ func (q *queries) parts(db *gorm.DB, d *demand) (*idshard.Map, []table, error) {
 	}
 	parts := d.parts[:]
 	if len(shards) > 1 {
-		parts = make([]table, len(shards))
+		parts = make([]*table, len(shards))
 	}
 	away := false
 	for i, shard := range shards {
@@ -114,7 +115,7 @@ func (q *queries) parts(db *gorm.DB, d *demand) (*idshard.Map, []table, error) {
 		away = away || parts[i].pool != nil
 	}
 	if len(parts) > 1 {
-		if len(d.held) == 0 && len(exprsOf(db.Statement)) == 0 && !db.AllowGlobalUpdate {
+		if len(d.held) == 0 && len(d.clauses.exprs()) == 0 && !db.AllowGlobalUpdate {
 			return nil, nil, gorm.ErrMissingWhereClause
 		}
 		if db.DryRun {
@@ -126,7 +127,7 @@ func (q *queries) parts(db *gorm.DB, d *demand) (*idshard.Map, []table, error) {
 			}
 		}
 	}
-	return in, parts, q.nested(db, away)
+	return in, parts, q.nested(db, &d.clauses, away)
 }
 
 // update returns the callback in the place of GORM's.
@@ -157,7 +158,7 @@ func (q *queries) write(db *gorm.DB, next func(*gorm.DB), deletes bool) {
 	}
 	in, parts, err := q.parts(db, d)
 	if err == nil && !deletes {
-		err = d.checkAssignments(in)
+		err = q.checkAssignments(db, d, in, parts[0].pool != nil)
 	}
 	if err == nil && parts[0].pool != nil {
 		err = moreRecent(db.Statement, in, fmt.Errorf("%w: a hook has sent the statement to another database", ErrTransaction))
@@ -199,7 +200,7 @@ func (q *queries) confirmWrite(db *gorm.DB, in *idshard.Map) {
 }
 
 // writeAll executes a statement for each table, in one transaction.
-func (q *queries) writeAll(db *gorm.DB, d *demand, in *idshard.Map, parts []table, next func(*gorm.DB), deletes bool) (err error) {
+func (q *queries) writeAll(db *gorm.DB, d *demand, in *idshard.Map, parts []*table, next func(*gorm.DB), deletes bool) (err error) {
 	if _, begun := db.Statement.ConnPool.(gorm.TxCommitter); !begun { // SkipDefaultTransaction
 		tx := db.Session(&gorm.Session{NewDB: true}).Begin()
 		if tx.Error != nil {
