@@ -2,6 +2,7 @@ package shard
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
@@ -12,6 +13,7 @@ import (
 type source struct {
 	router *Router
 	keeper *grant.Keeper
+	placer atomic.Pointer[placer] // the one made last
 }
 
 var _ gormplugin.ShardedSource = (*source)(nil)
