@@ -28,8 +28,8 @@ type Kept struct {
 	Item   string
 }
 
-// What routing adds to a statement that is built and not run: each with a router and a sharded model, and the same of a model that is not sharded in a
-// database without a router.
+// What routing adds to a statement that is built and not run: each with a router and a sharded model; the same of a model that is not sharded in a
+// database without a router; and that with the name of a table written by hand, as who shards without a router does.
 func BenchmarkRouting(b *testing.B) {
 	open := func(routed bool) *gorm.DB {
 		db := openGORM(b, dbtest.SQLite(b))
@@ -40,11 +40,13 @@ func BenchmarkRouting(b *testing.B) {
 	}
 	routed, plain := open(true), open(false)
 	id := sqltype.ID(250055016197391763)
-	measure := func(name string, sharded, other func() *gorm.DB) {
-		for _, of := range []struct {
-			model string
-			do    func() *gorm.DB
-		}{{"sharded", sharded}, {"plain", other}} {
+	measure := func(name string, sharded func() *gorm.DB, other func(*gorm.DB) *gorm.DB) {
+		all := []routing{
+			{"sharded", sharded},
+			{"plain", func() *gorm.DB { return other(plain) }},
+			{"hand", func() *gorm.DB { return other(plain.Table("kepts_03")) }},
+		}
+		for _, of := range all {
 			b.Run("statement="+name+"/model="+of.model, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
@@ -54,42 +56,56 @@ func BenchmarkRouting(b *testing.B) {
 				}
 			})
 		}
-		// Both in turns, so that a noisy machine is so for both. The median of the differences.
-		b.Run("statement="+name+"/model=difference", func(b *testing.B) {
-			var added []float64
-			for b.Loop() {
-				const turn = 50
-				var took [2]time.Duration
-				for i, do := range []func() *gorm.DB{sharded, other} {
-					begin := time.Now()
-					for range turn {
-						do()
-					}
-					took[i] = time.Since(begin)
-				}
-				added = append(added, float64(took[0]-took[1])/turn)
-			}
-			slices.Sort(added)
-			b.ReportMetric(added[len(added)/2], "added-ns/statement")
-		})
+		b.Run("statement="+name+"/model=difference", func(b *testing.B) { difference(b, all) })
 	}
 	var placed Placed
 	var kept Kept
 	var many []Placed
 	var others []Kept
-	measure("first-id", func() *gorm.DB { placed = Placed{}; return routed.First(&placed, id.Int64()) }, func() *gorm.DB { kept = Kept{}; return plain.First(&kept, id.Int64()) })
-	measure("find-key", func() *gorm.DB { return routed.Where("user_id", 7).Find(&many) }, func() *gorm.DB { return plain.Where("user_id", 7).Find(&others) })
+	measure("first-id", func() *gorm.DB { placed = Placed{}; return routed.First(&placed, id.Int64()) }, func(db *gorm.DB) *gorm.DB { kept = Kept{}; return db.First(&kept, id.Int64()) })
+	measure("find-key", func() *gorm.DB { return routed.Where("user_id", 7).Find(&many) }, func(db *gorm.DB) *gorm.DB { return db.Where("user_id", 7).Find(&others) })
 	measure("scope-id", func() *gorm.DB { placed = Placed{}; return routed.Scopes(shard.ByID(id)).Take(&placed) },
-		func() *gorm.DB {
+		func(db *gorm.DB) *gorm.DB {
 			kept = Kept{}
-			return plain.Scopes(func(db *gorm.DB) *gorm.DB { return db.Where("id", id) }).Take(&kept)
+			return db.Scopes(func(db *gorm.DB) *gorm.DB { return db.Where("id", id) }).Take(&kept)
 		})
 	measure("scope-key", func() *gorm.DB { return routed.Scopes(shard.ByKey(int64(7))).Find(&many) },
-		func() *gorm.DB {
-			return plain.Scopes(func(db *gorm.DB) *gorm.DB { return db.Where("user_id", 7) }).Find(&others)
+		func(db *gorm.DB) *gorm.DB {
+			return db.Scopes(func(db *gorm.DB) *gorm.DB { return db.Where("user_id", 7) }).Find(&others)
 		})
-	measure("update", func() *gorm.DB { return routed.Model(&Placed{ID: id}).Update("item", "x") }, func() *gorm.DB { return plain.Model(&Kept{ID: id}).Update("item", "x") })
-	measure("delete", func() *gorm.DB { return routed.Delete(&Placed{ID: id}) }, func() *gorm.DB { return plain.Delete(&Kept{ID: id}) })
+	measure("update", func() *gorm.DB { return routed.Model(&Placed{ID: id}).Update("item", "x") },
+		func(db *gorm.DB) *gorm.DB { return db.Model(&Kept{ID: id}).Update("item", "x") })
+	measure("delete", func() *gorm.DB { return routed.Delete(&Placed{ID: id}) }, func(db *gorm.DB) *gorm.DB { return db.Delete(&Kept{ID: id}) })
 	// A model that is not sharded, beside the router.
-	measure("other", func() *gorm.DB { return routed.Where("user_id", 7).Find(&others) }, func() *gorm.DB { return plain.Where("user_id", 7).Find(&others) })
+	measure("other", func() *gorm.DB { return routed.Where("user_id", 7).Find(&others) }, func(db *gorm.DB) *gorm.DB { return db.Where("user_id", 7).Find(&others) })
+}
+
+// routing is a statement that is measured.
+type routing struct {
+	model string
+	do    func() *gorm.DB
+}
+
+// difference measures what the first of some statements takes more than each other. They go in turns, so that a noisy machine is so for all, and the
+// figures are the medians of the differences.
+func difference(b *testing.B, all []routing) {
+	added := make([][]float64, len(all))
+	for b.Loop() {
+		const turn = 50
+		took := make([]time.Duration, len(all))
+		for i, of := range all {
+			begin := time.Now()
+			for range turn {
+				of.do()
+			}
+			took[i] = time.Since(begin)
+		}
+		for i := range all {
+			added[i] = append(added[i], float64(took[0]-took[i])/turn)
+		}
+	}
+	for i, of := range all[1:] {
+		slices.Sort(added[i+1])
+		b.ReportMetric(added[i+1][len(added[i+1])/2], "added-ns/"+of.model)
+	}
 }
