@@ -364,6 +364,13 @@ func refusedStatements(s *shop) map[string]struct {
 		"an assigned subquery": {func(db *gorm.DB) error {
 			return db.Model(&User{ID: 1}).Update("name", fresh(db).Model(&Order{}).Select("item")).Error
 		}, shard.ErrUnrouted},
+		"a subquery assigned to a sharded row": {func(db *gorm.DB) error {
+			return db.Model(&Order{ID: id}).Update("item", fresh(db).Model(&Order{}).Select("item")).Error
+		}, shard.ErrUnrouted},
+		"a subquery assigned by a clause": {func(db *gorm.DB) error {
+			set := clause.Set{{Column: clause.Column{Name: "item"}, Value: fresh(db).Model(&Order{}).Select("item")}}
+			return db.Model(&Order{ID: id}).Clauses(set).Updates(map[string]any{}).Error
+		}, shard.ErrUnrouted},
 		"scope of no model":     {func(db *gorm.DB) error { return db.Scopes(shard.All()).Find(&[]User{}).Error }, shard.ErrModel},
 		"id scope of no model":  {func(db *gorm.DB) error { return db.Scopes(shard.ByID(1)).Find(&[]User{}).Error }, shard.ErrModel},
 		"negative id":           {func(db *gorm.DB) error { return db.Scopes(shard.ByID(-1)).Find(&rows).Error }, idshard.ErrID},
