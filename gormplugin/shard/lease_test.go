@@ -112,4 +112,12 @@ func TestSpreadWaits(t *testing.T) {
 	if got := buckets(); len(got) != 4 || got[first] != 4 {
 		t.Errorf("after: got the buckets %v, want 4 of 4 rows", got)
 	}
+	next, err = r.Map().Spread(int64(7), 16)
+	must(t, err)
+	must(t, storeOf(t, db).Swap(t.Context(), "default", next))
+	must(t, r.Reload(t.Context()))
+	shard.Settle(r)
+	if got := buckets(); len(got) != 16 {
+		t.Errorf("after another map: got the buckets %v, want 16", got)
+	}
 }
