@@ -57,16 +57,21 @@ func (m *mover) captureStatements(source *place, s *session, buckets []int64) ([
 	function := schema + s.catalog.Quote(source.mark("capture"))
 	full := schema + s.catalog.Quote(source.mark("notes"))
 	create = fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (seq %s, id bigint NOT NULL)", full, seq)
-	body := fmt.Sprintf("IF TG_OP <> 'DELETE' THEN IF %s THEN INSERT INTO %s (id) VALUES (NEW.%s); END IF; END IF; IF TG_OP <> 'INSERT' THEN IF %s THEN INSERT INTO %[2]s (id) VALUES (OLD.%[3]s); END IF; END IF; RETURN NULL;",
+	body := fmt.Sprintf("IF TG_OP = 'TRUNCATE' THEN RAISE EXCEPTION USING MESSAGE = 'snowkey: rows of this table are being moved: DELETE them instead', "+
+		"ERRCODE = 'object_not_in_prerequisite_state'; END IF; IF TG_OP <> 'DELETE' THEN IF %s THEN INSERT INTO %s (id) VALUES (NEW.%s); END IF; END IF; IF TG_OP <> 'INSERT' THEN IF %s THEN INSERT INTO %[2]s (id) VALUES (OLD.%[3]s); END IF; END IF; RETURN NULL;",
 		inserted, full, key, deleted)
 	made := fmt.Sprintf("CREATE OR REPLACE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $snowkey_capture$ BEGIN %s END $snowkey_capture$", function, body)
 	list := []string{create, made}
-	return append(list, eachTrigger(source, s, func(name, event string) string {
+	trigger := func(name, what string) string {
 		bare := name[strings.LastIndex(name, ".")+1:]
 		return fmt.Sprintf("DO $snowkey_do$ BEGIN IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgrelid = '%s'::pg_catalog.regclass AND tgname = '%s') THEN "+
-			"CREATE TRIGGER %s AFTER %s ON %s FOR EACH ROW WHEN (%s) EXECUTE FUNCTION %s(); END IF; END $snowkey_do$",
-			strings.ReplaceAll(source.quoted, "'", "''"), strings.Trim(bare, `"`), bare, event, source.quoted, either(event, inserted, deleted), function)
-	})...), nil
+			"CREATE TRIGGER %s %s EXECUTE FUNCTION %s(); END IF; END $snowkey_do$",
+			strings.ReplaceAll(source.quoted, "'", "''"), strings.Trim(bare, `"`), bare, what, function)
+	}
+	list = append(list, eachTrigger(source, s, func(name, event string) string {
+		return trigger(name, fmt.Sprintf("AFTER %s ON %s FOR EACH ROW WHEN (%s)", event, source.quoted, either(event, inserted, deleted)))
+	})...)
+	return append(list, trigger(s.catalog.Quote(source.mark("capture")+"_t"), "BEFORE TRUNCATE ON "+source.quoted+" FOR EACH STATEMENT")), nil
 }
 
 // release takes the triggers and the notes away.

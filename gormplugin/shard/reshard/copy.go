@@ -82,35 +82,43 @@ func (m *mover) rows(ctx context.Context, p *place, s *session, where string, li
 	return found, err
 }
 
-// put makes the rows of some ids at the targets of a step what they are at the source: those of rows, and no others.
+// put makes the rows of some ids, which are in their order, at the targets of a step what they are at the source: those of rows, and no others.
 func (m *mover) put(ctx context.Context, step *Step, ids []int64, rows []row) error {
-	byTarget := map[string][]int64{}
-	rowsOf := map[string][]row{}
-	shardOf := map[int64]string{}
-	for _, id := range ids {
-		bucket, legacy, err := m.plan.Next.Bucket(id)
-		if err != nil || legacy {
-			return fmt.Errorf("%w: the row %d of %s in the shard %s: no id of the map: %w", ErrPlan, id, step.Table, step.From, err)
-		}
-		at, err := m.plan.Next.OfBucket(bucket)
-		if err != nil {
-			return err
-		}
-		shard := m.plan.Next.Shard(at).Name
-		if !slices.Contains(step.To[shard], bucket) {
-			return fmt.Errorf("%w: the row %d of %s is of bucket %d, which does not leave the shard %s", ErrPlan, id, step.Table, bucket, step.From)
-		}
-		byTarget[shard], shardOf[id] = append(byTarget[shard], id), shard
+	byTarget, err := m.byTarget(step, ids)
+	if err != nil {
+		return err
 	}
-	for _, r := range rows {
-		rowsOf[shardOf[r.id]] = append(rowsOf[shardOf[r.id]], r)
-	}
-	for shard, list := range byTarget {
-		if err := m.putInto(ctx, step, shard, list, rowsOf[shard]); err != nil {
+	for shard, list := range byTarget { // which are in their order too
+		theirs := slices.DeleteFunc(slices.Clone(rows), func(r row) bool {
+			_, found := slices.BinarySearch(list, r.id)
+			return !found
+		})
+		if err := m.putInto(ctx, step, shard, list, theirs); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// byTarget returns ids by the shards that they go to.
+func (m *mover) byTarget(step *Step, ids []int64) (map[string][]int64, error) {
+	byTarget := map[string][]int64{}
+	for _, id := range ids {
+		bucket, legacy, err := m.plan.Next.Bucket(id)
+		if err != nil || legacy {
+			return nil, fmt.Errorf("%w: the row %d of %s in the shard %s: no id of the map: %w", ErrPlan, id, step.Table, step.From, err)
+		}
+		at, err := m.plan.Next.OfBucket(bucket)
+		if err != nil {
+			return nil, err
+		}
+		shard := m.plan.Next.Shard(at).Name
+		if !slices.Contains(step.To[shard], bucket) {
+			return nil, fmt.Errorf("%w: the row %d of %s is of bucket %d, which does not leave the shard %s", ErrPlan, id, step.Table, bucket, step.From)
+		}
+		byTarget[shard] = append(byTarget[shard], id)
+	}
+	return byTarget, nil
 }
 
 // putInto does so at one target, in one transaction.
@@ -126,7 +134,7 @@ func (m *mover) putInto(ctx context.Context, step *Step, shard string, ids []int
 			columns[i] = c.Name
 		}
 		for chunk := range slices.Chunk(rows, max(1, 20000/len(columns))) {
-			if err := m.makeRoom(ctx, source, target, s, step.To[shard], chunk); err != nil {
+			if err := m.makeRoom(ctx, step, shard, chunk); err != nil {
 				return err
 			}
 			if err := insert(ctx, s, target.quoted, columns, chunk); err != nil {
@@ -171,50 +179,83 @@ func bind(b *strings.Builder, d dialect.Dialect, args *[]any, values []any) {
 }
 
 // makeRoom deletes rows of the target that have a value of a unique index that one of the rows has now. They are old: at the source, where the index is as
-// well, they have it no longer, so they are noted and come again. Rows that are the target's own stay, and the INSERT fails.
-func (m *mover) makeRoom(ctx context.Context, source, target *place, s *session, buckets []int64, rows []row) error {
-	condition, err := target.condition(s.dialect, m.plan.Next, "", buckets)
+// well, they have it no longer, so they are noted and come again. Rows that are the target's own stay, and the INSERT fails. A row in the way that is not
+// noted would be lost: an index whose collation is another than its column's has two values for different that the column has for the same.
+func (m *mover) makeRoom(ctx context.Context, step *Step, shard string, rows []row) error {
+	source, _ := m.at(step.Table, step.From)
+	target, s := m.at(step.Table, shard)
+	condition, err := target.condition(s.dialect, m.plan.Next, "", step.To[shard])
 	if err != nil {
 		return err
 	}
+	key := s.catalog.Quote(target.table.Key)
 	for _, index := range target.there.Indexes {
 		places := source.columnPlaces(index.Columns)
 		if !index.Unique || index.Primary || index.Where != "" || places == nil || len(index.Columns) == 1 && index.Columns[0] == target.table.Key {
 			continue
 		}
-		var b strings.Builder
-		var args []any
-		for _, r := range rows {
-			values := make([]any, len(places))
-			for i, p := range places {
-				values[i] = r.values[p]
-			}
-			if slices.Contains(values, nil) {
-				continue // NULLs are never the same
-			}
-			if len(args) > 0 {
-				b.WriteString(" OR ")
-			}
-			for i, v := range values {
-				if i > 0 {
-					b.WriteString(" AND ")
-				}
-				args = append(args, v)
-				mark := "?"
-				if s.dialect == dialect.Postgres {
-					mark = "$" + strconv.Itoa(len(args))
-				}
-				fmt.Fprintf(&b, "%s = %s", s.catalog.Quote(index.Columns[i]), mark)
-			}
-		}
+		where, args := having(s, index.Columns, places, rows)
 		if len(args) == 0 {
 			continue
 		}
-		if err := s.execute(ctx, fmt.Sprintf("DELETE FROM %s WHERE %s AND (%s)", target.quoted, condition, b.String()), args...); err != nil {
+		var ids []int64
+		err := s.each(ctx, fmt.Sprintf("SELECT %s FROM %s WHERE %s AND (%s)", key, target.quoted, condition, where), func(scan func(...any) error) error {
+			var id int64
+			err := scan(&id)
+			ids = append(ids, id)
+			return err
+		}, args...)
+		if err != nil {
+			return err
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		noted, err := m.noted(ctx, step, ids)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if !noted[id] {
+				return fmt.Errorf("%w: row %d of %s has a value of the unique index %q that another row comes with, and was not written: abort the plan, and make a new one", ErrMismatch, id, target, index.Name)
+			}
+		}
+		if err := s.execute(ctx, fmt.Sprintf("DELETE FROM %s WHERE %s IN (%s)", target.quoted, key, numbers(ids))); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// having returns the condition that a row has the values of one of some rows in columns, which are at places of these, and its arguments: none when all of
+// them have a NULL, for these are never the same.
+func having(s *session, columns []string, places []int, rows []row) (string, []any) {
+	var b strings.Builder
+	var args []any
+	for _, r := range rows {
+		values := make([]any, len(places))
+		for i, p := range places {
+			values[i] = r.values[p]
+		}
+		if slices.Contains(values, nil) {
+			continue
+		}
+		if len(args) > 0 {
+			b.WriteString(" OR ")
+		}
+		for i, v := range values {
+			if i > 0 {
+				b.WriteString(" AND ")
+			}
+			args = append(args, v)
+			mark := "?"
+			if s.dialect == dialect.Postgres {
+				mark = "$" + strconv.Itoa(len(args))
+			}
+			fmt.Fprintf(&b, "%s = %s", s.catalog.Quote(columns[i]), mark)
+		}
+	}
+	return b.String(), args
 }
 
 // columnPlaces returns where columns are, nil when one is not there.

@@ -63,6 +63,53 @@ func TestUniqueValueMovesOn(t *testing.T) {
 	})
 }
 
+// TestValuesThatOneIndexTellsApart wants no row to be lost where a column takes two values for the same that its unique index has both of.
+func TestValuesThatOneIndexTellsApart(t *testing.T) {
+	t.Parallel()
+	for _, d := range []idshard.Dialect{idshard.SQLite, idshard.Postgres} { // MySQL has no collations of indexes
+		t.Run(d.String(), func(t *testing.T) {
+			t.Parallel()
+			own := newPlace(t, d)
+			b := newBucketful(t, own, 120)
+			if d == idshard.Postgres {
+				own.execute(t, "CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+			}
+			for _, s := range []idshard.Shard{b.from, b.to} {
+				if d == idshard.Postgres {
+					own.execute(t, "DROP INDEX "+own.quote("uni"+s.Suffix))
+					own.execute(t, "ALTER TABLE "+own.table(s)+` ALTER "item" TYPE text COLLATE folded`)
+					own.execute(t, "CREATE UNIQUE INDEX "+own.quote("uni"+s.Suffix)+" ON "+own.table(s)+` ("item" COLLATE "C")`)
+					continue
+				}
+				own.execute(t, "ALTER TABLE "+own.table(s)+` ADD COLUMN folded TEXT COLLATE NOCASE`)
+				own.execute(t, "CREATE UNIQUE INDEX "+own.quote("folded"+s.Suffix)+" ON "+own.table(s)+` (folded COLLATE BINARY)`)
+			}
+			write := func(id int64, item string) {
+				b.write(id, item)
+				if d == idshard.SQLite {
+					own.execute(t, fmt.Sprintf(`UPDATE %s SET folded = '%s' WHERE "Id ?" = %d`, own.table(b.from), item, id))
+				}
+			}
+			write(b.ids[1], "abc")
+			p := plan(t, b.w, b.next)
+			done := false
+			err := reshard.Move(t.Context(), b.w, p, fast(func(at reshard.Progress) {
+				if fencing(at) && !done {
+					done = true
+					write(b.ids[9], "ABC")
+				}
+			}))
+			if !errors.Is(err, reshard.ErrMismatch) || !done {
+				t.Errorf("got %v, want ErrMismatch", err)
+			}
+			if err := reshard.Abort(t.Context(), b.w, p, fast(nil)); err != nil {
+				t.Fatal(err)
+			}
+			check(t, b.ledger, b.m, own)
+		})
+	}
+}
+
 // TestMismatch wants a row that differs at the end to stop the move before the flip.
 func TestMismatch(t *testing.T) {
 	everywhere(t, func(t *testing.T, d idshard.Dialect) {

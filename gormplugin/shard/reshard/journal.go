@@ -30,6 +30,7 @@ const (
 	stateCapture = "capture"
 	stateCopy    = "copy"
 	stateCatchUp = "catch up"
+	stateCompare = "compare"
 	stateFence   = "fence"
 	stateDrain   = "drain"
 	stateVerify  = "verify"
@@ -197,10 +198,10 @@ func (j *journal) change(ctx context.Context, statement string, args ...any) err
 	return err
 }
 
-// mine makes sure, within a transaction of SQLite's, that nobody has taken over.
+// mine makes sure that nobody has taken over, as may be on SQLite; within a transaction of it nobody does until it ends.
 func (j *journal) mine(ctx context.Context) error {
 	var runner sql.NullString
-	err := j.session.each(ctx, "SELECT runner FROM "+JournalTable+" WHERE map = ?", func(scan func(...any) error) error { return scan(&runner) }, j.name)
+	err := j.session.each(ctx, j.session.dialect.Bind("SELECT runner FROM "+JournalTable+" WHERE map = ?"), func(scan func(...any) error) error { return scan(&runner) }, j.name)
 	if err == nil && runner.String != j.runner {
 		err = fmt.Errorf("%w: it has taken over the journal of the map %q", ErrOther, j.name)
 	}

@@ -114,7 +114,7 @@ func kills(few ...kill) []kill {
 		return few
 	}
 	var list []kill
-	for _, state := range []string{"capture", "fence", "copy", "catch up", "fence", "drain", "verify", "flip", "fence", "lease", "remove"} {
+	for _, state := range []string{"capture", "fence", "copy", "catch up", "compare", "fence", "drain", "verify", "flip", "fence", "lease", "remove"} {
 		for i := range 12 {
 			list = append(list, kill{state, 1 + i})
 		}
@@ -135,7 +135,7 @@ func TestKilledMoves(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := plan(t, w, next)
-		list := append(kills(kill{"fence", 1}, kill{"copy", 2}, kill{"catch up", 2}, kill{"drain", 1}, kill{"verify", 2}, kill{"flip", 1}, kill{"lease", 1}, kill{"remove", 3}), kill{})
+		list := append(kills(kill{"fence", 1}, kill{"copy", 2}, kill{"catch up", 2}, kill{"compare", 3}, kill{"drain", 1}, kill{"verify", 2}, kill{"flip", 1}, kill{"lease", 1}, kill{"remove", 3}), kill{})
 		for i, kill := range list {
 			if p == nil { // one that was to be killed later has come to its end
 				if next, err = m.Move(shards[i%4].Name, int64(i)%16, int64(i+1)%16, int64(i+2)%16, int64(i+7)%16); err != nil {

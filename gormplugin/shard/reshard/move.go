@@ -13,7 +13,7 @@ import (
 
 // Move runs a plan, or goes on with it; of one that is done it does nothing. The context ends it at any time, and a later call goes on. The error wraps
 // [ErrPlan] or ErrVersion of idgen/shard for a plan that is not one of the map in force, [ErrOther] when another mover is at work, [ErrMismatch] when rows
-// differ at the end, [ErrState] for a plan that is being aborted, or is the database's: then a later call goes on.
+// differ that have to be the same, [ErrState] for a plan that is being aborted, or is the database's: then a later call goes on.
 func Move(ctx context.Context, w World, p *Plan, o Options) (err error) {
 	defer func() { err = ended(ctx, err) }()
 	m, row, err := newMover(ctx, w, p, o)
@@ -96,17 +96,80 @@ func (m *mover) enter(ctx context.Context, step int, state string) error {
 	}
 	row := &m.journal.row.steps[step]
 	row.State = state
-	m.tell(&m.plan.Steps[step], state, row.Rows, 0)
+	done := row.Rows
+	if state == stateCompare || state == stateVerify { // where rows are counted anew
+		done = 0
+	}
+	m.tell(&m.plan.Steps[step], state, done, 0)
 	return m.journal.save(ctx)
 }
 
 // bring has all rows where they go, and nobody who can write them.
 func (m *mover) bring(ctx context.Context) error {
 	steps, rows := m.plan.Steps, m.journal.row.steps
+	// Of a flip that was begun it is not known whether the database is still at work on it: nobody may write meanwhile.
+	fenced := m.options.VerifyFenced || m.journal.row.state == stateFlip
 	for i := range steps {
+		if !fenced {
+			if err := m.reopen(ctx, i); err != nil {
+				return err
+			}
+		}
 		if err := m.start(ctx, i); err != nil {
 			return err
 		}
+	}
+	some := make([]*probes, len(steps))
+	if !fenced {
+		if err := m.reload(ctx); err != nil { // the columns that there are now are compared
+			return err
+		}
+		for i := range steps {
+			if err := m.enter(ctx, i, stateCompare); err != nil {
+				return err
+			}
+			var err error
+			if some[i], err = m.compare(ctx, &steps[i], &rows[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if err := m.shutAll(ctx); err != nil {
+		return err
+	}
+	compared := m.places
+	if err := m.reload(ctx); err != nil {
+		return err
+	}
+	for i := range steps {
+		if err := m.enter(ctx, i, stateVerify); err != nil {
+			return err
+		}
+		if err := m.verify(ctx, i, some[i], compared); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reopen takes down the fence of a step's source that a move before has put up: all rows are compared anew, and writers need not wait for it.
+func (m *mover) reopen(ctx context.Context, i int) error {
+	step, row := &m.plan.Steps[i], &m.journal.row.steps[i]
+	if !closing(row.State) {
+		return nil
+	}
+	row.State = stateCatchUp // in the journal when it is down, so that it is not left up
+	if err := m.fence(ctx, step.Table, step.From, m.closed(step.Table, step.From), nil); err != nil {
+		return err
+	}
+	return m.enter(ctx, i, stateCatchUp)
+}
+
+// shutAll puts the fences of all sources up, and copies the last noted ids.
+func (m *mover) shutAll(ctx context.Context) error {
+	steps, rows := m.plan.Steps, m.journal.row.steps
+	if err := m.near(ctx); err != nil {
+		return err
 	}
 	for i := range steps {
 		if !closing(rows[i].State) {
@@ -129,17 +192,28 @@ func (m *mover) bring(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := m.reload(ctx); err != nil { // the columns that there are now are compared
+	return nil
+}
+
+// verify wants the rows of a step, which nobody can write to now, to be the same on both sides: all of them, or some when all were compared before the
+// fence, of the tables that there were then.
+func (m *mover) verify(ctx context.Context, i int, some *probes, compared map[string]*place) error {
+	step := &m.plan.Steps[i]
+	if some == nil {
+		_, err := m.compare(ctx, step, &m.journal.row.steps[i])
 		return err
 	}
-	for i := range steps {
-		if err := m.enter(ctx, i, stateVerify); err != nil {
-			return err
-		}
-		if err := m.verify(ctx, &steps[i]); err != nil {
-			return err
-		}
+	if _, _, err := m.sides(step); err != nil {
+		return err
 	}
+	now, _ := m.at(step.Table, step.From) // and the targets are the same as it is, then and now
+	if err := compared[placeKey(step.Table, step.From)].same(now); err != nil {
+		return fmt.Errorf("%w: a table has changed since its rows were compared, which the same plan does once more: %w", ErrMismatch, err)
+	}
+	if err := m.probe(ctx, step, some.ids); err != nil {
+		return err
+	}
+	m.tell(step, stateVerify, int64(len(some.ids)), 0)
 	return nil
 }
 
@@ -148,10 +222,10 @@ func closing(state string) bool {
 	return slices.Contains([]string{stateFence, stateDrain, stateVerify, stateFlip}, state)
 }
 
-// start does what comes before the fence: the target's tables and fences, the notes, the copy, and the first catching up.
+// start does what comes before the comparison: the target's tables and fences, the notes, the copy, and the first catching up.
 func (m *mover) start(ctx context.Context, i int) error {
 	step, row := &m.plan.Steps[i], &m.journal.row.steps[i]
-	if closing(row.State) || row.State == stateCatchUp {
+	if closing(row.State) || row.State == stateCatchUp || row.State == stateCompare {
 		return nil
 	}
 	if row.State != stateCopy {

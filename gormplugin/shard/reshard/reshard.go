@@ -52,6 +52,10 @@ type Options struct {
 	Batch    int           // rows, 500 when 0
 	Throttle time.Duration // pause after each batch
 	Progress func(Progress)
+
+	// VerifyFenced has all rows compared behind the fence instead of before it, while their buckets cannot be written: for as long as it takes to read
+	// them. It finds what was written in ways that fire no triggers until then, see the package.
+	VerifyFenced bool
 }
 
 // Progress is told after each batch and at each change of state.

@@ -72,16 +72,10 @@ func plain(c *catalog.Column) bool {
 	return false
 }
 
-// digest is of rows in any order.
-type digest struct {
-	rows int64
-	sums [2]uint64
-}
-
-// add takes in a row.
-func (g *digest) add(row []any) error {
+// fingerprint returns a sum of a row's values that another row's do not have.
+func fingerprint(values []any) (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
-	for _, v := range row {
+	for _, v := range values {
 		var tag byte
 		var text []byte
 		switch v := v.(type) {
@@ -98,15 +92,11 @@ func (g *digest) add(row []any) error {
 		case bool:
 			tag, text = 'l', strconv.AppendBool(nil, v)
 		default:
-			return fmt.Errorf("reshard: a value of the type %T, which the driver gave, cannot be compared", v)
+			return sum, fmt.Errorf("reshard: a value of the type %T, which the driver gave, cannot be compared", v)
 		}
 		_, _ = h.Write(append(binary.BigEndian.AppendUint64([]byte{tag}, uint64(len(text))), text...)) // never fails
 	}
-	sum := h.Sum(nil)
-	g.rows++
-	g.sums[0] += binary.BigEndian.Uint64(sum)
-	g.sums[1] += binary.BigEndian.Uint64(sum[8:])
-	return nil
+	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
 // sum64 returns 16 letters that another text does not have.
