@@ -148,7 +148,11 @@ func (m *mover) putInto(ctx context.Context, step *Step, shard string, ids []int
 // insert adds rows.
 func insert(ctx context.Context, s *session, table string, columns []string, rows []row) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "INSERT INTO %s (%s)", table, s.quote(columns...))
+	verb := "INSERT"
+	if s.dialect == dialect.SQLite {
+		verb = "INSERT OR ABORT" // whatever a constraint's ON CONFLICT says: REPLACE would delete rows that stay
+	}
+	fmt.Fprintf(&b, "%s INTO %s (%s)", verb, table, s.quote(columns...))
 	if s.dialect == dialect.Postgres {
 		b.WriteString(" OVERRIDING SYSTEM VALUE") // of GENERATED ALWAYS; of others it changes nothing
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/gormplugin/shard/reshard"
@@ -108,6 +109,41 @@ func TestValuesThatOneIndexTellsApart(t *testing.T) {
 			check(t, b.ledger, b.m, own)
 		})
 	}
+}
+
+// TestRowsThatTheTargetReplaces wants a row of the target's own to stay where SQLite was told to delete it for a row that comes.
+func TestRowsThatTheTargetReplaces(t *testing.T) {
+	t.Parallel()
+	own := newPlace(t, idshard.SQLite)
+	b := newBucketful(t, own, 30)
+	for _, s := range []idshard.Shard{b.from, b.to} {
+		own.execute(t, "DROP INDEX "+own.quote("uni"+s.Suffix))
+		own.execute(t, "ALTER TABLE "+own.table(s)+" RENAME TO old")
+		own.execute(t, strings.Replace(own.ddl(s)[0], `"item" VARCHAR(100) NOT NULL`, `"item" VARCHAR(100) NOT NULL UNIQUE ON CONFLICT REPLACE`, 1))
+		own.execute(t, "INSERT INTO "+own.table(s)+" SELECT * FROM old")
+		own.execute(t, "DROP TABLE old")
+	}
+	user := int64(2)
+	for ; ; user++ {
+		bucket, err := b.m.Place(user, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.m.Shard(int(bucket%2)).Name == b.to.Name {
+			id := 9000<<4 | bucket
+			own.execute(t, fmt.Sprintf(`INSERT INTO %s ("Id ?", "user", "item") VALUES (%d, %d, 'item 7')`, own.table(b.to), id, user))
+			b.ledger[id] = record{user, "item 7"}
+			break
+		}
+	}
+	p := plan(t, b.w, b.next)
+	if err := reshard.Move(t.Context(), b.w, p, fast(nil)); err == nil || errors.Is(err, reshard.ErrMismatch) {
+		t.Errorf("got %v, want the database's error", err)
+	}
+	if err := reshard.Abort(t.Context(), b.w, p, fast(nil)); err != nil {
+		t.Fatal(err)
+	}
+	check(t, b.ledger, b.m, own)
 }
 
 // TestMismatch wants a row that differs at the end to stop the move before the flip.
