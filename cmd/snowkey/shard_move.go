@@ -18,19 +18,37 @@ func newShardMove() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "move --db DSN PLAN",
 		Short: "Do a plan, or go on with it",
-		Long: `Do a plan, while the tables are written to: copy the rows of the buckets, catch up with what is written meanwhile, have
-the old tables refuse writes of these buckets, verify, put the next version of the map in force, wait until nobody reads
-by the one before, and remove the rows from where they were.
+		Long: `Do a plan, while the tables are written to: copy the rows of the buckets, catch up with what is written meanwhile, compare
+all rows, have the old tables refuse writes of these buckets, copy and compare what was written last, put the next version
+of the map in force, wait until nobody reads by the one before, and remove the rows from where they were.
 
 Writers are refused from the fence to the moment they have read the new map; gormplugin/shard says so with ErrMoved, and its
-Retry does the whole again. It may be ended with Ctrl-C or killed at any point: what is done is in the journal, in the table
-snowkey_shard_moves, and the same command goes on from there.`,
+Retry does the whole again. For how long does not depend on the number of rows. What fires no triggers, such as TRUNCATE on
+MySQL or session_replication_role = replica on PostgreSQL, is found for certain when it was done before all rows are
+compared; --verify after-fence compares them while writers are refused, which finds all of it and takes as long as reading
+the rows.
+
+It may be ended with Ctrl-C or killed at any point: what is done is in the journal, in the table snowkey_shard_moves, and the
+same command goes on from there. Rows are compared from the first one on again, and writers go on meanwhile.`,
 		Example: `  snowkey shard move --db sqlite:shop.db grow.json
   snowkey shard move --db postgres://app:secret@127.0.0.1:5432/app --with eu=postgres://app:secret@127.0.0.2:5432/app \
       --throttle 20ms eu.json`,
 		Args: cobra.ExactArgs(1),
 	}
-	return shardRun(c, reshard.Move, "done: version %d of the map %s is in force\n")
+	const before, after = "before-fence", "after-fence"
+	verify := c.Flags().String("verify", before, "when all rows are compared: "+before+", while they are written, or "+after+", while writers are refused")
+	move := func(ctx context.Context, w reshard.World, p *reshard.Plan, o reshard.Options) error {
+		o.VerifyFenced = *verify == after
+		return reshard.Move(ctx, w, p, o)
+	}
+	c = shardRun(c, move, "done: version %d of the map %s is in force\n")
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if *verify != before && *verify != after {
+			return usageError{fmt.Errorf("--verify: want %s or %s, got %q", before, after, *verify)}
+		}
+		return nil
+	}
+	return c
 }
 
 func newShardAbort() *cobra.Command {
