@@ -39,7 +39,9 @@ type fleet struct {
 
 func openFleet(_ context.Context, at Place) (idgen.Source[int64], error) {
 	if at.Clock == nil {
-		at.Clock = newSteady()
+		clock := newSteady()
+		defer clock.running.Store(true)
+		at.Clock = clock
 	}
 	f := &fleet{}
 	for i := range f.nodes {
@@ -68,13 +70,22 @@ func (f *fleet) Fill(ctx context.Context, ids []int64) error {
 }
 
 // steady is the machine's clock since an instant, without the steps of its time of day. A generator sets its clock by the time of day when it is
-// made, and in between it may have moved a little; by this one all of a fleet have the same ticks.
-type steady struct{ start time.Time }
+// made, and in between it may have moved a little, or much where the goroutine is held up meanwhile; this one stands still until all of a fleet are
+// made, which so have the same ticks.
+type steady struct {
+	start   time.Time
+	running atomic.Bool
+}
 
-func newSteady() steady { return steady{time.Now()} }
+func newSteady() *steady { return &steady{start: time.Now()} }
 
 // Wall returns the time of day at the start and the time since.
-func (s steady) Wall() time.Time { return s.start.Add(time.Since(s.start)) }
+func (s *steady) Wall() time.Time { return s.start.Add(s.Elapsed()) }
 
 // Elapsed returns the time since the start.
-func (s steady) Elapsed() time.Duration { return time.Since(s.start) }
+func (s *steady) Elapsed() time.Duration {
+	if !s.running.Load() {
+		return 0
+	}
+	return time.Since(s.start)
+}
