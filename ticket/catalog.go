@@ -3,9 +3,10 @@ package ticket
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // column is what a catalog says of one.
@@ -29,7 +30,7 @@ func (n names) columns(ctx context.Context, conn *sql.Conn) (map[string]column, 
 		query = "SELECT name, type, 0, 0 FROM pragma_table_info" + n.inPragma()
 	}
 	found := map[string]column{}
-	err := n.each(ctx, conn, query, func(rows *sql.Rows) error {
+	err := dialect.Each(ctx, conn, query, nil, func(rows *sql.Rows) error {
 		var name string
 		var c column
 		if err := rows.Scan(&name, &c.kind, &c.unsigned, &c.width); err != nil {
@@ -53,7 +54,7 @@ func (n names) uniqueKeys(ctx context.Context, conn *sql.Conn) (keys []string, e
 		query = "SELECT (SELECT group_concat(lower(c.name)) FROM pragma_index_info(i.name, " + n.schemaText() + ") AS c) FROM pragma_index_list" + n.inPragma() +
 			` AS i WHERE i."unique" = 1 AND i.partial = 0`
 	}
-	err = n.each(ctx, conn, query, func(rows *sql.Rows) error {
+	err = dialect.Each(ctx, conn, query, nil, func(rows *sql.Rows) error {
 		var key sql.NullString // of an index on an expression
 		if err := rows.Scan(&key); err != nil {
 			return err
@@ -67,43 +68,11 @@ func (n names) uniqueKeys(ctx context.Context, conn *sql.Conn) (keys []string, e
 	return keys, nil
 }
 
-// storage adds where the table is kept.
+// storage adds what it means how the table is kept.
 func (n names) storage(ctx context.Context, conn *sql.Conn, c *condition, unsafe bool) error {
-	switch n.dialect {
-	case MySQL:
-		var engine sql.NullString
-		if err := one(ctx, conn, "SELECT ENGINE FROM information_schema.TABLES WHERE "+n.inCatalog(), nil, &engine); err != nil {
-			return fmt.Errorf("asking for the engine of %s: %w", n.table, err)
-		}
-		if !strings.EqualFold(engine.String, "InnoDB") {
-			c.findf(unless(unsafe, ErrUnsafe), "the table %s is kept by the engine %s, which may lose what was committed; ALTER TABLE %s ENGINE = InnoDB",
-				n.table, engine.String, n.quoted())
-		}
-	case Postgres:
-		var persistence string
-		if err := one(ctx, conn, "SELECT relpersistence::text FROM pg_class WHERE oid = "+n.regclass(n.quoted()), nil, &persistence); err != nil {
-			return fmt.Errorf("asking how %s is kept: %w", n.table, err)
-		}
-		if persistence != "p" {
-			c.findf(unless(unsafe, ErrUnsafe), "%s is not logged, so it is empty after a crash; ALTER TABLE %s SET LOGGED", n.table, n.quoted())
-		}
-	}
-	return nil
-}
-
-// each calls the function for each row of a query.
-func (n names) each(ctx context.Context, conn *sql.Conn, query string, row func(*sql.Rows) error) error {
-	rows, err := conn.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := row(rows); err != nil {
-			return err
-		}
-	}
-	return errors.Join(rows.Err(), rows.Close())
+	findings, err := n.dialect.Storage(ctx, conn, n.table)
+	c.found(findings, unsafe)
+	return err
 }
 
 // inCatalog is the condition that picks the table from MySQL's information_schema.

@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // counter is the SQL of a sequence on one server. A [server] has one, with a connection of its own for each call. All methods may be called at
@@ -137,54 +138,43 @@ func (n names) enter(number int64) string {
 
 // made returns the numbers that are in the register. One that is missing or may not be read has none.
 func (n names) made(ctx context.Context, conn *sql.Conn) (numbers []int64, err error) {
-	err = n.each(ctx, conn, fmt.Sprintf("SELECT number FROM %s WHERE name = '%s'", n.register(), n.sequence), func(rows *sql.Rows) error {
+	err = dialect.Each(ctx, conn, fmt.Sprintf("SELECT number FROM %s WHERE name = '%s'", n.register(), n.sequence), nil, func(rows *sql.Rows) error {
 		var number int64
 		err := rows.Scan(&number)
 		numbers = append(numbers, number)
 		return err
 	})
-	if err != nil && diagnose(n.dialect, err).kind == ErrTable {
+	if n.unusable(err) {
 		return nil, nil
 	}
 	return numbers, err
 }
 
+// unusable reports whether the error says that something does not exist, or may not be used.
+func (n names) unusable(err error) bool {
+	kind := n.dialect.Diagnose(err).Kind
+	return kind == dialect.Missing || kind == dialect.Denied
+}
+
+// denied reports whether the error says that the user may not do it.
+func (n names) denied(err error) bool { return n.dialect.Diagnose(err).Kind == dialect.Denied }
+
 // schema and plain are the parts of the table's name; schema is empty where it has none.
 func (n names) schema() string {
-	schema, _, found := strings.Cut(n.table, ".")
-	if !found {
-		return ""
-	}
+	schema, _ := dialect.SplitName(n.table)
 	return schema
 }
 
-func (n names) plain() string { return n.table[strings.IndexByte(n.table, '.')+1:] }
+func (n names) plain() string {
+	_, plain := dialect.SplitName(n.table)
+	return plain
+}
 
-// one reads the only row of a query, and its end: what an implicit transaction fails with at its commit comes after the row. It returns
-// sql.ErrNoRows where there is none.
+// one is [dialect.One] of a table of tickets, where more rows than one are an ErrTable.
 func one(ctx context.Context, conn *sql.Conn, query string, args []any, into ...any) error {
-	rows, err := conn.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
+	err := dialect.One(ctx, conn, query, args, into...)
+	if errors.Is(err, dialect.ErrRows) {
+		return fmt.Errorf("%w: %w", ErrTable, err)
 	}
-	defer rows.Close()
-	found := 0
-	for rows.Next() {
-		if found++; found > 1 {
-			continue
-		}
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return err
-	}
-	switch found {
-	case 0:
-		return sql.ErrNoRows
-	case 1:
-		return nil
-	}
-	return fmt.Errorf("%w: %d rows where there should be one", ErrTable, found)
+	return err
 }

@@ -132,7 +132,7 @@ func (s *server) once(ctx context.Context, o *order) (span, error) {
 		return span{}, s.unmatched(ctx, conn, o)
 	}
 	if err != nil {
-		if diagnose(s.dialect, err).kind == ErrTable {
+		if s.unusable(err) {
 			// Also which statement makes it, and after which number.
 			if why := s.unmatched(ctx, conn, o); errors.Is(why, ErrTable) {
 				err = why

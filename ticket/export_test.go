@@ -1,17 +1,5 @@
 package ticket
 
-// Fault is a fault with its fields exported.
-type Fault struct {
-	Class Class
-	Kind  error
-	Code  string
-}
-
-func Diagnose(d Dialect, err error) Fault {
-	f := diagnose(d, err)
-	return Fault{f.class, f.kind, f.code}
-}
-
 // Statement returns what draws a ticket from the first server, and its parameters.
 func Statement(t *Tickets) (string, []any) {
 	p := t.servers[0]

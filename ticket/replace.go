@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // replaceCounter draws single tickets from a table whose column id counts by itself, as Flickr published it, on MySQL, MariaDB and SQLite.
@@ -150,20 +152,20 @@ func (r replaceCounter) inspectRow(ctx context.Context, conn *sql.Conn, c *condi
 }
 
 // inspectOffset adds whether the server's variables are those of the layout.
-func (r replaceCounter) inspectOffset(ctx context.Context, conn *sql.Conn, c *condition, s mysqlSession) error {
+func (r replaceCounter) inspectOffset(ctx context.Context, conn *sql.Conn, c *condition, s dialect.MySQLSession) error {
 	l, frozen, err := parseFrozen(c.text)
-	if err != nil || frozen || l.servers == 1 || s.increment == l.servers && s.offset == l.number {
+	if err != nil || frozen || l.servers == 1 || s.Increment == l.servers && s.Offset == l.number {
 		return nil
 	}
 	// What was read of the server may be older than the row: Resize sets the variables, and then the layout.
-	if err := one(ctx, conn, "SELECT @@global.auto_increment_increment, @@global.auto_increment_offset", nil, &s.serverInc, &s.serverOffs); err != nil {
+	if err := one(ctx, conn, "SELECT @@global.auto_increment_increment, @@global.auto_increment_offset", nil, &s.ServerIncrement, &s.ServerOffset); err != nil {
 		return fmt.Errorf("reading the settings: %w", err)
 	}
-	if s.serverInc == l.servers && s.serverOffs == l.number {
+	if s.ServerIncrement == l.servers && s.ServerOffset == l.number {
 		c.stale = true
 	}
 	c.findf(ErrLayout, "auto_increment_increment is %d and auto_increment_offset %d, want %d and %d; set them in the server's configuration, and with SET GLOBAL",
-		s.increment, s.offset, l.servers, l.number)
+		s.Increment, s.Offset, l.servers, l.number)
 	return nil
 }
 
@@ -306,9 +308,8 @@ func (r replaceCounter) setOffset(ctx context.Context, conn *sql.Conn, to layout
 	if r.dialect != MySQL || to.servers == 1 {
 		return nil
 	}
-	var c condition
-	s, err := inspectMySQL(ctx, conn, &c, r.unsafe)
-	if err != nil || s.serverInc == to.servers && s.serverOffs == to.number {
+	s, err := dialect.ReadMySQLSession(ctx, conn)
+	if err != nil || s.ServerIncrement == to.servers && s.ServerOffset == to.number {
 		return err
 	}
 	if _, err := conn.ExecContext(ctx, fmt.Sprintf("SET GLOBAL auto_increment_increment = %d, GLOBAL auto_increment_offset = %d", to.servers, to.number)); err != nil {
@@ -323,9 +324,8 @@ func (r replaceCounter) preflight(ctx context.Context, conn *sql.Conn, to layout
 	if r.dialect != MySQL || to.servers == 1 {
 		return nil
 	}
-	var c condition
-	s, err := inspectMySQL(ctx, conn, &c, r.unsafe)
-	if err != nil || s.serverInc == to.servers && s.serverOffs == to.number {
+	s, err := dialect.ReadMySQLSession(ctx, conn)
+	if err != nil || s.ServerIncrement == to.servers && s.ServerOffset == to.number {
 		return err
 	}
 	if _, err := conn.ExecContext(ctx, "SET GLOBAL auto_increment_increment = @@global.auto_increment_increment"); err != nil {

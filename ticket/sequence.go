@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // sequenceCounter draws single tickets from a SEQUENCE of PostgreSQL. Its comment has the layout.
@@ -129,7 +131,7 @@ func (s sequenceCounter) draw(ctx context.Context, conn *sql.Conn, o order) (spa
 		into = append(into, new(string))
 	}
 	if err := one(ctx, conn, s.statement(), []any{s.object()}, into...); err != nil {
-		if fault := diagnose(s.dialect, err); fault.kind == ErrExhausted {
+		if s.dialect.Diagnose(err).Kind == dialect.Exhausted {
 			return span{}, errUnmatched // or frozen
 		}
 		return span{}, err
@@ -161,7 +163,7 @@ func (s sequenceCounter) fence(ctx context.Context, conn *sql.Conn, o order) err
 	err := s.locked(ctx, conn, fmt.Sprintf(`	IF last < %d AND %d = (pg_sequence_parameters('%[3]s'::regclass)).increment AND said NOT LIKE '>%%' THEN
 		PERFORM setval('%[3]s', %[1]d);
 	END IF;`, to, o.layout.servers, s.object()))
-	if err != nil && denied[diagnose(s.dialect, err).code] {
+	if s.denied(err) {
 		return s.skip(ctx, conn, o.high, o.layout.servers)
 	}
 	return err

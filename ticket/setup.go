@@ -131,7 +131,7 @@ func (s *Servers) spread(ctx context.Context, conditions []condition) error {
 			}
 			return nil
 		})
-		errs = append(errs, unless(denied[diagnose(p.dialect, err).code], err))
+		errs = append(errs, unless(p.denied(err), err))
 	}
 	return errors.Join(errs...)
 }
@@ -223,7 +223,7 @@ func (s *server) ensure(ctx context.Context, c condition, layout string, made []
 		if err == nil || errors.Is(err, ErrForgotten) || ctx.Err() != nil {
 			return err
 		}
-		if denied[diagnose(s.dialect, err).code] { // who may draw need not be allowed to use the register
+		if s.denied(err) { // who may draw need not be allowed to use the register
 			return unless(c.row, err)
 		}
 		if c, lookErr := s.look(ctx); lookErr == nil && c.row && slices.Contains(c.made, s.number) {

@@ -29,10 +29,19 @@ func (k kind) empty() script {
 	return k.inspected(k.only()).tableless().fail("register", k.noTable())
 }
 
+// coded is an error as modernc's driver of SQLite has them.
+type coded struct {
+	code int
+	text string
+}
+
+func (c *coded) Error() string { return c.text }
+func (c *coded) Code() int     { return c.code }
+
 // noTable is what a server says of a table that is not there.
 func (k kind) noTable() error {
 	return map[ticket.Dialect]error{
-		ticket.MySQL: my(1146), ticket.Postgres: pg("42P01"), ticket.SQLite: &coder{1, "no such table: snowkey_register"},
+		ticket.MySQL: my(1146), ticket.Postgres: pg("42P01"), ticket.SQLite: &coded{1, "no such table: snowkey_register"},
 	}[k.dialect]
 }
 

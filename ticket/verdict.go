@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // judge returns the error that the condition of a server means for a draw, if any: a *ServerError.
@@ -120,20 +122,27 @@ func (s *server) classify(err error) *ServerError {
 	if errors.As(err, &failure) { // it has been
 		return failure
 	}
-	fault := diagnose(s.dialect, err)
+	fault := s.dialect.Diagnose(err)
+	class := classOf[fault.Kind]
 	switch {
 	case errors.Is(err, ErrExhausted), errors.Is(err, ErrTable), errors.Is(err, ErrLayout):
-		fault.class = Permanent
-	case fault.kind == ErrExhausted:
+		class = Permanent
+	case fault.Kind == dialect.Exhausted:
 		s.mu.Lock()
 		err = &ExhaustedError{Limit: s.limit, Err: err}
 		s.mu.Unlock()
-	case fault.kind == ErrTable && denied[fault.code]:
+	case fault.Kind == dialect.Denied:
 		err = fmt.Errorf("%w: the user has not the right to: %w", ErrTable, err)
-	case fault.kind == ErrTable:
+	case fault.Kind == dialect.Missing:
 		err = &TableError{Err: err}
-	case fault.kind != nil:
-		err = fmt.Errorf("%w: %w", fault.kind, err)
+	case fault.Kind == dialect.ReadOnly:
+		err = fmt.Errorf("%w: %w", ErrReadOnly, err)
 	}
-	return &ServerError{Server: s.name, Class: fault.class, Err: err, lost: fault.code == "", locked: s.dialect == SQLite && fault.class == Retry && fault.code != ""}
+	return &ServerError{Server: s.name, Class: class, Err: err, lost: fault.Code == "", locked: s.dialect == SQLite && class == Retry && fault.Code != ""}
+}
+
+// classOf has what each kind of error asks for.
+var classOf = map[dialect.Kind]Class{
+	dialect.Again: Retry, dialect.Unavailable: Next, dialect.ReadOnly: Next,
+	dialect.Missing: Permanent, dialect.Denied: Permanent, dialect.Exhausted: Permanent, dialect.Other: Permanent,
 }

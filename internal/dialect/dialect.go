@@ -1,5 +1,5 @@
-// Package dialect has what the packages that write SQL need to know of a database's kind: its name, how its names are quoted, and how its
-// parameters are written. It needs the standard library alone.
+// Package dialect has what the packages that write SQL need to know of a database's kind: its name, how its names are quoted, how its
+// parameters are written, what its errors mean, and with which settings it keeps what is committed. It needs the standard library alone.
 package dialect
 
 import (
@@ -49,6 +49,14 @@ var validName = regexp.MustCompile(`^(?:[A-Za-z_][A-Za-z0-9_]{0,62}\.)?[A-Za-z_]
 // ValidName reports whether the name is one of letters, digits and underlines, up to 63 of them and no digit first, or two such names with
 // a dot between them: the schema's, which is a database on MySQL, and the table's.
 func ValidName(name string) bool { return validName.MatchString(name) }
+
+// SplitName returns the parts of a valid name. The schema is empty where the name has none.
+func SplitName(name string) (schema, table string) {
+	if schema, table, found := strings.Cut(name, "."); found {
+		return schema, table
+	}
+	return "", name
+}
 
 // Quote quotes a name, with its schema's or without. The name has to be valid: marks in it are not escaped.
 func (d Dialect) Quote(name string) string {

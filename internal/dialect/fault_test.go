@@ -1,4 +1,4 @@
-package ticket_test
+package dialect_test
 
 import (
 	"context"
@@ -20,22 +20,23 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/mattn/go-sqlite3"
 
-	"github.com/snowkey-go/snowkey/ticket"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 var (
-	dialects = []ticket.Dialect{ticket.MySQL, ticket.Postgres, ticket.SQLite}
+	dialects = []dialect.Dialect{dialect.MySQL, dialect.Postgres, dialect.SQLite}
 
-	retry     = ticket.Fault{Class: ticket.Retry}
-	next      = ticket.Fault{Class: ticket.Next}
-	readOnly  = ticket.Fault{Class: ticket.Next, Kind: ticket.ErrReadOnly}
-	permanent = ticket.Fault{Class: ticket.Permanent}
-	noTable   = ticket.Fault{Class: ticket.Permanent, Kind: ticket.ErrTable}
-	exhausted = ticket.Fault{Class: ticket.Permanent, Kind: ticket.ErrExhausted}
+	again       = dialect.Fault{Kind: dialect.Again}
+	unavailable = dialect.Fault{Kind: dialect.Unavailable}
+	readOnly    = dialect.Fault{Kind: dialect.ReadOnly}
+	missing     = dialect.Fault{Kind: dialect.Missing}
+	denied      = dialect.Fault{Kind: dialect.Denied}
+	exhausted   = dialect.Fault{Kind: dialect.Exhausted}
+	other       = dialect.Fault{Kind: dialect.Other}
 )
 
 // wantFault tests the error alone, and wrapped in what callers and drivers wrap errors in.
-func wantFault(t *testing.T, d ticket.Dialect, err error, want ticket.Fault) {
+func wantFault(t *testing.T, d dialect.Dialect, err error, want dialect.Fault) {
 	t.Helper()
 	for name, err := range map[string]error{
 		"alone":   err,
@@ -43,62 +44,64 @@ func wantFault(t *testing.T, d ticket.Dialect, err error, want ticket.Fault) {
 		"joined":  errors.Join(errors.New("a"), err),
 		"both":    fmt.Errorf("%w, %w", errors.New("a"), errors.Join(nil, err)),
 	} {
-		if got := ticket.Diagnose(d, err); got != want {
+		if got := d.Diagnose(err); got != want {
 			t.Errorf("%v, %s: %v: got %+v, want %+v", d, name, err, got, want)
 		}
 	}
 }
 
 func TestDiagnoseMySQL(t *testing.T) {
-	for want, numbers := range map[ticket.Fault][]uint16{
-		retry: {1020, 1205, 1213, 1412, 1614, 1689, 3101, 3572},
-		next: {
+	for want, numbers := range map[dialect.Fault][]uint16{
+		again: {1020, 1205, 1213, 1412, 1614, 1689, 3101, 3572},
+		unavailable: {
 			1015, 1021, 1024, 1026, 1030, 1037, 1038, 1040, 1041, 1042, 1043, 1047, 1053, 1077, 1078, 1079, 1080, 1114, 1135, 1152, 1153, 1154,
 			1155, 1156, 1157, 1158, 1159, 1160, 1161, 1180, 1184, 1203, 1206, 1226, 1297, 1317, 1637, 1878, 1927, 1969, 2006, 2013, 3015, 3019,
 			3024, 3032, 3100, 3168, 3169, 4031, 9001,
 		},
 		readOnly:  {1036, 1792, 1836, 1874},
 		exhausted: {167, 1264, 1467, 1690},
-		noTable:   {1044, 1045, 1046, 1049, 1051, 1054, 1130, 1142, 1143, 1146, 1227, 1347, 1370, 1698, 1820, 1862, 1932, 3118, 4151},
-		permanent: {1, 1062, 1064, 1129, 1149, 1364, 65535},
+		missing:   {1046, 1049, 1051, 1054, 1146, 1347, 1932},
+		denied:    {1044, 1045, 1130, 1142, 1143, 1227, 1370, 1698, 1820, 1862, 3118, 4151},
+		other:     {1, 1062, 1064, 1129, 1149, 1364, 65535},
 	} {
 		for _, n := range numbers {
 			want.Code = strconv.Itoa(int(n))
-			wantFault(t, ticket.MySQL, &mysql.MySQLError{Number: n, Message: "a text that has read-only in it"}, want)
+			wantFault(t, dialect.MySQL, &mysql.MySQLError{Number: n, Message: "a text that has read-only in it"}, want)
 		}
 	}
 }
 
 // Options other than --read-only have the same number.
 func TestDiagnoseOption(t *testing.T) {
-	for option, kind := range map[string]error{
-		"--read-only": ticket.ErrReadOnly, "--super-read-only": ticket.ErrReadOnly, "--read_only": ticket.ErrReadOnly,
-		"--skip-grant-tables": nil, "--skip-thread-priority": nil, "": nil,
+	for option, kind := range map[string]dialect.Kind{
+		"--read-only": dialect.ReadOnly, "--super-read-only": dialect.ReadOnly, "--read_only": dialect.ReadOnly,
+		"--skip-grant-tables": dialect.Unavailable, "--skip-thread-priority": dialect.Unavailable, "": dialect.Unavailable,
 	} {
 		err := &mysql.MySQLError{Number: 1290, Message: "The MariaDB server is running with the " + option + " option so it cannot execute this statement"}
-		wantFault(t, ticket.MySQL, err, ticket.Fault{Class: ticket.Next, Kind: kind, Code: "1290"})
+		wantFault(t, dialect.MySQL, err, dialect.Fault{Kind: kind, Code: "1290"})
 	}
 }
 
 func TestDiagnosePostgres(t *testing.T) {
-	for want, states := range map[ticket.Fault][]string{
-		retry: {"0A000", "26000", "40000", "40001", "40P01", "55P03"},
-		next: {
+	for want, states := range map[dialect.Fault][]string{
+		again: {"0A000", "26000", "40000", "40001", "40P01", "55P03"},
+		unavailable: {
 			"08000", "08001", "08003", "08004", "08006", "08P01", "25P03", "25P04", "40003", "53000", "53100", "53200", "53300", "53400", "57000", "57014",
 			"57P01", "57P02", "57P03", "57P05", "58000", "58030", "58P01", "F0000", "F0001", "XX000",
 		},
 		readOnly:  {"25006"},
 		exhausted: {"22003", "2200H"},
-		noTable:   {"28000", "28P01", "3D000", "3F000", "42501", "42703", "42704", "42809", "42P01", "57P04"},
-		permanent: {"22P02", "23505", "25P02", "40002", "42601", "55000", "XX001", "XX002", "0A001", "26001", "5", "?", "080", "0800000"},
+		missing:   {"3D000", "3F000", "42703", "42704", "42809", "42P01", "57P04"},
+		denied:    {"28000", "28P01", "42501"},
+		other:     {"22P02", "23505", "25P02", "40002", "42601", "55000", "XX001", "XX002", "0A001", "26001", "5", "?", "080", "0800000"},
 	} {
 		for _, state := range states {
 			want.Code = state
-			wantFault(t, ticket.Postgres, &pgconn.PgError{Code: state}, want)
-			wantFault(t, ticket.Postgres, stater(state), want)
+			wantFault(t, dialect.Postgres, &pgconn.PgError{Code: state}, want)
+			wantFault(t, dialect.Postgres, stater(state), want)
 		}
 	}
-	wantFault(t, ticket.Postgres, &pgconn.PgError{}, next)
+	wantFault(t, dialect.Postgres, &pgconn.PgError{}, unavailable)
 }
 
 // stater has what lib/pq's *Error has.
@@ -108,25 +111,25 @@ func (s stater) Error() string    { return "pq: " + string(s) }
 func (s stater) SQLState() string { return string(s) }
 
 func TestDiagnoseSQLite(t *testing.T) {
-	for want, codes := range map[ticket.Fault][]int{
-		retry:     {5, 6, 17},
-		next:      {7, 9, 10, 13, 14, 15},
-		readOnly:  {8},
-		exhausted: {20},
-		noTable:   {3, 23},
-		permanent: {1, 2, 4, 11, 12, 16, 18, 19, 21, 26, 255},
+	for want, codes := range map[dialect.Fault][]int{
+		again:       {5, 6, 17},
+		unavailable: {7, 9, 10, 13, 14, 15},
+		readOnly:    {8},
+		exhausted:   {20},
+		denied:      {3, 23},
+		other:       {1, 2, 4, 11, 12, 16, 18, 19, 21, 26, 255},
 	} {
 		for _, code := range codes {
 			want.Code = strconv.Itoa(code)
 			for _, extended := range []int{code, code | 1<<8, code | 10<<8} {
-				wantFault(t, ticket.SQLite, sqlite3.Error{Code: sqlite3.ErrNo(code), ExtendedCode: sqlite3.ErrNoExtended(extended)}, want)
-				wantFault(t, ticket.SQLite, &sqlite3.Error{Code: sqlite3.ErrNo(code), ExtendedCode: sqlite3.ErrNoExtended(extended)}, want)
-				wantFault(t, ticket.SQLite, &coder{code: extended}, want)
+				wantFault(t, dialect.SQLite, sqlite3.Error{Code: sqlite3.ErrNo(code), ExtendedCode: sqlite3.ErrNoExtended(extended)}, want)
+				wantFault(t, dialect.SQLite, &sqlite3.Error{Code: sqlite3.ErrNo(code), ExtendedCode: sqlite3.ErrNoExtended(extended)}, want)
+				wantFault(t, dialect.SQLite, &coder{code: extended}, want)
 			}
 		}
 	}
-	wantFault(t, ticket.SQLite, sqlite3.Error{}, permanent)
-	wantFault(t, ticket.SQLite, &coder{1, "SQL logic error: no such table: t (1)"}, ticket.Fault{Class: ticket.Permanent, Kind: ticket.ErrTable, Code: "1"})
+	wantFault(t, dialect.SQLite, sqlite3.Error{}, other)
+	wantFault(t, dialect.SQLite, &coder{1, "SQL logic error: no such table: t (1)"}, dialect.Fault{Kind: dialect.Missing, Code: "1"})
 }
 
 // coder has what modernc's *Error has.
@@ -163,17 +166,17 @@ func TestDiagnoseSQLiteStatements(t *testing.T) {
 		db        *sql.DB
 		statement string
 		code      string
-		want      ticket.Fault
+		want      dialect.Fault
 	}{
-		"no table":       {db, "SELECT 1 FROM none", "1", noTable},
-		"no column":      {db, "SELECT none FROM t", "1", noTable},
-		"syntax":         {db, "SELEC 1", "1", permanent},
+		"no table":       {db, "SELECT 1 FROM none", "1", missing},
+		"no column":      {db, "SELECT none FROM t", "1", missing},
+		"syntax":         {db, "SELEC 1", "1", other},
 		"beyond 2^63-1":  {db, "UPDATE t SET id = id + 1", "20", exhausted},
-		"there already":  {db, "INSERT INTO t VALUES (9223372036854775807)", "19", permanent},
+		"there already":  {db, "INSERT INTO t VALUES (9223372036854775807)", "19", other},
 		"read-only":      {open("file:" + path + "?mode=ro"), "UPDATE t SET id = 1", "8", readOnly},
-		"no directory":   {open("file:" + filepath.Join(t.TempDir(), "none", "test.db")), "SELECT 1", "14", next},
-		"no database":    {open("file:" + none), "SELECT 1 FROM t", "26", permanent},
-		"closed, by now": {closed(t), "SELECT 1", "", permanent},
+		"no directory":   {open("file:" + filepath.Join(t.TempDir(), "none", "test.db")), "SELECT 1", "14", unavailable},
+		"no database":    {open("file:" + none), "SELECT 1 FROM t", "26", other},
+		"closed, by now": {closed(t), "SELECT 1", "", other},
 	} {
 		_, err := test.db.Exec(test.statement)
 		if err == nil {
@@ -181,7 +184,7 @@ func TestDiagnoseSQLiteStatements(t *testing.T) {
 			continue
 		}
 		test.want.Code = test.code
-		wantFault(t, ticket.SQLite, err, test.want)
+		wantFault(t, dialect.SQLite, err, test.want)
 	}
 
 	tx, err := db.Begin()
@@ -193,9 +196,7 @@ func TestDiagnoseSQLiteStatements(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = db.Exec("UPDATE t SET id = 2")
-	retry := retry
-	retry.Code = "5"
-	wantFault(t, ticket.SQLite, err, retry)
+	wantFault(t, dialect.SQLite, err, dialect.Fault{Kind: dialect.Again, Code: "5"})
 }
 
 func closed(t *testing.T) *sql.DB {
@@ -214,14 +215,14 @@ func closed(t *testing.T) *sql.DB {
 func TestDiagnoseConnection(t *testing.T) {
 	_, refused := net.DialUnix("unix", nil, &net.UnixAddr{Name: filepath.Join(t.TempDir(), "none.sock"), Net: "unix"})
 	_, unresolved := (&net.Resolver{}).LookupHost(ended(), "none.invalid")
-	for want, errs := range map[ticket.Fault][]error{
-		retry: {driver.ErrBadConn, badConn(nil)},
-		next: {
+	for want, errs := range map[dialect.Fault][]error{
+		again: {driver.ErrBadConn, badConn(nil)},
+		unavailable: {
 			context.Canceled, context.DeadlineExceeded, ended().Err(), io.EOF, io.ErrUnexpectedEOF, sql.ErrConnDone, sql.ErrTxDone, mysql.ErrInvalidConn,
 			errors.New("bad connection"), &net.OpError{Op: "dial", Err: errors.New("b")}, &net.DNSError{}, net.ErrClosed, refused, unresolved,
 			syscall.ECONNREFUSED, syscall.EPIPE, os.ErrDeadlineExceeded,
 		},
-		permanent: {sql.ErrNoRows, errors.New("sql: database is closed"), errors.New(`sql: Scan error on column index 0, name "id"`)},
+		other: {sql.ErrNoRows, errors.New("sql: database is closed"), errors.New(`sql: Scan error on column index 0, name "id"`)},
 	} {
 		for _, err := range errs {
 			for _, d := range dialects {
@@ -230,8 +231,8 @@ func TestDiagnoseConnection(t *testing.T) {
 		}
 	}
 	_, err := pgconn.Connect(t.Context(), "host="+t.TempDir()+" user=u")
-	wantFault(t, ticket.Postgres, err, next)
-	wantFault(t, ticket.Postgres, &pgconn.ConnectError{}, next)
+	wantFault(t, dialect.Postgres, err, unavailable)
+	wantFault(t, dialect.Postgres, &pgconn.ConnectError{}, unavailable)
 }
 
 // badConn is ErrBadConn in the other way that database/sql allows.
@@ -248,13 +249,13 @@ func ended() context.Context {
 
 // Without a code an error is of the driver where there is a server, and says nothing where there is none.
 func TestDiagnoseUnknown(t *testing.T) {
-	for d, want := range map[ticket.Dialect]ticket.Fault{
-		ticket.MySQL: next, ticket.Postgres: next, ticket.SQLite: permanent, 0: permanent, 7: permanent,
+	for d, want := range map[dialect.Dialect]dialect.Fault{
+		dialect.MySQL: unavailable, dialect.Postgres: unavailable, dialect.SQLite: other, 0: other, 7: other,
 	} {
 		for _, err := range []error{errors.New(""), errors.New("failed to connect"), mysql.ErrPktSync, &pgconn.ParseConfigError{}} {
 			wantFault(t, d, err, want)
 		}
-		if got := ticket.Diagnose(d, nil); got != (ticket.Fault{}) {
+		if got := d.Diagnose(nil); got != (dialect.Fault{}) {
 			t.Errorf("%v, nil: got %+v", d, got)
 		}
 	}
@@ -263,25 +264,25 @@ func TestDiagnoseUnknown(t *testing.T) {
 // The server's code says more than that the wait for it ended, unless it is not known; and another dialect's is none.
 func TestDiagnosePrecedence(t *testing.T) {
 	for name, test := range map[string]struct {
-		d    ticket.Dialect
+		d    dialect.Dialect
 		err  error
-		want ticket.Fault
+		want dialect.Fault
 	}{
 		"code, then context": {
-			ticket.MySQL, errors.Join(&mysql.MySQLError{Number: 1146}, context.Canceled),
-			ticket.Fault{Class: ticket.Permanent, Kind: ticket.ErrTable, Code: "1146"},
+			dialect.MySQL, errors.Join(&mysql.MySQLError{Number: 1146}, context.Canceled),
+			dialect.Fault{Kind: dialect.Missing, Code: "1146"},
 		},
-		"context, then code": {ticket.Postgres, errors.Join(context.Canceled, &pgconn.PgError{Code: "40P01"}), ticket.Fault{Class: ticket.Retry, Code: "40P01"}},
-		"unknown code":       {ticket.Postgres, errors.Join(&pgconn.PgError{Code: "42601"}, context.Canceled), ticket.Fault{Class: ticket.Next, Code: "42601"}},
-		"bad, and ended":     {ticket.MySQL, errors.Join(context.Canceled, driver.ErrBadConn), retry},
-		"first of two":       {ticket.MySQL, errors.Join(&mysql.MySQLError{Number: 1213}, &mysql.MySQLError{Number: 1}), ticket.Fault{Class: ticket.Retry, Code: "1213"}},
-		"PostgreSQL's":       {ticket.MySQL, &pgconn.PgError{Code: "42P01"}, next},
-		"MySQL's":            {ticket.Postgres, &mysql.MySQLError{Number: 1146}, next},
-		"MySQL's, no server": {ticket.SQLite, &mysql.MySQLError{Number: 1146}, permanent},
-		"SQLite's":           {ticket.MySQL, sqlite3.Error{Code: 5}, next},
-		"no dialect's":       {0, &mysql.MySQLError{Number: 1213}, permanent},
+		"context, then code": {dialect.Postgres, errors.Join(context.Canceled, &pgconn.PgError{Code: "40P01"}), dialect.Fault{Kind: dialect.Again, Code: "40P01"}},
+		"unknown code":       {dialect.Postgres, errors.Join(&pgconn.PgError{Code: "42601"}, context.Canceled), dialect.Fault{Kind: dialect.Unavailable, Code: "42601"}},
+		"bad, and ended":     {dialect.MySQL, errors.Join(context.Canceled, driver.ErrBadConn), again},
+		"first of two":       {dialect.MySQL, errors.Join(&mysql.MySQLError{Number: 1213}, &mysql.MySQLError{Number: 1}), dialect.Fault{Kind: dialect.Again, Code: "1213"}},
+		"PostgreSQL's":       {dialect.MySQL, &pgconn.PgError{Code: "42P01"}, unavailable},
+		"MySQL's":            {dialect.Postgres, &mysql.MySQLError{Number: 1146}, unavailable},
+		"MySQL's, no server": {dialect.SQLite, &mysql.MySQLError{Number: 1146}, other},
+		"SQLite's":           {dialect.MySQL, sqlite3.Error{Code: 5}, unavailable},
+		"no dialect's":       {0, &mysql.MySQLError{Number: 1213}, other},
 	} {
-		if got := ticket.Diagnose(test.d, test.err); got != test.want {
+		if got := test.d.Diagnose(test.err); got != test.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, test.want)
 		}
 	}
@@ -292,18 +293,18 @@ func TestDiagnoseNilPointers(t *testing.T) {
 	for _, null := range []error{
 		(*mysql.MySQLError)(nil), (*pgconn.PgError)(nil), (*pgconn.ConnectError)(nil), (*sqlite3.Error)(nil), (*net.OpError)(nil), (*coder)(nil),
 	} {
-		for d, unknown := range map[ticket.Dialect]ticket.Fault{ticket.MySQL: next, ticket.Postgres: next, ticket.SQLite: permanent, 0: permanent} {
+		for d, unknown := range map[dialect.Dialect]dialect.Fault{dialect.MySQL: unavailable, dialect.Postgres: unavailable, dialect.SQLite: other, 0: other} {
 			for _, err := range []error{null, fmt.Errorf("a: %w", null), errors.Join(null, null)} {
-				if got := ticket.Diagnose(d, err); got != unknown {
+				if got := d.Diagnose(err); got != unknown {
 					t.Errorf("%v, %T in %T: got %+v, want %+v", d, null, err, got, unknown)
 				}
 			}
 		}
-		for d, err := range map[ticket.Dialect]error{
-			ticket.MySQL: &mysql.MySQLError{Number: 1213}, ticket.Postgres: &pgconn.PgError{Code: "40001"}, ticket.SQLite: sqlite3.Error{Code: sqlite3.ErrBusy},
+		for d, err := range map[dialect.Dialect]error{
+			dialect.MySQL: &mysql.MySQLError{Number: 1213}, dialect.Postgres: &pgconn.PgError{Code: "40001"}, dialect.SQLite: sqlite3.Error{Code: sqlite3.ErrBusy},
 		} {
-			if got := ticket.Diagnose(d, errors.Join(null, err)); got.Class != ticket.Retry {
-				t.Errorf("%v, beside %T: got %+v, want retry", d, null, got)
+			if got := d.Diagnose(errors.Join(null, err)); got.Kind != dialect.Again {
+				t.Errorf("%v, beside %T: got %+v, want again", d, null, got)
 			}
 		}
 	}
@@ -364,16 +365,16 @@ func foreign() []error {
 
 // A field that is called as a driver's and is none of its kind is no code.
 func TestDiagnoseForeign(t *testing.T) {
-	for d, want := range map[ticket.Dialect]ticket.Fault{ticket.MySQL: next, ticket.Postgres: next, ticket.SQLite: permanent} {
+	for d, want := range map[dialect.Dialect]dialect.Fault{dialect.MySQL: unavailable, dialect.Postgres: unavailable, dialect.SQLite: other} {
 		for _, err := range foreign() {
-			if got := ticket.Diagnose(d, err); got != want {
+			if got := d.Diagnose(err); got != want {
 				t.Errorf("%v, %T: got %+v, want %+v", d, err, got, want)
 			}
 		}
 	}
 	for _, err := range []error{namedNumber{1213}, &embedded{&Inner{Number: 1213}}} {
-		if got := ticket.Diagnose(ticket.MySQL, err); got.Class != ticket.Retry {
-			t.Errorf("%T: got %+v, want retry", err, got)
+		if got := dialect.MySQL.Diagnose(err); got.Kind != dialect.Again {
+			t.Errorf("%T: got %+v, want again", err, got)
 		}
 	}
 }
@@ -406,9 +407,9 @@ func TestDiagnoseNeverPanics(t *testing.T) {
 		return leaves[random.IntN(len(leaves))]
 	}
 	for range 20_000 {
-		d, err := ticket.Dialect(random.IntN(6)-1), build(5)
-		got := ticket.Diagnose(d, err)
-		if known := got.Class == ticket.Retry || got.Class == ticket.Next || got.Class == ticket.Permanent; known != (err != nil) {
+		d, err := dialect.Dialect(random.IntN(6)-1), build(5)
+		got := d.Diagnose(err)
+		if known := got.Kind >= dialect.Again && got.Kind <= dialect.Other; known != (err != nil) {
 			t.Fatalf("seed %d: %v, %T: got %+v", seed, d, err, got)
 		}
 	}

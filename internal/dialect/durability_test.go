@@ -1,0 +1,100 @@
+package dialect_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// connect returns a connection of the test's own.
+func connect(t *testing.T, d dbtest.Database) *sql.Conn {
+	t.Helper()
+	conn, err := d.Open(t).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+func execute(t *testing.T, conn *sql.Conn, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// What settings and tables mean, as servers show them. Which value is a finding is among the tests of package ticket, one by one.
+func TestDurability(t *testing.T) {
+	type want struct {
+		refused, readOnly bool
+		text              string
+	}
+	for _, test := range []struct {
+		name     string
+		dialect  dialect.Dialect
+		database func(testing.TB) dbtest.Database
+		set      []string // a session's, or the file's
+		make     string
+		wants    []want
+	}{
+		{"in order", dialect.MySQL, dbtest.MySQL, nil, "CREATE TABLE t (id int) ENGINE = InnoDB", nil},
+		{"MyISAM", dialect.MySQL, dbtest.MySQL, nil, "CREATE TABLE t (id int) ENGINE = MyISAM", []want{{true, false, "engine MyISAM"}}},
+		{"in order", dialect.Postgres, dbtest.Postgres, nil, "CREATE TABLE t (id int)", nil},
+		{"UNLOGGED", dialect.Postgres, dbtest.Postgres, nil, "CREATE UNLOGGED TABLE t (id int)", []want{{true, false, "t is not logged"}}},
+		{"read-only", dialect.Postgres, dbtest.Postgres, []string{"SET default_transaction_read_only = on"}, "CREATE TABLE t (id int)", []want{{true, true, "default_transaction_read_only"}}},
+		{"in order", dialect.SQLite, dbtest.SQLite, nil, "CREATE TABLE t (id int)", nil},
+		{"off", dialect.SQLite, dbtest.SQLite, []string{"PRAGMA synchronous = OFF", "PRAGMA query_only = 1"}, "CREATE TABLE t (id int)", []want{{true, false, "synchronous is off"}, {true, true, "query_only"}}},
+		{"normal", dialect.SQLite, dbtest.SQLite, []string{"PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL"}, "CREATE TABLE t (id int)", []want{{false, false, "synchronous is normal"}}},
+	} {
+		t.Run(test.dialect.String()+"/"+test.name, func(t *testing.T) {
+			conn := connect(t, test.database(t))
+			execute(t, conn, append([]string{test.make}, test.set...)...)
+			got, err := test.dialect.Durability(t.Context(), conn, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored, err := test.dialect.Storage(t.Context(), conn, "t")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = slices.DeleteFunc(append(got, stored...), func(f dialect.Finding) bool { return strings.HasPrefix(f.Text, "sync_binlog") }) // a server that the environment names
+			if len(got) != len(test.wants) {
+				t.Fatalf("got %+v, want %+v", got, test.wants)
+			}
+			for i, want := range test.wants {
+				if f := got[i]; f.Refused != want.refused || f.ReadOnly != want.readOnly || !strings.Contains(f.Text, want.text) {
+					t.Errorf("got %+v, want %+v", f, want)
+				}
+			}
+		})
+	}
+}
+
+func TestOne(t *testing.T) {
+	conn := connect(t, dbtest.SQLite(t))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	var got int
+	for query, want := range map[string]error{
+		"SELECT 7": nil, "SELECT 7 WHERE 0": sql.ErrNoRows, "SELECT 7 UNION ALL SELECT 8": dialect.ErrRows,
+	} {
+		if err := dialect.One(t.Context(), conn, query, nil, &got); !errors.Is(err, want) || want == nil && got != 7 {
+			t.Errorf("%s: got %d, %v, want %v", query, got, err, want)
+		}
+	}
+	if err := dialect.One(ended, conn, "SELECT 7", nil, &got); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+	if err := dialect.One(t.Context(), conn, "SELECT 7, 8", nil, &got); err == nil {
+		t.Error("a column too many: got no error")
+	}
+}

@@ -1,0 +1,47 @@
+package dialect
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// ErrRows says that a query returned several rows where there should be one.
+var ErrRows = errors.New("more rows than one")
+
+// One reads the only row of a query, and its end: what an implicit transaction fails with at its commit comes after the row. The error is
+// [sql.ErrNoRows] where there is none, and wraps [ErrRows] where there are several.
+func One(ctx context.Context, conn *sql.Conn, query string, args []any, into ...any) error {
+	found := 0
+	err := Each(ctx, conn, query, args, func(rows *sql.Rows) error {
+		if found++; found > 1 {
+			return nil
+		}
+		return rows.Scan(into...)
+	})
+	switch {
+	case err != nil:
+		return err
+	case found == 0:
+		return sql.ErrNoRows
+	case found > 1:
+		return fmt.Errorf("%w: %d", ErrRows, found)
+	}
+	return nil
+}
+
+// Each calls the function for each row of a query. The function must not use the connection.
+func Each(ctx context.Context, conn *sql.Conn, query string, args []any, row func(*sql.Rows) error) error {
+	rows, err := conn.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // again, after an error of row
+	for rows.Next() {
+		if err := row(rows); err != nil {
+			return err
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
