@@ -23,39 +23,40 @@ import (
 
 func newNodes() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "nodes --db DSN",
+		Use:   "nodes",
 		Short: "List the node numbers that are granted in a database",
 		Long: `List the node numbers that are granted in a database: who has each, from when until when, and whether it is held,
 free (given back), or ended (its holder stopped without giving it back, or cannot reach the database).
 Nothing is written. The time that counts is the database's. A key space that cannot be listed, such as one with a name that
 is not valid, is printed with the error; the others are listed, and the exit status is 1.`,
-		Example: `  snowkey nodes --db postgres://app:secret@127.0.0.1:5432/app
-  snowkey nodes --db sqlite:app.db --space orders --json
+		Example: `  SNOWKEY_DB=postgres://app:secret@127.0.0.1:5432/app snowkey nodes
+  snowkey nodes --db-file /run/secrets/app --space orders --json
+  snowkey nodes --db sqlite:app.db
   snowkey nodes ddl --dialect mysql`,
 		Args: cobra.NoArgs,
 	}
-	database := c.Flags().String("db", "", "database: sqlite:PATH, mysql:DSN or postgres://…")
+	named := databaseFlag(c)
 	table := c.Flags().String("table", grant.DefaultTable, "table that the grants are in")
 	space := c.Flags().String("space", "", "list this key space alone")
 	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
 	c.RunE = func(c *cobra.Command, _ []string) (err error) {
-		parsed, dialect, err := parseDatabase(*database)
+		d, err := named.parse(c)
 		if err != nil {
-			return usageError{fmt.Errorf("--db: %w", err)}
+			return err
 		}
-		if _, err := grant.DDL(dialect, *table); err != nil {
+		if _, err := grant.DDL(d.dialect, *table); err != nil {
 			return usageError{fmt.Errorf("--table: %w", err)}
 		}
 		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		pool, err := parsed.Open()
+		pool, err := d.Open()
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, pool.Close()) }()
-		spaces, err := listSpaces(ctx, grant.SQL(pool, dialect, grant.Table(*table)), *space)
+		spaces, err := listSpaces(ctx, grant.SQL(pool, d.dialect, grant.Table(*table)), *space)
 		if err != nil {
-			return fmt.Errorf("%s: %w", parsed, err)
+			return fmt.Errorf("%s: %w", d, err)
 		}
 		write := writeNodes
 		if *asJSON {
@@ -65,7 +66,7 @@ is not valid, is printed with the error; the others are listed, and the exit sta
 			return err
 		}
 		if err := unlisted(spaces); err != nil {
-			return fmt.Errorf("%s: %w", parsed, err)
+			return fmt.Errorf("%s: %w", d, err)
 		}
 		return nil
 	}
