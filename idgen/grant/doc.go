@@ -48,7 +48,8 @@
 //
 // A space is a set of keys that must differ. The row of node -1 is the space's own. It holds the layout: a generator with another
 // epoch, unit or other widths is refused at its start. It holds a random identity, which a keeper looks at with every renewal; how many
-// rows were ever added, in from_tick; and the mark, the greatest until that any row has ever had, in until_tick. Rows below -1 are losses. The
+// rows were ever added; and the mark, the greatest until that any row has ever had: from_tick and until_tick count down to them from 2^63-1. Rows below -1
+// are losses. The
 // others are made when a number is first needed, and used again and again.
 //
 //	          acquire: from = max(until, now + 1), until = from + First, holder = new
