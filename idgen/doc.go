@@ -25,7 +25,8 @@
 //   - It does not remember anything across a restart, unless it has grants, or is told with [WithFloor]. A process that comes back while
 //     its wall clock reads earlier than it did before, with the same node number, can repeat ids of the time in between.
 //   - Ids of different nodes are ordered by their ticks only: within one tick the node decides, not the moment.
-//   - Ids are no secret. Who sees one knows when and where it was made.
+//   - Ids are no secret. Who sees one knows when and where it was made. Who sees two can tell how many the generator made between them,
+//     since sequences carry on; under [StartRandom] only who sees two of the same tick can.
 //
 // # The layout
 //
@@ -133,6 +134,11 @@
 // one shard are spread over 4 sequences at low traffic): a tick that was used up is followed by
 // one that starts at 0, and Fill and the line start as low as they need to. The first id of a generator starts at a sequence taken from the
 // clock, since processes that make one id and end have the same fault.
+//
+// Sequences that carry on also tell how many ids a node made: at low traffic the first id of a tick carries on by one from the last one of
+// the tick before, so that two ids of a node say how many came between them, modulo a quarter of the range. Where that must not be seen,
+// StartRandom(0) starts each tick where nobody foresees, fills the shards as evenly, and costs the same. It hides how many ids came between
+// two ticks. It hides neither the time, which is in the id, nor how many ids of one tick came between two of them: there they carry on by one.
 //
 // # The clock
 //

@@ -30,7 +30,7 @@ type Snowflake struct {
 	seqAt     uint8 // shift of the sequence field in an id
 	shardAt   uint8 // shift of the shard field in an id
 
-	spread int64 // mask of the sequences that a tick may start at
+	spread int64 // greatest sequence that a tick may start at; of StartSpread a mask
 	random func() uint64
 
 	warnAt int64 // nanoseconds since the epoch; from then on less than a year is left
@@ -379,7 +379,7 @@ func (g *Snowflake) start(last, now, n int64) (start int64) {
 		if last&g.seqMask == g.seqMask && last>>(g.tickBits&63) == now-1 {
 			return 0 // the tick before was used up: this one may be too, and loses nothing
 		}
-		start = int64(g.random() % uint64(g.policy.below))
+		start = int64(g.random() % uint64(g.spread+1))
 	}
 	return max(0, min(start, g.room-n)) // low enough for all n
 }
