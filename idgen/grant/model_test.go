@@ -610,62 +610,23 @@ func (m *model) occurs(s *state, p *process, settled *[2]uint8, name uint8) bool
 	return false
 }
 
-const stuck = "no process can get a grant"
-
-// explore looks at all states, those that fewest steps lead to first, until something is wrong. The trace leads there.
-//
-//go:norace
-func (m *model) explore(limit int) (states int, fault string, trace []string) {
-	start := state{rows: [2]row{{number: 0}, {number: 1}}}
-	all, from, seen := []state{start}, []int{0}, map[state]struct{}{start: {}}
-	for i := 0; i < len(all) && fault == ""; i++ {
-		if len(all) > limit {
-			return len(all), fmt.Sprintf("more than %d states", limit), nil
-		}
-		m.steps(all[i], func(_ step, next state) {
-			if fault != "" {
-				return
-			}
-			fault = m.fault(&all[i], &next)
-			next = m.same(next)
-			if _, found := seen[next]; !found || fault != "" {
-				seen[next] = struct{}{}
-				all, from = append(all, next), append(from, i)
-			}
-		})
-		if fault == "" && m.settles() && m.stuck(all[i]) {
-			fault = stuck
-			all, from = append(all, all[i]), append(from, from[i])
-		}
+// exploration is the model as it is looked at.
+func (m *model) exploration() exploration[state, step] {
+	return exploration[state, step]{
+		start: state{rows: [2]row{{number: 0}, {number: 1}}},
+		steps: func(s state, to func(step, state)) { m.steps(s, to) },
+		fault: m.fault, stuck: m.stuck, same: m.same,
 	}
-	if fault != "" {
-		var path []state
-		for i := len(all) - 1; i > 0; i = from[i] {
-			path = append(path, all[i])
-		}
-		trace = m.trace(start, path, fault == stuck)
-	}
-	return len(all), fault, trace
 }
 
-// trace tells the steps of a path, which is given from its end.
-func (m *model) trace(at state, path []state, stuck bool) (trace []string) {
-	for i := len(path) - 1; i >= 0; i-- {
-		found := false
-		m.steps(at, func(step step, next state) {
-			if !found && m.same(next) == path[i] && (i > 0 || stuck || m.fault(&at, &next) != "") {
-				trace, at, found = append(trace, step.String()), next, true
-			}
-		})
-	}
-	return trace
-}
-
-// stuck tells whether no process waits for a swap, there are ticks, and yet none gets one by asking once: neither as it is, nor when it
+// stuck says so where no process waits for a swap, there are ticks, and none gets one by asking once: neither as it is, nor when it
 // starts again. A row that is held is acquired when its until has come, and the grant begins after that.
 //
 //go:norace
-func (m *model) stuck(s state) bool {
+func (m *model) stuck(s state) string {
+	if !m.settles() {
+		return ""
+	}
 	left := false
 	for n := range m.numbers {
 		next := int64(s.rows[n].until)
@@ -694,7 +655,10 @@ func (m *model) stuck(s state) bool {
 			}
 		}
 	}
-	return left
+	if left {
+		return "no process can get a grant"
+	}
+	return ""
 }
 
 // TestModel looks at the protocol as it is.
@@ -706,9 +670,9 @@ func TestModel(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("keepers=%d numbers=%d ticks=%d", m.procs, m.numbers, m.terms.end), func(t *testing.T) {
 			t.Parallel()
-			states, fault, trace := m.explore(1_000_000)
+			states, fault, trace := m.exploration().explore(1_000_000)
 			if fault != "" {
-				t.Errorf("got %s, after\n%s", fault, strings.Join(trace, "\n"))
+				t.Errorf("got %s, after\n%s", fault, lines(trace))
 			}
 			t.Logf("%d states", states)
 		})
@@ -751,16 +715,16 @@ func TestModelWithout(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			m := model{procs: 2, numbers: 1, terms: terms{first: 2, length: 2, skew: 1, end: c.ticks}, steady: c.covered == "", without: c.without}
-			states, fault, trace := m.explore(2_000_000)
+			states, fault, trace := m.exploration().explore(2_000_000)
 			switch {
 			case c.covered == "" && !strings.HasPrefix(fault, "two generators make ids"):
 				t.Errorf("got %q after %d states, want an id that is made twice", fault, states)
 			case c.covered != "" && fault != "":
-				t.Errorf("got %s, want that %s; after\n%s", fault, c.covered, strings.Join(trace, "\n"))
+				t.Errorf("got %s, want that %s; after\n%s", fault, c.covered, lines(trace))
 			case c.covered != "":
 				t.Logf("%d states, none wrong: %s", states, c.covered)
 			default:
-				t.Logf("%d states, %s:\n%s", states, fault, strings.Join(trace, "\n"))
+				t.Logf("%d states, %s:\n%s", states, fault, lines(trace))
 			}
 		})
 	}
@@ -807,28 +771,9 @@ B makes ids up to tick 3`), "\n")
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := model{procs: 2, numbers: 1, terms: terms{first: 1, length: 1, end: 6}, without: c.without}
-			if got := m.follow(trace); got != c.want {
+			if got := m.exploration().follow(trace); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}
-}
-
-// follow returns what is wrong after the steps of a trace, or nothing where they cannot all be taken.
-func (m *model) follow(trace []string) (fault string) {
-	at := []state{{rows: [2]row{{number: 0}, {number: 1}}}}
-	for _, line := range trace {
-		var reached []state
-		for i := range at {
-			m.steps(at[i], func(step step, next state) {
-				if step.String() == line {
-					fault, reached = m.fault(&at[i], &next), append(reached, next)
-				}
-			})
-		}
-		if at = reached; len(at) == 0 {
-			return ""
-		}
-	}
-	return fault
 }
