@@ -34,7 +34,14 @@ const (
 )
 
 func holder(h uint8) string {
-	return [...]string{Absent, "", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m"}[h]
+	const names = "abcdefghijklmnopqrstuvwxyzABCD"
+	switch h {
+	case absent:
+		return Absent
+	case free:
+		return ""
+	}
+	return names[h-named : h-named+1]
 }
 
 func (r row) row() Row { return Row{int64(r.number), holder(r.holder), int64(r.from), int64(r.until)} }
@@ -499,7 +506,7 @@ func (m *model) same(s state) state {
 	if m.without.restart {
 		return s
 	}
-	names := [16]uint8{free: free}
+	names := [32]uint8{free: free}
 	next := named
 	name := func(h *uint8) {
 		if *h >= named && names[*h] == 0 {
@@ -528,7 +535,7 @@ func (m *model) same(s state) state {
 // order is by what does not depend on the order.
 //
 //go:norace
-func (p *process) order(names *[16]uint8) (order uint64) {
+func (p *process) order(names *[32]uint8) (order uint64) {
 	for _, v := range [...]uint8{p.word, p.known.until, p.asked.until, p.asked.row.from, p.asked.row.until, p.late.until, p.late.row.from,
 		p.late.row.until, p.known.number, names[p.known.holder], names[p.late.row.holder]} {
 		order = order<<4 | uint64(v)
