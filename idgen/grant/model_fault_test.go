@@ -71,6 +71,7 @@ type call struct {
 	tries  [3]row // rows that a renewal takes for its own, and a release or an acquisition the one
 	n, at  uint8  // of tries
 	tick   uint8  // in which the store was listed
+	after  bool   // the fault was before that
 	id     uint8
 	expect row // what the swap makes of the row
 }
@@ -87,12 +88,14 @@ const (
 type rules struct {
 	terms  terms
 	faults faults
+	behind bool // the clock of a generator may be behind the store's, as it is after its machine was suspended
+	lossy  bool // answers may be lost
 	late   bool // swaps may be made after nobody waits for them any more
 	strict bool // an id twice is a fault even where it is in doubt
 	ended  bool // all processes end before a restore
 
 	withoutMark     bool  // numbers without a row are free, though rows are gone
-	withoutCount    bool  // a row is added though others were added, and are gone, since the listing
+	withoutGone     bool  // a row is added where others are gone since the listing, though the mark is after its from
 	begins          int64 // ticks by which a grant begins earlier than it should: with 1 at now
 	skew            int64 // ticks that the clock of a process is ahead of the store's
 	withoutMemory   bool  // a row with the holder and the from of the keeper's own is its own
@@ -101,6 +104,7 @@ type rules struct {
 	withoutRefusal  bool  // a second table is not looked for at the start
 	withoutPlace    bool  // that the table is another one than at the start is not noticed
 	calls           bool  // a call may be under way when the keeper notices that it has lost its number
+	listed          bool  // a keeper that has listed its row, and swapped nothing, takes it for known
 	shortDoubt      bool  // what such a call makes is not counted as in doubt
 	successors      bool  // a number may have gone from hand to hand when its holder notices
 }
@@ -305,10 +309,7 @@ func (m *rules) acquire(w world, p int, visit seen) {
 		}
 	}
 	was := rowOf(old)
-	if was.holder == absent {
-		was.until = at.added // a row is added only if none was since
-	}
-	k.sent = call{kind: acquiring, tries: [3]row{was}, n: 1, tick: w.now, id: at.id, expect: rowOf(next)}
+	k.sent = call{kind: acquiring, tries: [3]row{was}, n: 1, tick: w.now, after: m.after(&w), id: at.id, expect: rowOf(next)}
 	visit(event{p, "lists at TICK, and sends the acquisition ROW", k.sent.expect, w.now}, w)
 }
 
@@ -330,7 +331,7 @@ func (m *rules) renew(w world, p int, visit seen) {
 		return
 	}
 	mine := at.row
-	k.sent = call{kind: renewing, tick: w.now, id: at.id}
+	k.sent = call{kind: renewing, tick: w.now, after: m.after(&w), id: at.id}
 	if m.owns(k, mine) {
 		k.sent.add(mine)
 	}
@@ -342,7 +343,11 @@ func (m *rules) renew(w world, p int, visit seen) {
 	now := max(int64(w.now), m.reached(k))
 	if k.sent.tries[0] == k.row && mine == k.row && m.terms.enough(k.row.row(), now) {
 		k.sent = call{}
-		m.install(&w, p, k.row, w.now)
+		known := k.known
+		m.install(&w, p, k.row, w.now, m.listed && m.after(&w))
+		if !m.listed {
+			k.known = known // who has the same memory has listed the same row
+		}
 		visit(event{p, "lists at TICK, and has enough", row{}, w.now}, w)
 		return
 	}
@@ -402,7 +407,6 @@ func (m *rules) answered(w world, p int, visit seen) {
 	if m.swap(&w, &msg, k.table) {
 		k.sent = call{}
 		if sent.kind == releasing {
-			w.settle(p, k.made)
 			m.restart(&w, p)
 			visit(event{p, "is told that its row is ROW, and ends", sent.expect, 0}, w)
 			return
@@ -410,7 +414,7 @@ func (m *rules) answered(w world, p int, visit seen) {
 		if sent.kind == acquiring {
 			k.holder, k.id = absent, sent.id
 		}
-		m.install(&w, p, sent.expect, sent.tick)
+		m.install(&w, p, sent.expect, sent.tick, sent.after)
 		visit(event{p, "is told that its row is ROW", sent.expect, 0}, w)
 		return
 	}
@@ -435,7 +439,7 @@ func (m *rules) answered(w world, p int, visit seen) {
 func (m *rules) unanswered(w world, p int, visit seen) {
 	k := &w.keepers[p]
 	sent := k.sent
-	if sent.kind == looking {
+	if sent.kind == looking || !m.lossy {
 		return // and fails: it is as if it was not called
 	}
 	k.sent = call{}
@@ -473,7 +477,7 @@ func (m *rules) swap(w *world, msg *message, to uint8) bool {
 	case t.id == 0:
 		return false
 	case msg.holder == absent:
-		if t.row.holder != absent || msg.until != t.added && !m.withoutCount {
+		if t.row.holder != absent || t.added > 0 && t.mark > msg.row.from && !m.withoutGone {
 			return false
 		}
 		t.added++
@@ -505,7 +509,7 @@ func (m *rules) look(w world, p int, visit seen) {
 	default:
 		what = "has lost its number after its end, for the row is ROW"
 		k.row, k.asked, k.over = row{}, [2]row{}, true
-		if m.successors {
+		if m.successors && !m.strict {
 			k.made, k.over = 0, false // the number may have had another holder in between, whom the row does not tell of
 		}
 	}
@@ -573,18 +577,25 @@ func lowest(t ticks) (tick uint8) {
 // install is Keeper.install and Snowflake.SetGrant.
 //
 //go:norace
-func (m *rules) install(w *world, p int, r row, tick uint8) {
+func (m *rules) install(w *world, p int, r row, tick uint8, after bool) {
 	k := &w.keepers[p]
-	if !m.strict {
-		if k.over {
-			w.settle(p, k.made)
-		}
+	if k.over {
+		w.settle(p, k.made)
+	}
+	if after {
 		w.settle(p, k.made&span(0, tick))
 	}
 	k.over = false
 	k.row, k.asked, k.known = r, [2]row{}, tick
 	k.from, k.until = r.from, r.until
 	k.clock = max(tick, uint8(max(0, m.reached(k))))
+}
+
+// after tells whether the fault has been: who lists then, and notices nothing, is sure of what it made before.
+//
+//go:norace
+func (m *rules) after(w *world) bool {
+	return !m.strict && w.left.restores == 0 && w.left.clones == 0
 }
 
 // reached is Keeper.reached.
@@ -608,7 +619,11 @@ func (m *rules) use(w world, p int, visit seen) {
 	if k.sealed {
 		return
 	}
-	for tick := k.least(); tick < k.until && int64(tick) <= m.most(&w); tick++ {
+	least := k.least()
+	if !m.behind {
+		least = max(least, w.now)
+	}
+	for tick := least; tick < k.until && int64(tick) <= m.most(&w); tick++ {
 		if k.made>>tick&1 != 0 {
 			continue
 		}
@@ -693,11 +708,39 @@ func (w *world) names(each func(*uint8)) {
 	}
 }
 
-// same forgets what names the holders have.
+// same forgets what names the holders have, and what cannot matter any more.
 //
 //go:norace
 func (m *rules) same(w world) world {
 	w.named = 0
+	if w.left.restores == 0 {
+		w.copy, w.copied, w.left.copies = table{}, false, 0
+	}
+	least := w.now // of the ticks that ids may still be made at, or be settled
+	for p := range w.keepers {
+		k := &w.keepers[p]
+		k.clock, k.from = k.least(), 0
+		if k.until <= k.clock {
+			k.clock, k.until = 0, 0
+		} else {
+			least = min(least, k.clock)
+		}
+		if k.made != 0 {
+			least = min(least, lowest(k.made))
+		}
+		for _, r := range [...]*row{&k.row, &k.asked[0], &k.asked[1], &k.sent.expect, &k.late.row} {
+			if r.holder >= named {
+				least = min(least, r.from)
+			}
+		}
+		if m.strict {
+			k.known, k.over = 0, false
+		}
+		if k.asked[1].holder != absent && less(k.asked[1], k.asked[0]) {
+			k.asked[0], k.asked[1] = k.asked[1], k.asked[0]
+		}
+	}
+	w.sure &^= span(0, least)
 	names := [32]uint8{free: free}
 	next := named
 	w.names(func(h *uint8) {
@@ -707,11 +750,6 @@ func (m *rules) same(w world) world {
 		}
 		*h = names[*h]
 	})
-	for p := range w.keepers {
-		if k := &w.keepers[p]; k.asked[1].holder != absent && less(k.asked[1], k.asked[0]) {
-			k.asked[0], k.asked[1] = k.asked[1], k.asked[0]
-		}
-	}
 	return w
 }
 
