@@ -1,6 +1,7 @@
 package grant
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -30,6 +31,56 @@ func TestModelFaults(t *testing.T) {
 				t.Errorf("got %s, after\n%s", fault, lines(trace))
 			}
 			t.Logf("%d states", states)
+		})
+	}
+}
+
+// TestModelFaultsWithout shows what comes of it when a rule is taken away: the same id twice, and nothing that says so.
+func TestModelFaultsWithout(t *testing.T) {
+	var (
+		lost     = rules{terms: brief, faults: faults{losses: 1}, strict: true}
+		restored = rules{terms: brief, faults: faults{copies: 1, restores: 1, restarts: 1}}
+		ended    = rules{terms: brief, faults: faults{copies: 1, restores: 1}, strict: true, ended: true}
+		cloned   = rules{terms: longer, faults: faults{clones: 1}}
+		moved    = rules{terms: brief, faults: faults{moves: 1, restarts: 1}, strict: true}
+	)
+	for _, c := range []struct {
+		name    string
+		rules   rules
+		without func(*rules)
+		covered string // why all is well without
+	}{
+		{name: "the mark of rows that are gone", rules: lost, without: func(m *rules) { m.without.mark, m.without.gone = true, true }},
+		{name: "the mark of rows that are gone, in a listing alone", rules: lost, without: func(m *rules) { m.without.mark = true },
+			covered: "the row is not added"},
+		{name: "the mark of rows that are gone since the listing", rules: lost, without: func(m *rules) { m.without.gone = true }},
+		{name: "the tick after now", rules: ended, without: func(m *rules) { m.begins = 1 }},
+		{name: "the ticks that ids are ahead", rules: ended, without: func(m *rules) { m.terms.lead, m.begins = 1, 1 }},
+		{name: "the store's clock", rules: ended, without: func(m *rules) { m.skew = 1 }},
+		{name: "doubt", rules: restored, without: func(m *rules) { m.without.doubt = true }},
+		{name: "doubt of a call under way", rules: restored, without: func(m *rules) { m.calls, m.without.call = true, true }},
+		{name: "what a keeper has asked for", rules: cloned, without: func(m *rules) { m.without.memory = true }},
+		{name: "the swap, where there is enough", rules: cloned, without: func(m *rules) { m.without.swap = true }},
+		{name: "the look for a second table", rules: moved, without: func(m *rules) { m.without.refusal = true }},
+		{name: "the place of the table", rules: moved, without: func(m *rules) { m.without.place = true }},
+		{name: "the identity, in another table", rules: moved, without: func(m *rules) { m.without.identity = true },
+			covered: "the place of the table is another one"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			m := c.rules
+			c.without(&m)
+			states, fault, trace := m.exploration().explore(1_000_000)
+			switch {
+			case c.covered == "" && !strings.HasPrefix(fault, "two generators make the same ids"):
+				t.Errorf("got %q after %d states, want an id that is made twice", fault, states)
+			case c.covered != "" && fault != "":
+				t.Errorf("got %s, want that %s; after\n%s", fault, c.covered, lines(trace))
+			case c.covered != "":
+				t.Logf("%d states, none wrong: %s", states, c.covered)
+			default:
+				t.Logf("%d states, %s:\n%s", states, fault, lines(trace))
+			}
 		})
 	}
 }

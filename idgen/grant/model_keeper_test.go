@@ -224,13 +224,14 @@ func (m *rules) unanswered(w world, p int, visit seen) {
 		return
 	}
 	msg := message{sent.tries[sent.at].holder, sent.tries[sent.at].until, sent.expect}
-	visit(event{p, "is not answered, and its row is not made ROW", sent.expect, 0}, w)
-	if made := w; m.swap(&made, &msg, k.table) {
-		visit(event{p, "is not answered, though its row is ROW", sent.expect, 0}, made)
-	}
 	if m.late {
 		k.late, k.other = msg, k.table
 		visit(event{p, "is not answered: its row will be made ROW, or not", sent.expect, 0}, w)
+		return
+	}
+	visit(event{p, "is not answered, and its row is not made ROW", sent.expect, 0}, w)
+	if m.swap(&w, &msg, k.table) {
+		visit(event{p, "is not answered, though its row is ROW", sent.expect, 0}, w)
 	}
 }
 
