@@ -65,23 +65,25 @@ func (e exploration[S, T]) trace(all []S, from []int, to int, fault string) (tra
 	return trace
 }
 
-// follow returns what is wrong after the steps of a trace, or nothing where they cannot all be taken.
-func (e exploration[S, T]) follow(trace []string) (fault string) {
+// follow returns what is wrong after the steps of a trace, as far as they can be taken, and how many that are.
+func (e exploration[S, T]) follow(trace []string) (fault string, taken int) {
 	at := []S{e.start}
 	for _, line := range trace {
 		var reached []S
+		wrong := ""
 		for i := range at {
 			e.steps(at[i], func(step T, next S) {
 				if step.String() == line {
-					fault, reached = e.fault(&at[i], &next), append(reached, next)
+					wrong, reached = e.fault(&at[i], &next), append(reached, next)
 				}
 			})
 		}
-		if at = reached; len(at) == 0 {
-			return ""
+		if len(reached) == 0 {
+			break
 		}
+		at, fault, taken = reached, wrong, taken+1
 	}
-	return fault
+	return fault, taken
 }
 
 // lines is a trace to be read.
