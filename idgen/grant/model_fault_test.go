@@ -19,7 +19,7 @@ func TestModelFaults(t *testing.T) {
 		"restored after all processes ended, with ids ahead": {
 			terms: terms{first: 1, length: 2, lead: 1, end: 6}, faults: faults{copies: 1, restores: 1, restarts: 1}, strict: true, ended: true, behind: true,
 		},
-		// With a restart too, and with 5 ticks, which are 589,690 states.
+		// With a crash or a Close too, which are 589,690 states.
 		"restored under running processes": {terms: brief, faults: faults{copies: 1, restores: 1}, calls: true},
 		"cloned":                           {terms: longer, faults: faults{clones: 1, restarts: 1}},
 		"another table":                    {terms: longer, faults: faults{moves: 1, restarts: 1}, strict: true},

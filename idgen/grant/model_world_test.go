@@ -9,6 +9,13 @@ import (
 // cloned. One number, two keepers and a few ticks are enough for these. It follows keeper.go more closely than the first one does, which
 // knows nothing of marks, identities and what a keeper remembers: a keeper lists, swaps one row after another, looks again, and notices
 // that it has lost its number. The store's clock goes on only, and ids are at most terms.lead ticks ahead of it.
+//
+// After a fault under running processes the same id twice is possible. What is wrong is that nobody says so: ids at a tick that two
+// generators are sure of. A keeper that notices has in doubt what [Loss] has. It is sure of what it made before, and, once it has listed
+// its row after the fault and swapped it, of what it made before that listing. One that has crashed or was closed before is sure of no
+// more: what it made since the store last knew its grant counts as in doubt.
+//
+// In three points the model is stricter than the keeper and the stores are so far, see rules: gone, swap and call.
 
 // world is all there is.
 type world struct {
