@@ -19,10 +19,16 @@ func TestModelFaults(t *testing.T) {
 		"restored after all processes ended, with ids ahead": {
 			terms: terms{first: 1, length: 2, lead: 1, end: 6}, faults: faults{copies: 1, restores: 1, restarts: 1}, strict: true, ended: true, behind: true,
 		},
-		// With a crash or a Close too, which are 589,690 states.
+		// With a crash or a Close too, which are 589,690 states, and with answers that are lost, up to tick 3, which are 491,828.
 		"restored under running processes": {terms: brief, faults: faults{copies: 1, restores: 1}, calls: true},
-		"cloned":                           {terms: longer, faults: faults{clones: 1, restarts: 1}},
-		"another table":                    {terms: longer, faults: faults{moves: 1, restarts: 1}, strict: true},
+		"restored under running processes, with ids ahead": {
+			terms: terms{first: 1, length: 2, lead: 1, end: 6}, faults: faults{copies: 1, restores: 1}, calls: true,
+		},
+		"restored under running processes that end": {
+			terms: terms{first: 1, length: 1, end: 4}, faults: faults{copies: 1, restores: 1, restarts: 1}, calls: true,
+		},
+		"cloned":        {terms: longer, faults: faults{clones: 1, restarts: 1}},
+		"another table": {terms: longer, faults: faults{moves: 1, restarts: 1}, strict: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
