@@ -155,6 +155,7 @@ func (s *SQLStore) Prepare(ctx context.Context, space, layout string) (inForce s
 		return "", s.tableError(at, err)
 	}
 	// Of processes that add the row at once, some may fail under the stricter isolation levels, and find it then.
+	begins := len(found) == 0
 	for attempt := 1; len(found) == 0; attempt++ {
 		var added []headerRow
 		if added, err = s.addHeader(ctx, at, space, layout); err == nil {
@@ -166,6 +167,11 @@ func (s *SQLStore) Prepare(ctx context.Context, space, layout string) (inForce s
 		}
 		if found, _ = s.headers(ctx, at, space); len(found) == 0 && (attempt == 3 || ctx.Err() != nil) {
 			return "", s.tableError(at, err)
+		}
+	}
+	if begins { // another process may have begun it in another table meanwhile
+		if at, warnings, err = s.locate(ctx, space); err != nil {
+			return "", err
 		}
 	}
 	_, valid := found[0].id()
@@ -477,26 +483,48 @@ func (s *SQLStore) Swap(ctx context.Context, space string, old, new Row) (swappe
 		swapped = true
 		return nil
 	})
+	if errors.Is(err, errGone) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
 	return swapped, nil
 }
 
-// note sees to what goes with a swap: the space's mark, and for a row that was added that the table has kept it, and how many there are.
+// errGone says that an added row may be one of those that are gone.
+var errGone = errors.New("rows of the space are gone")
+
+// note sees to what goes with a swap: the space's mark, and for a row that was added how many there are, that it is none of those that are gone, and
+// that the table has kept it.
 func (s *SQLStore) note(ctx context.Context, conn *sql.Conn, at *settled, space string, old, new Row) error {
-	if _, err := conn.ExecContext(ctx, at.texts.mark, math.MaxInt64-new.Until, space, math.MaxInt64-new.Until); err != nil {
+	if old.Holder == Absent {
+		if err := s.noteAdded(ctx, conn, at, space, new); err != nil {
+			return err
+		}
+	}
+	left := math.MaxInt64 - new.Until
+	if _, err := conn.ExecContext(ctx, at.texts.mark, left, space, left); err != nil {
 		return fmt.Errorf("raising the space's mark: %w", err)
 	}
-	if old.Holder != Absent {
-		return nil
-	}
+	return nil
+}
+
+func (s *SQLStore) noteAdded(ctx context.Context, conn *sql.Conn, at *settled, space string, new Row) error {
 	result, err := conn.ExecContext(ctx, at.texts.count, space)
 	if err != nil {
 		return fmt.Errorf("counting the row that was added: %w", err)
 	}
 	if n, err := result.RowsAffected(); err != nil || n != 1 {
 		return errors.Join(fmt.Errorf("%w: %d rows of the space itself, want one", ErrTable, n), err)
+	}
+	var h headerRow
+	var rows int64
+	if err := dialect.One(ctx, conn, at.texts.gone, []any{space, space}, &h.from, &h.until, &rows); err != nil {
+		return fmt.Errorf("counting the rows of the space: %w", err)
+	}
+	if h.made() > rows && h.mark() > new.From {
+		return errGone
 	}
 	if at.texts.echo == "" {
 		return nil
