@@ -288,7 +288,7 @@ func (s *SQLStore) elsewhere(ctx context.Context, at *settled, other dialect.Pla
 
 // create makes the table, if nobody else has made it meanwhile.
 func (s *SQLStore) create(ctx context.Context, at *settled) error {
-	err := s.transact(ctx, func(conn *sql.Conn) error {
+	err := s.transactBy(ctx, beginningAlone(s.dialect), func(conn *sql.Conn) error {
 		unlock, err := s.dialect.LockTables(ctx, conn, s.table)
 		if err != nil {
 			return err
@@ -525,7 +525,7 @@ func (s *SQLStore) Record(ctx context.Context, space string, loss Loss) (err err
 	for range attempts {
 		next := int64(headerNode - 1)
 		added := int64(0)
-		err := s.transact(ctx, func(conn *sql.Conn) error {
+		err := s.transactBy(ctx, beginningAlone(s.dialect), func(conn *sql.Conn) error {
 			if err := s.makeDurable(ctx, conn); err != nil {
 				return err
 			}
@@ -665,8 +665,13 @@ func (s *SQLStore) Spaces(ctx context.Context) (spaces []Space, err error) {
 
 // transact runs work in a transaction, again where the server has rolled it back because of others.
 func (s *SQLStore) transact(ctx context.Context, work func(*sql.Conn) error) error {
+	return s.transactBy(ctx, beginning(s.dialect), work)
+}
+
+// transactBy is transact with the statement that begins the transaction.
+func (s *SQLStore) transactBy(ctx context.Context, begin string, work func(*sql.Conn) error) error {
 	for attempt := 1; ; attempt++ {
-		err := s.dialect.Transact(ctx, pool{s}, beginning(s.dialect), work)
+		err := s.dialect.Transact(ctx, pool{s}, begin, work)
 		if fault := s.dialect.Diagnose(err); fault.Kind != dialect.Again || fault.Code == "" || attempt == attempts || s.dialect == SQLite {
 			return err
 		}
