@@ -155,6 +155,10 @@ func (s *SQLStore) Prepare(ctx context.Context, space, layout string) (inForce s
 		var added []headerRow
 		if added, err = s.addHeader(ctx, at, space, layout); err == nil {
 			found = added
+			// Another process may have added one to another table since this one looked. Both look again, so that one of them sees it.
+			if at, warnings, err = s.locate(ctx, space); err != nil {
+				return "", err
+			}
 			break
 		}
 		if errors.Is(err, ErrTable) {
@@ -198,7 +202,7 @@ func (s *SQLStore) locate(ctx context.Context, space string) (at *settled, warni
 	started := s.prepared[space]
 	s.mu.Unlock()
 	for _, other := range at.Others {
-		if err := s.elsewhere(ctx, at, other, space); err != nil && !started {
+		if err := s.elsewhere(ctx, at, other, space); err != nil && (!started || !at.Exists) {
 			return nil, nil, err
 		} else if err != nil {
 			warnings = append(warnings, strings.TrimPrefix(err.Error(), "grant: "))
@@ -243,7 +247,7 @@ func (s *SQLStore) durability(ctx context.Context, conn *sql.Conn, at *settled) 
 	if err != nil {
 		return nil, err
 	}
-	kept, err := s.dialect.Storage(ctx, conn, at.At.Schema+"."+at.At.Table)
+	kept, err := s.dialect.StorageAt(ctx, conn, at.At)
 	if err != nil {
 		return nil, err
 	}
@@ -295,10 +299,18 @@ func (s *SQLStore) create(ctx context.Context, at *settled) error {
 		}
 		defer unlock()
 		now, err := s.find(ctx, conn)
-		if err != nil || now.Exists || now.At != at.At {
+		switch {
+		case err != nil || now.Exists:
+			return err
+		case now.At != at.At:
+			return fmt.Errorf("%w: one connection of the pool would have it in %s, another one in %s; name it with its schema", ErrTable, at.At, now.At)
+		}
+		if _, err := conn.ExecContext(ctx, at.texts.create); err != nil {
 			return err
 		}
-		_, err = conn.ExecContext(ctx, at.texts.create)
+		if now, err = s.find(ctx, conn); err == nil && !now.Exists {
+			err = fmt.Errorf("%w: %s is there and is no table, but a view perhaps", ErrTable, at.At)
+		}
 		return err
 	})
 	if err != nil {
@@ -325,6 +337,9 @@ func readHeaders(ctx context.Context, conn *sql.Conn, at *settled, space string)
 	err = dialect.Each(ctx, conn, at.texts.header, []any{space}, func(rows *sql.Rows) error {
 		var h headerRow
 		err := rows.Scan(&h.space, &h.holder, &h.from, &h.until, &h.layout)
+		if err != nil && ctx.Err() == nil {
+			err = fmt.Errorf("%w: %w", ErrTable, err) // a NULL, or what is no number
+		}
 		found = append(found, h)
 		return err
 	})
@@ -522,7 +537,7 @@ func (s *SQLStore) Record(ctx context.Context, space string, loss Loss) (err err
 	if err != nil {
 		return err
 	}
-	for range attempts {
+	for range 100 { // who else records one at once takes the number
 		next := int64(headerNode - 1)
 		added := int64(0)
 		err := s.transactBy(ctx, beginningAlone(s.dialect), func(conn *sql.Conn) error {
@@ -596,7 +611,7 @@ func (s *SQLStore) place(ctx context.Context) (at *settled, err error) {
 	case err != nil:
 		return nil, err
 	case !at.Exists:
-		return nil, &TableError{Table: at.At.String(), Statement: at.texts.create, Err: errors.New("there is no such table")}
+		return nil, &TableError{Table: at.At.String(), Statement: at.texts.create + ";", Err: errors.New("there is no such table")}
 	}
 	return at, nil
 }
@@ -704,9 +719,18 @@ func (s *SQLStore) makeDurable(ctx context.Context, conn *sql.Conn) error {
 
 // tableError makes an error of the database one of the table, where it says that the table is missing or may not be used.
 func (s *SQLStore) tableError(at *settled, err error) error {
+	if errors.Is(err, ErrTable) {
+		return err
+	}
 	e := &TableError{Table: at.At.String(), Statement: at.texts.create + ";", Err: err}
-	switch s.dialect.Diagnose(err).Kind {
+	fault := s.dialect.Diagnose(err)
+	switch fault.Kind {
 	case dialect.Missing:
+	case dialect.Exhausted, dialect.Other:
+		if fault.Code != "" { // a column is too narrow, or has to have a value
+			return fmt.Errorf("%w: %s: %w", ErrTable, at.At, err)
+		}
+		return err
 	case dialect.Denied:
 		if !at.Exists {
 			break
@@ -728,6 +752,9 @@ func (s *SQLStore) explain(ctx context.Context, err error, doing string, args ..
 	}
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
 		err = fmt.Errorf("%w: %w", ended, err)
+	}
+	if s.dialect.Diagnose(err).Kind == dialect.ReadOnly && !errors.Is(err, ErrReadOnly) {
+		err = fmt.Errorf("%w: %w", ErrReadOnly, err)
 	}
 	prefix := "grant: "
 	for _, its := range []error{ErrTable, ErrDialect, ErrTwoTables, ErrMoved, ErrUnsafe, ErrReadOnly} {

@@ -61,11 +61,12 @@ var (
 //
 //   - PostgreSQL: a name alone is that of the only table in the database that is called so, in whichever schema, whatever rights the role
 //     has on it. Of several, the first on the search path is taken. One that is missing belongs in the first schema of the search path
-//     in which the role may make tables and which is not called like the role; else in the one that is.
+//     in which the role may make tables and which is not called like the role; else in the one that is. Where the role may make tables in
+//     none, somebody else has to, in the first that is not called like the role.
 //   - MySQL: a name alone is that of a table in the session's database. The others are in the databases that the account sees.
 //   - SQLite: a name alone is that of a table in main.
 //
-// The error says that the catalogue could not be read, or that no place is left to make a table in.
+// The error says that the catalogue could not be read, or that there is no place for a table: no schema on the search path, no database.
 func (d Dialect) Locate(ctx context.Context, conn *sql.Conn, name string) (Location, error) {
 	schema, table := SplitName(name)
 	return d.LocateAt(ctx, conn, Place{Schema: schema, Table: table})
@@ -91,17 +92,18 @@ func (d Dialect) LocateAt(ctx context.Context, conn *sql.Conn, at Place) (Locati
 
 func (d Dialect) locatePostgres(ctx context.Context, conn *sql.Conn, schema, table string, kind kinds) (Location, error) {
 	l := Location{At: Place{Schema: schema, Table: table}}
-	// The place of a table to come: of the schemas on the search path those in which the role may make one, its own last.
-	home, path := sql.NullString{}, sql.NullString{}
+	// The place of a table to come: of the schemas on the search path those first in which the role may make one, its own last of these.
+	var home sql.NullString
+	var path string
 	err := conn.QueryRowContext(ctx, `SELECT current_database(), quote_ident(current_user), (SELECT CAST(s.name AS text) FROM unnest(current_schemas(false)) WITH ORDINALITY AS s(name, at)`+
-		` WHERE has_schema_privilege(s.name, 'CREATE') ORDER BY s.name = current_user, s.at LIMIT 1), array_to_string(current_schemas(false), ', ')`).
+		` ORDER BY NOT has_schema_privilege(s.name, 'CREATE'), s.name = current_user, s.at LIMIT 1), current_setting('search_path')`).
 		Scan(&l.At.Catalog, &l.Role, &home, &path)
 	if err != nil {
 		return l, fmt.Errorf("asking for the search path: %w", err)
 	}
 	// Those of other sessions' temporary tables begin with pg_ too.
 	places, err := d.places(ctx, conn, l.At, fmt.Sprintf(`SELECT CAST(n.nspname AS text) FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace`+
-		` WHERE c.relname = '%s' AND c.relkind IN (%s) AND n.nspname NOT LIKE 'pg\_%%' AND n.nspname <> 'information_schema'`+
+		` WHERE c.relname = '%s' AND c.relkind IN (%s) AND left(n.nspname, 3) <> 'pg_' AND n.nspname <> 'information_schema'`+
 		` ORDER BY COALESCE(array_position(current_schemas(false), n.nspname), 2147483647), n.nspname`, strings.ReplaceAll(table, "'", "''"), kind.postgres))
 	if err != nil {
 		return l, err
@@ -113,7 +115,7 @@ func (d Dialect) locatePostgres(ctx context.Context, conn *sql.Conn, schema, tab
 	case home.Valid:
 		l.At.Schema = home.String
 	default:
-		return l, fmt.Errorf("there is no %s, and the role %s may not make it in any schema of its search path (%s)", table, l.Role, path.String)
+		return l, fmt.Errorf("there is no %s, and no schema to make it in on the search path of the role %s (%s); name one before the table and a dot", table, l.Role, path)
 	}
 	l.settle(places)
 	return l, nil
