@@ -127,7 +127,10 @@ func (h headerRow) String() string {
 func (h headerRow) id() (string, bool) {
 	rest, started := strings.CutPrefix(h.holder, headerStart)
 	id, ended := strings.CutSuffix(rest, headerEnd)
-	return id, started && ended && len(h.holder) == maxHolder
+	if !started || !ended || len(h.holder) != maxHolder {
+		return "", false
+	}
+	return id, true
 }
 
 // Prepare is [Store.Prepare]. It also sees to it that the table is where it was, that the database keeps what it has committed, and at first
