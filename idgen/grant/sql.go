@@ -115,7 +115,7 @@ const headerStart, headerEnd = "key space ", ": its layout, how many numbers wer
 // headerRow is the row of a space itself.
 type headerRow struct {
 	space, holder string
-	from, until   int64 // rows added, and the mark
+	from, until   int64 // see the statements
 	layout        string
 }
 
@@ -127,11 +127,15 @@ func (h headerRow) String() string {
 func (h headerRow) id() (string, bool) {
 	rest, started := strings.CutPrefix(h.holder, headerStart)
 	id, ended := strings.CutSuffix(rest, headerEnd)
-	if !started || !ended || len(h.holder) != maxHolder {
+	if !started || !ended || len(h.holder) != maxHolder || h.from <= maxNumber || h.until <= maxNumber {
 		return "", false
 	}
 	return id, true
 }
+
+// made returns how many rows were added, and mark the greatest until of any.
+func (h headerRow) made() int64 { return math.MaxInt64 - h.from }
+func (h headerRow) mark() int64 { return math.MaxInt64 - h.until }
 
 // Prepare is [Store.Prepare]. It also sees to it that the table is where it was, that the database keeps what it has committed, and at first
 // that no other table has the space. It needs the right to make tables only where there is none yet, else SELECT, INSERT and UPDATE. The
@@ -359,7 +363,6 @@ func (s *SQLStore) addHeader(ctx context.Context, at *settled, space, layout str
 		if err := s.makeDurable(ctx, conn); err != nil {
 			return err
 		}
-		// At first with the greatest numbers, to see that the table keeps them.
 		want := headerRow{space, headerStart + randomID() + headerEnd, math.MaxInt64, math.MaxInt64, layout}
 		result, err := conn.ExecContext(ctx, at.texts.insert, space, headerNode, want.holder, want.from, want.until, layout)
 		if err != nil {
@@ -382,10 +385,6 @@ func (s *SQLStore) addHeader(ctx context.Context, at *settled, space, layout str
 			return fmt.Errorf("%w: wrote node -1 with %v, and found no such row", ErrTable, want)
 		case added > 0 && found[0] != want:
 			return fmt.Errorf("%w: wrote node -1 with %v, and read %v", ErrTable, want, found[0])
-		case added > 0:
-			if _, err := conn.ExecContext(ctx, at.texts.begun, 0, 0, space); err != nil {
-				return fmt.Errorf("changing the space's own row: %w", err)
-			}
 		}
 		return nil
 	})
@@ -420,8 +419,9 @@ func (s *SQLStore) List(ctx context.Context, space string, least, most int64) (l
 			case !holder.Valid || !from.Valid || !until.Valid:
 				return fmt.Errorf("%w: node %d has a NULL", ErrTable, number.Int64)
 			case number.Int64 == headerNode:
-				l.ID, _ = headerRow{holder: holder.String}.id()
-				made, l.Mark = from.Int64, until.Int64
+				h := headerRow{holder: holder.String, from: from.Int64, until: until.Int64}
+				l.ID, _ = h.id()
+				made, l.Mark = h.made(), h.mark()
 			default:
 				l.Rows = append(l.Rows, Row{Number: number.Int64, Holder: holder.String, From: from.Int64, Until: until.Int64})
 			}
@@ -503,7 +503,7 @@ func (s *SQLStore) Swap(ctx context.Context, space string, old, new Row) (swappe
 
 // note sees to what goes with a swap: the space's mark, and for a row that was added that the table has kept it, and how many there are.
 func (s *SQLStore) note(ctx context.Context, conn *sql.Conn, at *settled, space string, old, new Row) error {
-	if _, err := conn.ExecContext(ctx, at.texts.mark, new.Until, space, new.Until); err != nil {
+	if _, err := conn.ExecContext(ctx, at.texts.mark, math.MaxInt64-new.Until, space, math.MaxInt64-new.Until); err != nil {
 		return fmt.Errorf("raising the space's mark: %w", err)
 	}
 	if old.Holder != Absent {
@@ -667,7 +667,7 @@ func (s *SQLStore) Spaces(ctx context.Context) (spaces []Space, err error) {
 		return dialect.Each(ctx, conn, at.texts.spaces, nil, func(rows *sql.Rows) error {
 			var space Space
 			var h headerRow
-			if err := rows.Scan(&space.Name, &space.Layout, &h.holder); err != nil {
+			if err := rows.Scan(&space.Name, &space.Layout, &h.holder, &h.from, &h.until); err != nil {
 				return err
 			}
 			space.ID, _ = h.id()
@@ -730,10 +730,14 @@ func (s *SQLStore) tableError(at *settled, err error) error {
 	switch fault.Kind {
 	case dialect.Missing:
 	case dialect.Exhausted, dialect.Other:
-		if fault.Code != "" { // a column is too narrow, or has to have a value
+		if fault.Code != "" { // a column is too narrow, or has to have a value: no statement here mends that
 			return fmt.Errorf("%w: %s: %w", ErrTable, at.At, err)
 		}
 		return err
+	case dialect.ReadOnly:
+		if at.Exists {
+			return err
+		}
 	case dialect.Denied:
 		if !at.Exists {
 			break

@@ -61,12 +61,12 @@ var (
 //
 //   - PostgreSQL: a name alone is that of the only table in the database that is called so, in whichever schema, whatever rights the role
 //     has on it. Of several, the first on the search path is taken. One that is missing belongs in the first schema of the search path
-//     in which the role may make tables and which is not called like the role; else in the one that is. Where the role may make tables in
-//     none, somebody else has to, in the first that is not called like the role.
+//     in which the role may make tables and which is not called like the role; else in the one that is; else where somebody else has to
+//     make it, in the first of the search path, or public.
 //   - MySQL: a name alone is that of a table in the session's database. The others are in the databases that the account sees.
 //   - SQLite: a name alone is that of a table in main.
 //
-// The error says that the catalogue could not be read, or that there is no place for a table: no schema on the search path, no database.
+// The error says that the catalogue could not be read, or that no database is selected.
 func (d Dialect) Locate(ctx context.Context, conn *sql.Conn, name string) (Location, error) {
 	schema, table := SplitName(name)
 	return d.LocateAt(ctx, conn, Place{Schema: schema, Table: table})
@@ -92,12 +92,11 @@ func (d Dialect) LocateAt(ctx context.Context, conn *sql.Conn, at Place) (Locati
 
 func (d Dialect) locatePostgres(ctx context.Context, conn *sql.Conn, schema, table string, kind kinds) (Location, error) {
 	l := Location{At: Place{Schema: schema, Table: table}}
-	// The place of a table to come: of the schemas on the search path those first in which the role may make one, its own last of these.
-	var home sql.NullString
-	var path string
-	err := conn.QueryRowContext(ctx, `SELECT current_database(), quote_ident(current_user), (SELECT CAST(s.name AS text) FROM unnest(current_schemas(false)) WITH ORDINALITY AS s(name, at)`+
-		` ORDER BY NOT has_schema_privilege(s.name, 'CREATE'), s.name = current_user, s.at LIMIT 1), current_setting('search_path')`).
-		Scan(&l.At.Catalog, &l.Role, &home, &path)
+	// The place of a table to come: of the schemas on the search path first those in which the role may make one, its own last.
+	var home string
+	err := conn.QueryRowContext(ctx, `SELECT current_database(), quote_ident(current_user), COALESCE((SELECT CAST(s.name AS text) FROM unnest(current_schemas(false)) WITH ORDINALITY AS s(name, at)`+
+		` ORDER BY NOT has_schema_privilege(s.name, 'CREATE'), s.name = current_user, s.at LIMIT 1), 'public')`).
+		Scan(&l.At.Catalog, &l.Role, &home)
 	if err != nil {
 		return l, fmt.Errorf("asking for the search path: %w", err)
 	}
@@ -112,10 +111,8 @@ func (d Dialect) locatePostgres(ctx context.Context, conn *sql.Conn, schema, tab
 	case schema != "":
 	case len(places) > 0:
 		l.At = places[0]
-	case home.Valid:
-		l.At.Schema = home.String
 	default:
-		return l, fmt.Errorf("there is no %s, and no schema to make it in on the search path of the role %s (%s); name one before the table and a dot", table, l.Role, path)
+		l.At.Schema = home
 	}
 	l.settle(places)
 	return l, nil
