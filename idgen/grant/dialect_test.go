@@ -37,24 +37,23 @@ var said = map[grant.Dialect]texts{
 		grants: "GRANT SELECT, INSERT, UPDATE ON `test`.`snowkey_nodes` TO 'app'@'%';",
 		header: "SELECT space, holder, from_tick, until_tick, layout FROM `test`.`snowkey_nodes` WHERE space = ? AND node = -1 LOCK IN SHARE MODE",
 		insert: "INSERT IGNORE INTO `test`.`snowkey_nodes` (space, node, holder, from_tick, until_tick, layout) VALUES (?, ?, ?, ?, ?, ?)",
-		begun:  "UPDATE `test`.`snowkey_nodes` SET from_tick = ?, until_tick = ? WHERE space = ? AND node = -1",
 		echo:   "SELECT COUNT(*) FROM `test`.`snowkey_nodes` WHERE space = ? AND node = ? AND holder = ? AND from_tick = ? AND until_tick = ?",
 		swap: "UPDATE `test`.`snowkey_nodes` SET holder = ?, from_tick = ?, until_tick = ?" +
 			" WHERE space = ? AND node = ? AND CAST(holder AS BINARY) = CAST(? AS BINARY) AND until_tick = ?",
-		mark:  "UPDATE `test`.`snowkey_nodes` SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick < ?",
-		count: "UPDATE `test`.`snowkey_nodes` SET from_tick = from_tick + 1 WHERE space = ? AND node = -1",
+		mark:  "UPDATE `test`.`snowkey_nodes` SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick > ?",
+		count: "UPDATE `test`.`snowkey_nodes` SET from_tick = from_tick - 1 WHERE space = ? AND node = -1",
 		list: "SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick" +
 			" FROM (SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS micros," +
 			" (SELECT COUNT(*) FROM `test`.`snowkey_nodes` WHERE space = ? AND node >= 0) AS nodes) AS clock" +
 			" LEFT JOIN `test`.`snowkey_nodes` AS n ON n.space = ? AND (n.node = -1 OR n.node BETWEEN ? AND ?) ORDER BY n.node",
 		losses: "SELECT node, holder, from_tick, until_tick, layout FROM `test`.`snowkey_nodes` WHERE space = ? AND node < -1 ORDER BY node DESC",
-		spaces: "SELECT space, layout, holder FROM `test`.`snowkey_nodes` WHERE node = -1 ORDER BY space",
+		spaces: "SELECT space, layout, holder, from_tick, until_tick FROM `test`.`snowkey_nodes` WHERE node = -1 ORDER BY space",
 		has:    "SELECT 1 FROM `other`.`snowkey_nodes` WHERE space = ? AND node = -1",
 	},
 	grant.Postgres: {
 		begin: "BEGIN", alone: "BEGIN ISOLATION LEVEL READ COMMITTED",
-		where: "SELECT current_database(), quote_ident(current_user), (SELECT CAST(s.name AS text) FROM unnest(current_schemas(false)) WITH ORDINALITY AS s(name, at)" +
-			" ORDER BY NOT has_schema_privilege(s.name, 'CREATE'), s.name = current_user, s.at LIMIT 1), current_setting('search_path')",
+		where: "SELECT current_database(), quote_ident(current_user), COALESCE((SELECT CAST(s.name AS text) FROM unnest(current_schemas(false)) WITH ORDINALITY AS s(name, at)" +
+			" ORDER BY NOT has_schema_privilege(s.name, 'CREATE'), s.name = current_user, s.at LIMIT 1), 'public')",
 		tables: "SELECT CAST(n.nspname AS text) FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace" +
 			" WHERE c.relname = 'snowkey_nodes' AND c.relkind IN ('r', 'p') AND left(n.nspname, 3) <> 'pg_' AND n.nspname <> 'information_schema'" +
 			" ORDER BY COALESCE(array_position(current_schemas(false), n.nspname), 2147483647), n.nspname",
@@ -67,18 +66,17 @@ var said = map[grant.Dialect]texts{
 			"    layout     varchar(255) COLLATE \"C\" NOT NULL,\n    PRIMARY KEY (space, node)\n)",
 		grants: "GRANT USAGE ON SCHEMA \"public\" TO app;\nGRANT SELECT, INSERT, UPDATE ON \"public\".\"snowkey_nodes\" TO app;",
 		header: `SELECT space, holder, from_tick, until_tick, layout FROM "public"."snowkey_nodes" WHERE space = $1 AND node = -1`,
-		insert: `INSERT INTO "public"."snowkey_nodes" (space, node, holder, from_tick, until_tick, layout) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
-		begun:  `UPDATE "public"."snowkey_nodes" SET from_tick = $1, until_tick = $2 WHERE space = $3 AND node = -1`,
+		insert: `INSERT INTO "public"."snowkey_nodes" (space, node, holder, from_tick, until_tick, layout) VALUES ($1, $2, $3, CAST($4 AS bigint), CAST($5 AS bigint), $6) ON CONFLICT DO NOTHING`,
 		swap: `UPDATE "public"."snowkey_nodes" SET holder = $1, from_tick = $2, until_tick = $3` +
 			` WHERE space = $4 AND node = $5 AND holder = $6 AND until_tick = $7`,
-		mark:  `UPDATE "public"."snowkey_nodes" SET until_tick = $1 WHERE space = $2 AND node = -1 AND until_tick < $3`,
-		count: `UPDATE "public"."snowkey_nodes" SET from_tick = from_tick + 1 WHERE space = $1 AND node = -1`,
+		mark:  `UPDATE "public"."snowkey_nodes" SET until_tick = $1 WHERE space = $2 AND node = -1 AND until_tick > $3`,
+		count: `UPDATE "public"."snowkey_nodes" SET from_tick = from_tick - 1 WHERE space = $1 AND node = -1`,
 		list: `SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick` +
 			` FROM (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS micros,` +
 			` (SELECT COUNT(*) FROM "public"."snowkey_nodes" WHERE space = $1 AND node >= 0) AS nodes) AS clock` +
 			` LEFT JOIN "public"."snowkey_nodes" AS n ON n.space = $2 AND (n.node = -1 OR n.node BETWEEN $3 AND $4) ORDER BY n.node`,
 		losses: `SELECT node, holder, from_tick, until_tick, layout FROM "public"."snowkey_nodes" WHERE space = $1 AND node < -1 ORDER BY node DESC`,
-		spaces: `SELECT space, layout, holder FROM "public"."snowkey_nodes" WHERE node = -1 ORDER BY space`,
+		spaces: `SELECT space, layout, holder, from_tick, until_tick FROM "public"."snowkey_nodes" WHERE node = -1 ORDER BY space`,
 		has:    `SELECT 1 FROM "other"."snowkey_nodes" WHERE space = $1 AND node = -1`,
 		durable: "SELECT set_config('synchronous_commit', 'on', true)" +
 			" WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')",
@@ -92,27 +90,26 @@ var said = map[grant.Dialect]texts{
 			"    layout     varchar(255) NOT NULL,\n    PRIMARY KEY (space, node)\n)",
 		header: `SELECT space, holder, from_tick, until_tick, layout FROM "main"."snowkey_nodes" WHERE space = ? AND node = -1`,
 		insert: `INSERT INTO "main"."snowkey_nodes" (space, node, holder, from_tick, until_tick, layout) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		begun:  `UPDATE "main"."snowkey_nodes" SET from_tick = ?, until_tick = ? WHERE space = ? AND node = -1`,
 		swap: `UPDATE "main"."snowkey_nodes" SET holder = ?, from_tick = ?, until_tick = ?` +
 			` WHERE space = ? AND node = ? AND holder = ? AND until_tick = ?`,
-		mark:  `UPDATE "main"."snowkey_nodes" SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick < ?`,
-		count: `UPDATE "main"."snowkey_nodes" SET from_tick = from_tick + 1 WHERE space = ? AND node = -1`,
+		mark:  `UPDATE "main"."snowkey_nodes" SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick > ?`,
+		count: `UPDATE "main"."snowkey_nodes" SET from_tick = from_tick - 1 WHERE space = ? AND node = -1`,
 		list: `SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick` +
 			` FROM (SELECT CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000 AS micros,` +
 			` (SELECT COUNT(*) FROM "main"."snowkey_nodes" WHERE space = ? AND node >= 0) AS nodes) AS clock` +
 			` LEFT JOIN "main"."snowkey_nodes" AS n ON n.space = ? AND (n.node = -1 OR n.node BETWEEN ? AND ?) ORDER BY n.node`,
 		losses: `SELECT node, holder, from_tick, until_tick, layout FROM "main"."snowkey_nodes" WHERE space = ? AND node < -1 ORDER BY node DESC`,
-		spaces: `SELECT space, layout, holder FROM "main"."snowkey_nodes" WHERE node = -1 ORDER BY space`,
+		spaces: `SELECT space, layout, holder, from_tick, until_tick FROM "main"."snowkey_nodes" WHERE node = -1 ORDER BY space`,
 	},
 }
 
 type texts struct {
-	begin, alone                                   string // a transaction's beginning, and that of one which reads before it writes
-	where, tables                                  string // finding the table
-	lock, unlock, settings, kept                   string // empty where the dialect has none, or in memory
-	create, grants                                 string
-	header, insert, begun, echo, swap, mark, count string
-	list, losses, spaces, has, durable             string
+	begin, alone                            string // a transaction's beginning, and that of one which reads before it writes
+	where, tables                           string // finding the table
+	lock, unlock, settings, kept            string // empty where the dialect has none, or in memory
+	create, grants                          string
+	header, insert, echo, swap, mark, count string
+	list, losses, spaces, has, durable      string
 }
 
 var oldRow, newRow = grant.Row{Number: 5, Holder: "a", From: 1, Until: 2}, grant.Row{Number: 5, Holder: "b", From: 3, Until: 4}
@@ -171,7 +168,7 @@ func (m *script) search(places ...string) {
 	case grant.MySQL:
 		where.AddRow("test", "'app'@'%'", 0)
 	case grant.Postgres:
-		where = sqlmock.NewRows([]string{"1", "2", "3", "4"}).AddRow("base", "app", "public", "public")
+		where.AddRow("base", "app", "public")
 		tables = sqlmock.NewRows([]string{"schema"})
 		for _, place := range places {
 			tables.AddRow(place)
@@ -307,7 +304,6 @@ func TestSQLPrepare(t *testing.T) {
 		m.exec(m.insert, "default", -1, capture(holder), math.MaxInt64, math.MaxInt64, "layout")
 		m.exec(m.insert, "default", -1, "", 0, 0, "").WillReturnResult(driver.RowsAffected(0))
 		m.ExpectQuery(m.header).WithArgs("default").WillReturnRows(sqlmock.NewRows(headerColumns).AddRow("default", holder, math.MaxInt64, math.MaxInt64, "layout"))
-		m.exec(m.begun, 0, 0, "default")
 		m.commit()
 		m.located()
 
@@ -338,7 +334,7 @@ func TestSQLPrepareAgain(t *testing.T) {
 		for range 2 {
 			m.located()
 			m.exec(m.begin)
-			m.headed(headerRow{"default", header, 3, 4, "other"})
+			m.headed(headerRow{"default", header, math.MaxInt64 - 3, math.MaxInt64 - 4, "other"})
 			m.commit()
 			if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "other" {
 				t.Errorf("got %q, %v", got, err)
@@ -366,7 +362,7 @@ func TestSQLPrepareFindsTheTableMadeMeanwhile(t *testing.T) {
 		m.commit()
 		m.located()
 		m.exec(m.begin)
-		m.headed(headerRow{"default", header, 0, 0, "layout"})
+		m.headed(headerRow{"default", header, math.MaxInt64, math.MaxInt64, "layout"})
 		m.commit()
 		if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
 			t.Errorf("got %q, %v", got, err)
@@ -412,7 +408,7 @@ func TestSQLPrepareRetries(t *testing.T) {
 				m.rollback()
 				m.exec(m.begin)
 				if test.found && n == test.faults-1 {
-					m.headed(headerRow{"default", header, 1, 2, "other"})
+					m.headed(headerRow{"default", header, math.MaxInt64, math.MaxInt64, "other"})
 				} else {
 					m.headed()
 				}
@@ -467,7 +463,7 @@ func TestSQLPrepareOfTwoTables(t *testing.T) {
 			m.located("other")
 			elsewhere(test.rows, test.err)
 			m.exec(m.begin)
-			m.headed(headerRow{"default", header, 0, 0, "layout"})
+			m.headed(headerRow{"default", header, math.MaxInt64, math.MaxInt64, "layout"})
 			m.commit()
 			if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
 				t.Fatalf("got %q, %v", got, err)
@@ -497,7 +493,6 @@ func TestSQLPrepareOfTwoTablesAtOnce(t *testing.T) {
 		m.exec(m.insert, "default", -1, capture(holder), math.MaxInt64, math.MaxInt64, "layout")
 		m.exec(m.insert, "default", -1, "", 0, 0, "").WillReturnResult(driver.RowsAffected(0))
 		m.ExpectQuery(m.header).WithArgs("default").WillReturnRows(sqlmock.NewRows(headerColumns).AddRow("default", holder, math.MaxInt64, math.MaxInt64, "layout"))
-		m.exec(m.begun, 0, 0, "default")
 		m.commit()
 		m.located("other")
 		has(sqlmock.NewRows([]string{"1"}).AddRow(1))
@@ -547,7 +542,7 @@ func TestSQLDenied(t *testing.T) {
 	})
 }
 
-// Who may not make a table that is not there is told the statement that makes it.
+// Who may not make a table that is not there is told the statement that makes it, also where nobody may.
 func TestSQLDeniedToMake(t *testing.T) {
 	eachServer(t, func(t *testing.T, store *grant.SQLStore, m *script) {
 		for _, cause := range []error{denials[m.dialect], readOnly[m.dialect]} {
@@ -562,13 +557,25 @@ func TestSQLDeniedToMake(t *testing.T) {
 			m.rollback()
 			_, err := store.Prepare(t.Context(), "default", "layout")
 			var e *grant.TableError
-			if cause == readOnly[m.dialect] {
-				if !errors.Is(err, cause) || !errors.Is(err, grant.ErrReadOnly) || errors.Is(err, grant.ErrTable) {
-					t.Errorf("got %v, want ErrReadOnly", err)
-				}
-			} else if !errors.As(err, &e) || !errors.Is(err, cause) || e.Statement != m.create+";" || !strings.HasSuffix(e.Table, m.home()+".snowkey_nodes") {
+			if !errors.As(err, &e) || !errors.Is(err, cause) || e.Statement != m.create+";" || !strings.HasSuffix(e.Table, m.home()+".snowkey_nodes") {
 				t.Errorf("got %v, want a TableError with %s", err, m.create)
 			}
+			if want := cause == readOnly[m.dialect]; errors.Is(err, grant.ErrReadOnly) != want {
+				t.Errorf("got %v, ErrReadOnly %t, want %t", err, !want, want)
+			}
+		}
+	})
+}
+
+// A table on a database that takes no writes is not the table's fault.
+func TestSQLReadOnly(t *testing.T) {
+	eachServer(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		m.placed()
+		m.write()
+		m.ExpectExec(m.swap).WillReturnError(readOnly[m.dialect])
+		m.rollback()
+		if done, err := store.Swap(t.Context(), "default", oldRow, newRow); done || !errors.Is(err, grant.ErrReadOnly) || !errors.Is(err, readOnly[m.dialect]) || errors.Is(err, grant.ErrTable) {
+			t.Errorf("got %t, %v, want ErrReadOnly", done, err)
 		}
 	})
 }
@@ -592,7 +599,7 @@ func TestSQLConnectionBroken(t *testing.T) {
 			"header, late": func(m *script) {
 				m.located()
 				m.exec(m.begin)
-				m.ExpectQuery(m.header).WillReturnRows(sqlmock.NewRows(headerColumns).AddRow("default", header, 0, 0, "layout").RowError(0, broken))
+				m.ExpectQuery(m.header).WillReturnRows(sqlmock.NewRows(headerColumns).AddRow("default", header, math.MaxInt64, math.MaxInt64, "layout").RowError(0, broken))
 				m.rollback()
 			},
 			"settings": func(m *script) {
@@ -719,13 +726,13 @@ func TestSQLList(t *testing.T) {
 			rows *sqlmock.Rows
 			want grant.Listing
 		}{
-			"row and space": {sqlmock.NewRows(columns).AddRow(1600000000123456, 3, -1, header, 5, 9).AddRow(1600000000123456, 3, 5, "a", 1, 2),
+			"row and space": {sqlmock.NewRows(columns).AddRow(1600000000123456, 3, -1, header, math.MaxInt64-5, math.MaxInt64-9).AddRow(1600000000123456, 3, 5, "a", 1, 2),
 				grant.Listing{Now: now, ID: identity, Mark: 9, Gone: 2, Rows: []grant.Row{oldRow}}},
-			"space alone":        {sqlmock.NewRows(columns).AddRow(1600000000123456, 3, -1, header, 3, 9), grant.Listing{Now: now, ID: identity, Mark: 9}},
-			"rows added by hand": {sqlmock.NewRows(columns).AddRow(1600000000123456, 4, -1, header, 3, 9), grant.Listing{Now: now, ID: identity, Mark: 9}},
+			"space alone":        {sqlmock.NewRows(columns).AddRow(1600000000123456, 3, -1, header, math.MaxInt64-3, math.MaxInt64-9), grant.Listing{Now: now, ID: identity, Mark: 9}},
+			"rows added by hand": {sqlmock.NewRows(columns).AddRow(1600000000123456, 4, -1, header, math.MaxInt64-3, math.MaxInt64-9), grant.Listing{Now: now, ID: identity, Mark: 9}},
 			"clock alone":        {sqlmock.NewRows(columns).AddRow(1600000000123456, 0, nil, nil, nil, nil), grant.Listing{Now: now}},
 			"space's row gone":   {sqlmock.NewRows(columns).AddRow(1600000000123456, 1, 5, "a", 1, 2), grant.Listing{Now: now, Rows: []grant.Row{oldRow}}},
-			"another row":        {sqlmock.NewRows(columns).AddRow(1600000000123456, 1, -1, "a", 5, 9), grant.Listing{Now: now, Mark: 9}},
+			"another row":        {sqlmock.NewRows(columns).AddRow(1600000000123456, 1, -1, "a", math.MaxInt64-5, math.MaxInt64-9), grant.Listing{Now: now, Mark: 9}},
 		} {
 			m.placed()
 			m.exec(m.begin)
@@ -768,7 +775,7 @@ func TestSQLSwap(t *testing.T) {
 			m.write()
 			m.exec(m.swap, "b", 3, 4, "default", 5, "a", 2).WillReturnResult(driver.RowsAffected(affected))
 			if want {
-				m.exec(m.mark, 4, "default", 4).WillReturnResult(driver.RowsAffected(0)) // it is greater
+				m.exec(m.mark, math.MaxInt64-4, "default", math.MaxInt64-4).WillReturnResult(driver.RowsAffected(0)) // it is greater
 			}
 			m.commit()
 			if done, err := store.Swap(t.Context(), "default", oldRow, newRow); err != nil || done != want {
@@ -778,7 +785,7 @@ func TestSQLSwap(t *testing.T) {
 			m.write()
 			m.exec(m.insert, "default", 5, "b", 3, 4, "").WillReturnResult(driver.RowsAffected(affected))
 			if want {
-				m.exec(m.mark, 4, "default", 4)
+				m.exec(m.mark, math.MaxInt64-4, "default", math.MaxInt64-4)
 				m.exec(m.count, "default")
 				if m.echo != "" {
 					m.ExpectQuery(m.echo).WithArgs("default", 5, "b", 3, 4).WillReturnRows(sqlmock.NewRows([]string{"COUNT(*)"}).AddRow(1))
@@ -841,9 +848,10 @@ func TestSQLSpaces(t *testing.T) {
 	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
 		m.placed()
 		m.exec(m.begin)
-		m.ExpectQuery(m.spaces).WillReturnRows(sqlmock.NewRows([]string{"space", "layout", "holder"}).AddRow("a", "b", header).AddRow("c", "d", "x"))
+		m.ExpectQuery(m.spaces).WillReturnRows(sqlmock.NewRows([]string{"space", "layout", "holder", "from_tick", "until_tick"}).
+			AddRow("a", "b", header, math.MaxInt64-5, math.MaxInt64-9).AddRow("c", "d", "x", math.MaxInt64, math.MaxInt64).AddRow("e", "f", header, 1<<31-1, math.MaxInt64))
 		m.commit()
-		want := []grant.Space{{Name: "a", Layout: "b", ID: identity}, {Name: "c", Layout: "d"}}
+		want := []grant.Space{{Name: "a", Layout: "b", ID: identity}, {Name: "c", Layout: "d"}, {Name: "e", Layout: "f"}}
 		if got, err := store.Spaces(t.Context()); err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}
