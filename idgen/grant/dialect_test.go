@@ -1026,6 +1026,7 @@ func TestSQLRefusesArguments(t *testing.T) {
 		"negative from":       {absent(1), {Number: 1, From: -1}},
 		"negative until":      {absent(1), {Number: 1, From: -2, Until: -1}},
 		"from after until":    {absent(1), {Number: 1, From: 2, Until: 1}},
+		"until beyond 2^62":   {absent(1), {Number: 1, Until: 1<<62 + 1}},
 		"holder too long":     {absent(1), {Number: 1, Holder: strings.Repeat("x", 129)}},
 		"holder not ASCII":    {absent(1), {Number: 1, Holder: "ä"}},
 		"holder not UTF-8":    {absent(1), {Number: 1, Holder: "\xff"}},

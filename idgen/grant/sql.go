@@ -104,6 +104,7 @@ func SQL(db *sql.DB, d Dialect, options ...SQLOption) *SQLStore {
 const (
 	headerNode = -1 // the node of a space's own row
 	maxNumber  = 1<<62 - 1
+	maxUntil   = 1 << 62 // with less left of it than this, a space's own row would count as changed
 	maxHolder  = 128
 	maxLayout  = 255
 )
@@ -127,7 +128,7 @@ func (h headerRow) String() string {
 func (h headerRow) id() (string, bool) {
 	rest, started := strings.CutPrefix(h.holder, headerStart)
 	id, ended := strings.CutSuffix(rest, headerEnd)
-	if !started || !ended || len(h.holder) != maxHolder || h.from <= maxNumber || h.until <= maxNumber {
+	if !started || !ended || len(h.holder) != maxHolder || h.from < maxNumber || h.until < math.MaxInt64-maxUntil {
 		return "", false
 	}
 	return id, true
@@ -453,8 +454,8 @@ func (s *SQLStore) Swap(ctx context.Context, space string, old, new Row) (swappe
 		return false, fmt.Errorf("the old row is of node %d", old.Number)
 	case new.Number < 0 || new.Number > maxNumber:
 		return false, errors.New("a node's number is 0 to 2^62-1")
-	case new.From < 0 || new.From > new.Until:
-		return false, fmt.Errorf("ticks %d to %d are no range", new.From, new.Until)
+	case new.From < 0 || new.From > new.Until || new.Until > maxUntil:
+		return false, fmt.Errorf("ticks %d to %d are no range of ticks up to 2^62", new.From, new.Until)
 	case new.Holder == Absent || len(new.Holder) > maxHolder || !printable(new.Holder):
 		return false, fmt.Errorf("the holder %q is not up to %d printable ASCII characters, other than %q", new.Holder, maxHolder, Absent)
 	case old.Holder == new.Holder && old.Until == new.Until:
@@ -563,8 +564,14 @@ func (s *SQLStore) Record(ctx context.Context, space string, loss Loss) (err err
 			added, err = result.RowsAffected()
 			return err
 		})
-		if err != nil || added == 1 {
+		if err == nil && added == 1 {
+			return nil
+		}
+		if fault := s.dialect.Diagnose(err); err != nil && (fault.Kind != dialect.Again || fault.Code == "" || s.dialect == SQLite) {
 			return err
+		}
+		if !sleep(ctx, rand.N(firstWait/10)) {
+			return errors.Join(ctx.Err(), err)
 		}
 	}
 	return errors.New("others record losses all the time")
