@@ -242,14 +242,15 @@ type ownMark struct {
 	grant.Store
 	next                  func(mark, until int64) int64
 	refused, late, shared bool
+	listed                atomic.Int64
 	mu                    sync.Mutex
 	marks                 map[string]int64
 }
 
 func (o *ownMark) Swap(ctx context.Context, space string, old, new grant.Row) (bool, error) {
 	done, err := o.Store.Swap(ctx, space, old, new)
-	if o.late {
-		for range 100 {
+	if listed := o.listed.Load(); o.late {
+		for tries := 0; tries < 10_000 && o.listed.Load() < listed+10; tries++ { // who lists, if anybody does, sees the row
 			runtime.Gosched()
 		}
 	}
@@ -269,6 +270,7 @@ func (o *ownMark) Swap(ctx context.Context, space string, old, new grant.Row) (b
 
 func (o *ownMark) List(ctx context.Context, space string, least, most int64) (grant.Listing, error) {
 	l, err := o.Store.List(ctx, space, least, most)
+	defer o.listed.Add(1)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.shared {
