@@ -143,5 +143,16 @@ func beginning(d Dialect) string {
 	return "BEGIN"
 }
 
+// beginningAlone begins a transaction that reads what others may be writing, and then writes.
+func beginningAlone(d Dialect) string {
+	switch d {
+	case Postgres:
+		return "BEGIN ISOLATION LEVEL READ COMMITTED" // under a stricter one, what is read after the wait for a lock is what was there before
+	case SQLite:
+		return "BEGIN IMMEDIATE" // else one that has read fails at once, without a wait, where another one writes
+	}
+	return beginning(d)
+}
+
 // syncCommit makes the commit of the transaction that it is run in wait for the disk, on PostgreSQL. A session cannot change that elsewhere.
 const syncCommit = "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')"

@@ -40,7 +40,7 @@ func (c *contents) list(now time.Time, least, most int64) Listing {
 	if c == nil {
 		return Listing{Now: now}
 	}
-	l := Listing{Now: now, ID: c.ID, Mark: c.Mark, Gone: c.Made - int64(len(c.Rows))}
+	l := Listing{Now: now, ID: c.ID, Mark: c.Mark, Gone: max(0, c.Made-int64(len(c.Rows)))}
 	for _, row := range c.Rows {
 		if least <= row.Number && row.Number <= most {
 			l.Rows = append(l.Rows, row)
