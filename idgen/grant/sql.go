@@ -159,7 +159,6 @@ func (s *SQLStore) Prepare(ctx context.Context, space, layout string) (inForce s
 		return "", s.tableError(at, err)
 	}
 	// Of processes that add the row at once, some may fail under the stricter isolation levels, and find it then.
-	begins := len(found) == 0
 	for attempt := 1; len(found) == 0; attempt++ {
 		var added []headerRow
 		if added, err = s.addHeader(ctx, at, space, layout); err == nil {
@@ -175,11 +174,6 @@ func (s *SQLStore) Prepare(ctx context.Context, space, layout string) (inForce s
 		}
 		if found, _ = s.headers(ctx, at, space); len(found) == 0 && (attempt == 3 || ctx.Err() != nil) {
 			return "", s.tableError(at, err)
-		}
-	}
-	if begins { // another process may have begun it in another table meanwhile
-		if at, warnings, err = s.locate(ctx, space); err != nil {
-			return "", err
 		}
 	}
 	_, valid := found[0].id()
