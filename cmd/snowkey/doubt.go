@@ -8,7 +8,10 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// doubt is a set of ids: those of a layout that were made with a number, as grants count them, at the ticks first to last.
+// anyNumber is the number of a doubt about all of them.
+const anyNumber = -1
+
+// doubt is a set of ids: those of a layout that were made with a number, as grants count them, or with any, at the ticks first to last.
 type doubt struct {
 	layout      idgen.Layout
 	number      int64
@@ -34,13 +37,14 @@ func (d doubt) parts() []part {
 	shift := 0
 	for _, field := range slices.Backward(d.layout.Fields()) {
 		p := part{Field: field, shift: shift, greatest: d.layout.Max(field.Kind)}
-		switch field.Kind {
-		case idgen.Time:
+		switch {
+		case field.Kind == idgen.Time:
 			p.least, p.greatest = d.first, d.last
-		case idgen.Datacenter:
+		case d.number == anyNumber:
+		case field.Kind == idgen.Datacenter:
 			p.least = d.number >> d.layout.Bits(idgen.Node)
 			p.greatest = p.least
-		case idgen.Node:
+		case field.Kind == idgen.Node:
 			p.least = d.number & d.layout.Max(idgen.Node)
 			p.greatest = p.least
 		}
@@ -74,12 +78,12 @@ func (d doubt) condition(column string) string {
 	free := false // a field above this one may have any value
 	for i, parts := 0, d.parts(); i < len(parts); i++ {
 		p := parts[i]
-		switch p.Kind {
-		case idgen.Time:
+		switch {
+		case p.Kind == idgen.Time:
 			if free { // else the ids between the bounds have no other ticks
 				terms = append(terms, fmt.Sprintf("%s BETWEEN %d AND %d", field(p), p.least, p.greatest))
 			}
-		case idgen.Datacenter, idgen.Node:
+		case d.number != anyNumber && (p.Kind == idgen.Datacenter || p.Kind == idgen.Node):
 			if p.Kind == idgen.Datacenter && i+1 < len(parts) && parts[i+1].Kind == idgen.Node { // both as one
 				i++
 				p = part{Field: idgen.Node.Bits(p.Bits + parts[i].Bits), shift: parts[i].shift, least: d.number}

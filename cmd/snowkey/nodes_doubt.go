@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +30,10 @@ statement that selects the rows of a table with such ids, and one that selects t
 several. Only ids that were made with the number in the time of the loss are found.
 
 What is printed is SQL with comments. It is not run, and nothing is written. --table and --column may be given again; one --column is that of all
-tables. Names are quoted, so PostgreSQL takes them letter by letter. A process that has ended before it noticed records no loss.
+tables. Names are quoted, so PostgreSQL takes them letter by letter.
+
+A process that has ended before it noticed records no loss. --from and --until ask for the ids of such a time instead, for instance from
+the time to which the database was restored until the last process of before was ended; with --number for those of one number.
 
 The exit status is 0 with and without ids in doubt, and 1 when a key space cannot be read, or is in two tables: then all ids that were made
 since are in doubt. Losses stay recorded. When the rows have been seen to,
@@ -37,6 +41,7 @@ since are in doubt. Losses stay recorded. When the rows have been seen to,
 forgets them.`,
 		Example: `  SNOWKEY_DB=postgres://app:secret@127.0.0.1:5432/app snowkey nodes doubt --table orders --table payments
   snowkey nodes doubt --db sqlite:app.db --table orders --column order_id --table users --column id
+  snowkey nodes doubt --db sqlite:app.db --table orders --from 2026-03-01T12:00:00Z --until 2026-03-01T12:07:30Z
   snowkey nodes doubt --db-file /run/secrets/app --space orders --json`,
 		Args: cobra.NoArgs,
 	}
@@ -45,8 +50,18 @@ forgets them.`,
 	space := c.Flags().String("space", "", "look at this key space alone")
 	tables := c.Flags().StringArray("table", nil, `table with ids, "schema.table" or its name alone; may be given again (default your_table)`)
 	columns := c.Flags().StringArray("column", nil, "column of the ids, one for all tables or one for each (default id)")
+	from := c.Flags().String("from", "", "take the ids from this time on, rather than those of recorded losses; a time of RFC 3339")
+	until := c.Flags().String("until", "", "take the ids from before this time")
+	number := c.Flags().Int64("number", anyNumber, "with --from, take those of this number alone")
 	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		var asked *timeRange
+		if c.Flags().Changed("from") || c.Flags().Changed("until") || c.Flags().Changed("number") {
+			var err error
+			if asked, err = parseRange(*from, *until, *number); err != nil {
+				return usageError{err}
+			}
+		}
 		in, err := parseIDColumns(*tables, *columns)
 		if err != nil {
 			return usageError{err}
@@ -56,11 +71,50 @@ forgets them.`,
 			write = writeDoubtsJSON
 		}
 		return withNodes(c, named, "--grants", *grants, *space, func(d database, nodes nodeList) error {
+			if asked != nil {
+				nodes.ask(*asked)
+			}
 			doubts, unknown := listDoubts(d.dialect, nodes, in)
 			return errors.Join(write(c.OutOrStdout(), doubts), unknown)
 		})
 	}
 	return c
+}
+
+// timeRange is a time of which ids were asked for, of a number or any.
+type timeRange struct {
+	from, until time.Time
+	number      int64
+}
+
+func parseRange(from, until string, number int64) (*timeRange, error) {
+	first, err := parseTime("from", from)
+	if err != nil {
+		return nil, err
+	}
+	end, err := parseTime("until", until)
+	if err != nil {
+		return nil, err
+	}
+	if !end.After(first) {
+		return nil, fmt.Errorf("--until %s is not after --from %s", until, from)
+	}
+	if number < anyNumber {
+		return nil, fmt.Errorf("--number %d: want a number that nodes lists", number)
+	}
+	return &timeRange{first, end, number}, nil
+}
+
+// ask puts what was asked for in place of the losses of each space.
+func (n nodeList) ask(r timeRange) {
+	for i := range n.spaces {
+		s := &n.spaces[i]
+		s.losses = []grant.Loss{{Number: r.number}}
+		if s.known && r.number < s.numbers() {
+			epoch, unit := s.layout.Epoch(), s.layout.Unit()
+			s.losses[0].From, s.losses[0].Until = int64(r.from.Sub(epoch)/unit), int64((r.until.Sub(epoch)-1)/unit)+1
+		}
+	}
 }
 
 // idColumn is a column that holds ids.
@@ -92,9 +146,9 @@ func parseIDColumns(tables, columns []string) (in []idColumn, err error) {
 // doubtLine is the JSON object of a loss with its ids.
 type doubtLine struct {
 	Space     string   `json:"space"`
-	Table     string   `json:"table"` // of the grants
-	Node      int64    `json:"node"`
-	Holder    string   `json:"holder"`
+	Table     string   `json:"table"`  // of the grants
+	Node      int64    `json:"node"`   // -1 for all
+	Holder    string   `json:"holder"` // empty when it was asked for by --from
 	From      string   `json:"from"`
 	Until     string   `json:"until"`
 	FromTick  int64    `json:"from_tick"`
@@ -148,9 +202,17 @@ func writeDoubts(w io.Writer, doubts []doubtLine) error {
 	text := new(strings.Builder)
 	some := false
 	for _, d := range doubts {
-		fmt.Fprintf(text, "-- space %s in table %s: number %d, lost by %s\n", d.Space, printable(d.Table), d.Node, nameOf(d.Holder))
+		fmt.Fprintf(text, "-- space %s in table %s: ", d.Space, printable(d.Table))
+		switch {
+		case d.Holder != "":
+			fmt.Fprintf(text, "number %d, lost by %s\n", d.Node, nameOf(d.Holder))
+		case d.Node == anyNumber:
+			text.WriteString("all numbers\n")
+		default:
+			fmt.Fprintf(text, "number %d\n", d.Node)
+		}
 		if d.Least == "" {
-			fmt.Fprintf(text, "-- no id was made from %s on\n\n", d.From)
+			fmt.Fprintf(text, "-- no ids from %s until %s\n\n", d.From, d.Until)
 			continue
 		}
 		some = true

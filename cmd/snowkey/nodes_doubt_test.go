@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"regexp"
 	"slices"
@@ -184,6 +185,30 @@ func TestNodesDoubt(t *testing.T) {
 					if got := queryIDs(t, pool, line.Twice); !slices.Equal(got, twice) {
 						t.Errorf("%s\ngot  %d\nwant %d", line.Twice, got, twice)
 					}
+					// The same time can be asked for, of one number or of all.
+					timeOf := func(tick int64) string { return l.Epoch().Add(time.Duration(tick) * l.Unit()).Format(time.RFC3339Nano) }
+					asked := append(in, "--json", "--from", timeOf(first), "--until", timeOf(last+1))
+					var one, any doubtLine
+					if err := json.Unmarshal([]byte(doubt(append(asked, "--number", fmt.Sprint(number))...)), &one); err != nil {
+						t.Fatal(err)
+					}
+					if !slices.Equal(one.Rows, line.Rows) || one.Twice != line.Twice || one.FromTick != first || one.UntilTick != last+1 {
+						t.Errorf("asked for: got %+v\nwant %+v", one, line)
+					}
+					if err := json.Unmarshal([]byte(doubt(asked...)), &any); err != nil {
+						t.Fatal(err)
+					}
+					var ofAll []int64
+					for _, id := range slices.Concat(inside, outside, outside) {
+						parts, err := l.Decode(id)
+						if tick := parts.Time.Sub(l.Epoch()) / l.Unit(); err == nil && first <= int64(tick) && int64(tick) <= last {
+							ofAll = append(ofAll, id)
+						}
+					}
+					slices.Sort(ofAll)
+					if got := queryIDs(t, pool, any.Rows[0]); any.Node != anyNumber || !slices.Equal(got, ofAll) {
+						t.Errorf("%s\ngot  %d\nwant %d", any.Rows[0], got, ofAll)
+					}
 					// The text has the same statements, and comments beside them.
 					text := doubt(in...)
 					statements := regexp.MustCompile(`(?m)^(SELECT.*);$`).FindAllStringSubmatch(text, -1)
@@ -196,6 +221,81 @@ func TestNodesDoubt(t *testing.T) {
 						}
 					}
 				})
+			}
+		})
+	}
+}
+
+// TestNodesDoubtOfKeepers has a database forget the grants of keepers, and finds the keys that they made with the numbers since.
+func TestNodesDoubtOfKeepers(t *testing.T) {
+	for name, statement := range map[string]string{
+		"deleted":  "DELETE FROM snowkey_nodes WHERE node >= 0 AND holder <> ''",
+		"set back": "UPDATE snowkey_nodes SET holder = '', until_tick = from_tick + 1 WHERE node >= 0 AND holder <> ''",
+		"dropped":  "DROP TABLE snowkey_nodes",
+	} {
+		t.Run(name, func(t *testing.T) {
+			database := dbtest.SQLite(t)
+			database.DriverDSN += "?_busy_timeout=10000"
+			pool := database.Open(t)
+			exec := func(statement string) {
+				t.Helper()
+				if _, err := pool.ExecContext(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			exec("CREATE TABLE orders (id integer)")
+			noted := make(chan struct{}, 1000)
+			config := grant.Config{Name: "web-1", Logger: slog.New(slog.DiscardHandler), Notify: func(s grant.State) {
+				if len(s.Losses) > 0 {
+					noted <- struct{}{}
+				}
+			}}
+			k, err := grant.Open(t.Context(), grant.SQL(pool, grant.SQLite), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = k.Close() }()
+			spare, err := grant.Open(t.Context(), grant.SQL(pool, grant.SQLite), grant.Config{}) // leaves a number that is free
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := spare.Close(); err != nil {
+				t.Fatal(err)
+			}
+			keys := func(k *grant.Keeper) (made []int64) {
+				for range 20 {
+					id, err := k.Next(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					made = append(made, id)
+				}
+				return made
+			}
+			lost := k.State().Number
+			keys(k)
+			exec(statement)
+			since := keys(k) // by a keeper that does not know yet
+			select {
+			case <-noted:
+			case <-time.After(time.Minute):
+				t.Fatal("the keeper notices nothing")
+			}
+			after := keys(k)
+			for _, id := range slices.Concat(since, after) {
+				exec(fmt.Sprintf("INSERT INTO orders VALUES (%d)", id))
+			}
+			var out, errOut bytes.Buffer
+			args := []string{"nodes", "doubt", "--db", database.DSN, "--table", "orders", "--json"}
+			if status := run(t.Context(), args, nil, &out, &errOut); status != 0 {
+				t.Fatalf("got status %d: %s", status, &errOut)
+			}
+			var line doubtLine
+			if err := json.Unmarshal(out.Bytes(), &line); err != nil {
+				t.Fatalf("%v: %s", err, &out)
+			}
+			if got := queryIDs(t, pool, line.Rows[0]); line.Node != lost || !slices.Equal(got, since) {
+				t.Errorf("number %d, %s\ngot  %d\nwant %d, of number %d", line.Node, line.Rows[0], got, since, lost)
 			}
 		})
 	}
@@ -224,11 +324,21 @@ func TestNodesDoubtOfNone(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"--column", "a", "--column", "b"}, {"--table", ""}, {"--table", "a.b.c"}, {"--table", "a\nb"}, {"--column", ""}, {"--grants", "a-b"}, {"extra"},
+		{"--number", "1"}, {"--from", "2026-03-01T12:00:00Z"}, {"--from", "2026-03-01T12:00:00Z", "--until", "2026-03-01T12:00:00Z"},
+		{"--from", "2026-03-01T12:00:00Z", "--until", "2026-03-01T12:07:00Z", "--number", "-2"},
 	} {
 		doubt(2, args...)
 	}
 	doubt(1, "--space", "nosuch")
 	doubt(1, "--grants", "nosuch")
+
+	asked := []string{"--from", "2020-01-01T00:00:00Z", "--until", "2025-01-01T00:00:00.0005Z"}
+	if text, _ := doubt(0, asked...); !strings.Contains(text, `WHERE "id" BETWEEN 0 AND 4194303 ORDER`) || !strings.Contains(text, ": all numbers\n") {
+		t.Errorf("a part of the first tick: got %q", text)
+	}
+	if text, _ := doubt(0, append(asked, "--number", "1024")...); !strings.Contains(text, "-- no ids in doubt\n") {
+		t.Errorf("a number that there is not: got %q", text)
+	}
 
 	// No id was made since the grant was last seen.
 	if err := store.Record(t.Context(), "orders", grant.Loss{Number: 3, Holder: "a\x1b#b", From: 10, Until: 10}); err == nil {
