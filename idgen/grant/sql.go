@@ -643,12 +643,17 @@ func (s *SQLStore) place(ctx context.Context) (at *settled, err error) {
 	case err != nil:
 		return nil, err
 	case !at.Exists:
-		return nil, &TableError{Table: at.At.String(), Statement: at.texts.create + ";", Err: errors.New("there is no such table")}
+		return nil, s.missing(at)
 	}
 	return at, nil
 }
 
-// Place returns where the table is: database, schema and table with dots between them; empty before Prepare has found it.
+// missing returns the error for a table that is not there.
+func (s *SQLStore) missing(at *settled) error {
+	return &TableError{Table: at.At.String(), Statement: at.texts.create + ";", Err: errors.New("there is no such table")}
+}
+
+// Place returns where the table is: database, schema and table with dots between them; empty before Prepare or Locate has found it.
 func (s *SQLStore) Place() string {
 	if at := s.settled.Load(); at != nil {
 		return at.At.String()
@@ -656,7 +661,7 @@ func (s *SQLStore) Place() string {
 	return ""
 }
 
-// Warnings returns what the last Prepare had to say of the database: settings with which it may lose what is committed when its machine
+// Warnings returns what the last Prepare or Locate had to say of the database: settings with which it may lose what is committed when its machine
 // crashes, and other tables that have the space.
 func (s *SQLStore) Warnings() []string {
 	s.mu.Lock()
