@@ -71,6 +71,7 @@ type condition struct {
 	at       int64   // what the table's counter has come to, where several sequences share one; 0 where it is not known
 	limit    int64   // the greatest number that the type of its column holds
 	stale    bool    // the session has other settings than the server gives new ones
+	offset   bool    // the finding of ErrLayout is of the server's increment and offset, with which a statement draws nothing
 	findings []Finding
 }
 

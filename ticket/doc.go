@@ -21,7 +21,7 @@
 //     of columns, binlog_format. Refused is what loses commits when the server crashes; sync_binlog, and SQLite's synchronous = NORMAL with WAL, of which only a
 //     crash of the machine takes advantage, are warnings of Check.
 //  4. What came back is checked once more: it is one of the server's own numbers, and greater than all that the server had given this
-//     source before the draw began. Otherwise it is thrown away, and so is everything else from that server until somebody has looked.
+//     source before the draw began. Otherwise it is thrown away, and nothing is drawn from that server until somebody has looked.
 //  5. A row that is gone is never made again by itself, since its successor would begin anew: a second table, the register, has the number of every
 //     server whose row was ever made. A server's entry and row are written in one transaction, and the registers of the others have it too, so that they
 //     remember a server whose database is lost altogether.
@@ -75,8 +75,8 @@
 //	┌────────┐  Failures in a row    ┌──────┐  Backoff is over, for one call  ┌───────────┐
 //	│ closed │ ────────────────────▶ │ open │ ──────────────────────────────▶ │ half-open │ ◀── the start
 //	└────────┘  one, if permanent     └──────┘ ◀────────────────────────────── └───────────┘
-//	     │                                          it fails: Backoff doubles      │
-//	     │ a number of others, or given out before; another layout; unsafe         │
+//	     │                             it fails: Backoff doubles, or is MaxBackoff │
+//	     │ a number of others, or given out before; another layout in the row      │
 //	     ▼                                                                         ▼
 //	┌────────────────────────────────────────────────────────────────────────────────┐
 //	│ quarantined                                                                    │ ── Readmit ──▶ half-open
@@ -87,21 +87,25 @@
 // after an outage, it is thrown away and the server is fenced: its counter is moved forward beyond them, in a way that never moves it back, and
 // another ticket is drawn.
 //
+// A server whose settings are wrong draws nothing meanwhile. It is open, probed at intervals of MaxBackoff, and closed again by itself once the settings are right and the
+// probe's number is above all that it gave. A suspicious number, or row, stays in quarantine until somebody has looked.
+//
 // # Failures
 //
 //	what happens                                   class       what is done
 //	deadlock, lock timeout, stale connection       retry       again at once, up to three times; then as next
 //	refused, reset, deadline, full, starting,
 //	read-only                                      next        another server; Failures in a row open this one
-//	table or row missing, no rights, ids used up   permanent   another server; this one is open for MaxBackoff
+//	table or row missing, no rights, ids used up,
+//	commit does not wait for the disk, wrong
+//	increment or offset                            permanent   another server; this one is open for MaxBackoff
 //	number of another server, number not above
-//	the last, row set back, other layout, commit
-//	does not wait for the disk                     quarantine  another server; this one is not used until Readmit
+//	the last, row set back, other layout in it     quarantine  another server; this one is not used until Readmit
 //	the answer is lost after the commit            next        the ticket is lost, and counted as burnt
 //	kill -9 of the process                         -           what was drawn and not used is lost
 //	kill -9 of the database                        next        committed numbers are on disk, and not given out again
 //	SIGSTOP, a network that swallows packets       next        ServerTimeout, then another server
-//	restart without the offset                     quarantine  the statement draws nothing
+//	restart without the offset                     permanent   the statement draws nothing
 //	SET GLOBAL, and sessions from before           retry       the session is closed, a new one has the new values
 //	TRUNCATE, DELETE, DROP, a new empty database   permanent   ErrForgotten: nothing is drawn, Setup refuses to begin anew; Restore goes on
 //	restored backup                                quarantine  in a process that was running; see below for new ones

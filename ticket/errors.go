@@ -47,10 +47,11 @@ const (
 	// Next is an error that another server does not have: this one is down, hangs, is full, starts, or is read-only. It is tried again
 	// after a while.
 	Next
-	// Permanent is an error that lasts until somebody mends it: a missing table or row, no rights, no ids left. The server is tried again
-	// after the longest while.
+	// Permanent is an error that lasts until somebody mends it: a missing table or row, no rights, no ids left, a setting that is unsafe or not the
+	// server's layout. The server is tried again after the longest while.
 	Permanent
-	// Quarantine is an error after which the server's numbers cannot be trusted. It is not used until [Tickets.Readmit].
+	// Quarantine is an error after which the server's numbers cannot be trusted: one that it gave before, or of another server, a row that was set back
+	// or has another layout. It is not used until [Servers.Readmit].
 	Quarantine
 )
 

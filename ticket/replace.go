@@ -164,6 +164,7 @@ func (r replaceCounter) inspectOffset(ctx context.Context, conn *sql.Conn, c *co
 	if s.ServerIncrement == l.servers && s.ServerOffset == l.number {
 		c.stale = true
 	}
+	c.offset = l.number == r.number
 	c.findf(ErrLayout, "auto_increment_increment is %d and auto_increment_offset %d, want %d and %d; set them in the server's configuration, and with SET GLOBAL",
 		s.Increment, s.Offset, l.servers, l.number)
 	return nil

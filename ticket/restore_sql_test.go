@@ -89,7 +89,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{"garbage", "server 2", 9000, k.inspected("1/2x100"), k.inspected("2/2x100").answer("row", values(101, "two")), ticket.Quarantine, ticket.ErrLayout, `it is "two"`},
 		{"frozen", "server 2", 9000, k.inspected(">1/2x100"), k.inspected(">2/2x100"), ticket.Next, ticket.ErrMoving, "to 2; if none is at work, run it again"},
 		{"another number", "server 2", 9000, k.inspected("1/2x100"), k.inspected("1/2x100"), ticket.Quarantine, ticket.ErrLayout, "it is number 1 of 2, and in the list it is number 2"},
-		{"unsafe", "server 2", 9000, k.inspected("1/2x100"), settings(1, 0, 0, 0, 1, 1, "ROW", 1, 1, 1, 1, 1)(k.inspected("2/2x100")), ticket.Quarantine, ticket.ErrUnsafe, "innodb_flush"},
+		{"unsafe", "server 2", 9000, k.inspected("1/2x100"), settings(1, 0, 0, 0, 1, 1, "ROW", 1, 1, 1, 1, 1)(k.inspected("2/2x100")), ticket.Permanent, ticket.ErrUnsafe, "innodb_flush"},
 		{"no place", "server 2", 9000, k.inspected("1/1x100"), k.inspected("2/2x100").rowless(2), 0, ticket.ErrLayout, "server 1: ticket: the server has another layout: it has 1/1x100, and there are 2 servers; Resize makes place for them"},
 		{"not known", "server 2", 9000, down, k.inspected("2/2x100").rowless(2), 0, nil, "the row's layout is not known unless all servers can be asked: server 1: "},
 		{"exhausted", "server 2", 999_950, k.inspected("1/2x100"), slices.Concat(k.inspected("2/2x100"), k.inspected("2/2x100")), ticket.Permanent, ticket.ErrExhausted, "1000000"},

@@ -19,9 +19,9 @@ const (
 	HalfOpen State = iota
 	// Closed is a server in use.
 	Closed
-	// Open is a server that failed, and is left alone for a while.
+	// Open is a server that failed, or whose settings are refused, and is left alone for a while.
 	Open
-	// Quarantined is a server whose numbers cannot be trusted, and that is left alone until Readmit.
+	// Quarantined is a server that gave, or is about to give, a number that cannot be trusted, and that is left alone until Readmit.
 	Quarantined
 )
 

@@ -48,8 +48,9 @@ func TestUnmatched(t *testing.T) {
 		is    error
 		text  string
 	}{
-		{"unsafe", []kind{replaceMySQL, blockMySQL}, settings(1, 0, 0, 2, 1, 1, "ROW", 3, 2, 1, 3, 2), ticket.Quarantine, ticket.ErrUnsafe, "innodb_flush_log_at_trx_commit"},
-		{"offset", []kind{replaceMySQL}, otherOffset(3, 1, 3, 1), ticket.Quarantine, ticket.ErrLayout, "auto_increment_offset"},
+		{"unsafe", []kind{replaceMySQL, blockMySQL}, settings(1, 0, 0, 2, 1, 1, "ROW", 3, 2, 1, 3, 2), ticket.Permanent, ticket.ErrUnsafe, "innodb_flush_log_at_trx_commit"},
+		{"offset of another", []kind{replaceMySQL}, both(otherOffset(3, 1, 3, 1), row(600, "1/4")), ticket.Quarantine, ticket.ErrLayout, "auto_increment_offset"},
+		{"offset", []kind{replaceMySQL}, otherOffset(3, 1, 3, 1), ticket.Permanent, ticket.ErrLayout, "auto_increment_offset"},
 		{"standby", []kind{sequence, blockPostgres}, rows("settings", values("on", "on", true, "off")), ticket.Next, ticket.ErrReadOnly, "standby"},
 		{"query_only", []kind{replaceSQLite, blockSQLite}, rows("queryOnly", values(1)), ticket.Next, ticket.ErrReadOnly, "query_only"},
 		{"no key", []kind{replaceMySQL, replaceSQLite}, rows("keys", values("id")), ticket.Permanent, ticket.ErrTable, "no unique key"},
