@@ -41,17 +41,18 @@ const (
 	earliest = -1 << 59
 )
 
-// timeline is the time of a generator, in nanoseconds since its layout's epoch. It has two ways to read it. Anchored, it is the wall
+// timeline is the time of a generator, in nanoseconds since its layout's epoch. It has three ways to read it. Anchored, it is the wall
 // clock's reading at the start plus the time elapsed since, moved forward to the wall clock when that is ahead, so it never steps back.
-// Following, it is the wall clock, with the latest reading kept so that a step back is seen.
+// Following, it is the wall clock, with the latest reading kept so that a step back is seen. Told, it is the time of whoever grants the
+// generator its numbers, plus the time elapsed since it was told; the wall clock is looked at for steps alone.
 type timeline struct {
 	clock  Clock // nil: the machine's
 	start  time.Time
 	zero   time.Time // the layout's epoch
 	follow bool
+	told   bool
 
-	shift  atomic.Int64 // what the wall clock was set by
-	offset atomic.Int64 // anchored: nanoseconds since zero at elapsed 0; grows, unless it is set
+	offset atomic.Int64 // nanoseconds since zero at elapsed 0; grows, unless the time is told
 	next   atomic.Int64 // when the wall clock is compared next: elapsed, or following, nanoseconds since zero
 	gap    atomic.Int64 // anchored: how far the wall clock was ahead at the last comparison
 	// Of a followed clock, the first reading in the latest tick; of an injected one that is anchored, the latest reading.
@@ -59,26 +60,28 @@ type timeline struct {
 	behind  atomic.Bool  // following: the last reading was before the latest
 	back    atomic.Int64 // steps back seen
 	forward atomic.Int64 // steps forward seen
+	leapt   chan struct{} // has an element after a step forward that was seen
 }
 
-func newTimeline(clock Clock, zero time.Time, follow bool) *timeline {
-	t := &timeline{clock: clock, start: time.Now(), zero: zero, follow: follow}
+func newTimeline(clock Clock, zero time.Time, follow, told bool) *timeline {
+	t := &timeline{clock: clock, start: time.Now(), zero: zero, follow: follow && !told, told: told, leapt: make(chan struct{}, 1)}
 	// Elapsed is read after the wall clock, so that a pause between the two makes the sum late rather than early.
 	wall := t.wall()
 	elapsed := t.elapsed()
 	t.offset.Store(wall - elapsed)
+	if told {
+		t.gap.Store(wall - elapsed)
+	}
 	t.latest.Store(wall)
 	t.next.Store(elapsed + int64(recheck))
-	if follow {
+	if t.follow {
 		t.next.Store(wall + int64(recheck))
 	}
 	return t
 }
 
-// wall returns the wall clock's time, as far as it was not set to another.
-func (t *timeline) wall() int64 { return t.raw() + t.shift.Load() }
-
-func (t *timeline) raw() int64 {
+// wall returns the wall clock's time.
+func (t *timeline) wall() int64 {
 	now := time.Now
 	if t.clock != nil {
 		now = t.clock.Wall
@@ -87,34 +90,10 @@ func (t *timeline) raw() int64 {
 	return min(max(int64(now().Sub(t.zero)), earliest), farthest)
 }
 
-// set makes a time the present one, from which the clock goes on. A call that is just comparing the clocks may undo it.
+// set makes a time the present one, from which a clock that does not follow the wall clock goes on.
 func (t *timeline) set(to int64) {
-	wall, elapsed := t.raw(), t.elapsed()
-	if t.follow || to < t.offset.Load()+elapsed {
-		t.shift.Store(min(max(to-wall, earliest), -earliest))
-	}
-	t.offset.Store(to - elapsed)
+	t.offset.Store(to - t.elapsed())
 	t.latest.Store(to)
-	if t.follow {
-		elapsed = to
-	}
-	t.next.Store(elapsed + int64(recheck))
-}
-
-// unset takes the wall clock as it is again, when it is closer to the right time than with what it was set by. used is the time of the last
-// id: a followed clock does not go back before it, and is not held to a later time that it has shown without an id being made.
-func (t *timeline) unset(right, used int64) {
-	raw := t.raw()
-	if shift := t.shift.Load(); shift != 0 && (!t.follow || raw >= used) {
-		if off := raw - right; max(off, -off) < max(off+shift, -off-shift) {
-			t.shift.Store(0)
-		}
-	}
-	if t.follow {
-		if latest, now := t.latest.Load(), max(t.wall(), used); now < latest {
-			t.latest.CompareAndSwap(latest, now)
-		}
-	}
 }
 
 func (t *timeline) elapsed() int64 {
@@ -165,21 +144,34 @@ func (t *timeline) undisturbed() (now int64, ok bool) {
 	return t.offset.Load() + elapsed, elapsed < t.next.Load()
 }
 
-// catchUp moves the anchored clock forward to the wall clock, and counts the wall clock's steps.
+// catchUp moves the anchored clock forward to the wall clock, unless the time is told, and counts the wall clock's steps.
 func (t *timeline) catchUp() {
 	before := t.elapsed()
 	wall := t.wall()
 	elapsed := t.elapsed()
 	target := wall - elapsed
-	// How far the wall clock is ahead; not to be told when this goroutine was held up between the readings.
-	if gap := target - t.offset.Load(); elapsed-before < int64(stepped/2) {
-		was := t.gap.Swap(min(gap, 0))
+	// How far the wall clock is ahead, or for a time that is told, of the elapsed one; not to be known when this goroutine was held up
+	// between the readings.
+	gap, keep := target, target
+	if !t.told {
+		gap -= t.offset.Load()
+		keep = min(gap, 0)
+	}
+	if elapsed-before < int64(stepped/2) {
+		was := t.gap.Swap(keep)
 		switch {
 		case gap-was > int64(stepped):
 			t.forward.Add(1)
+			select {
+			case t.leapt <- struct{}{}:
+			default: // nobody has asked since the last one
+			}
 		case was-gap > int64(stepped):
 			t.back.Add(1)
 		}
+	}
+	if t.told {
+		return
 	}
 	for {
 		offset := t.offset.Load()

@@ -46,7 +46,7 @@ func (g *Snowflake) startAbove(id, now int64) error {
 		return fmt.Errorf("the floor, id %d: %w", id, &ClockError{By: ahead.Sub(g.Now()), Last: ahead})
 	}
 	g.beginAfter(word)
-	if to := (tick + 1) * g.unit.d; g.policy.back == backRide {
+	if to := (tick + 1) * g.unit.d; !g.clock.follow {
 		g.clock.set(to)
 	} else {
 		g.clock.latest.Store(to)

@@ -13,12 +13,13 @@ type Grant struct {
 	Number int64
 	// From is the first tick, Until the one after the last, counted from the layout's epoch.
 	From, Until int64
-	// Now is the time by the clock of whoever granted it. A generator takes it for its own when its own clock is outside of the grant.
+	// Now is the time by the clock of whoever granted it, which the generator goes on from.
 	Now time.Time
 }
 
-// WithGrants makes a generator that takes its node and datacenter number from grants, see [Snowflake.SetGrant]. It makes no ids before
-// the first grant, after the last one has ended, nor between two. A number that another option gives stays as it is: only grants that
+// WithGrants makes a generator that takes its node and datacenter number, and the time, from grants, see [Snowflake.SetGrant]. It makes
+// no ids before the first grant, after the last one has ended, nor between two. Its time is that of the last grant and what has passed
+// since by the monotonic clock, so steps of the machine's clock do not matter, and [WaitBack] and [RefuseBack] have nothing to do. A number that another option gives stays as it is: only grants that
 // have it are taken then; a node's alone is refused where the layout has a datacenter. It does not go with [SwitchBack], whose numbers are
 // given by hand.
 func WithGrants() Option {
@@ -64,11 +65,10 @@ func (g *Snowflake) Grantable() (least, most int64) {
 	return least, most
 }
 
-// SetGrant makes the generator go on with a grant in place of the one it had: the same number for longer, or another. When its clock is
-// before the grant by more than a tick and those that it may borrow, see [BorrowFull], or past it, the clock is set to the grant's time,
-// or later where ids of later ticks were made already; else it stays as it is. So a number that the holder before has borrowed ticks of
-// leads the clock no further with the next one. Ids of another number than before begin after the last tick that was used when it was
-// called. The caller sees to it that no other generator has a grant of the number with any of its ticks.
+// SetGrant makes the generator go on with a grant in place of the one it had: the same number for longer, or another. The grant's time
+// becomes the generator's, or that of the last id where it is later, or the grant's start where that is later still by more than a tick and
+// those that the generator may borrow, see [BorrowFull]. Ids of another number than before begin after the last tick that was used when
+// it was called. The caller sees to it that no other generator has a grant of the number with any of its ticks.
 //
 // The error wraps [ErrGrant] for a generator that was made without [WithGrants] or is sealed, and [ErrRange] for a number that is not
 // [Snowflake.Grantable], or ticks that are not the layout's. The generator is as it was then.
@@ -84,8 +84,10 @@ func (g *Snowflake) SetGrant(grant Grant) error {
 		base: g.bases[0] | g.placed(grant.Number), number: grant.Number, kind: granted,
 		from: grant.From, until: grant.Until, ticks: uint64(grant.Until - grant.From),
 	}
+	var first bool
 	for {
 		held := g.held.Load()
+		first = held.ticks == 0
 		switch held.kind {
 		case forGood:
 			return fmt.Errorf("%w: this generator has a number for good; make it with WithGrants", ErrGrant)
@@ -100,16 +102,28 @@ func (g *Snowflake) SetGrant(grant Grant) error {
 			break
 		}
 	}
-	right := int64(grant.Now.Sub(g.layout.Epoch()))
-	g.clock.unset(right, g.greatest()*g.unit.d)
-	if now, _ := g.clock.now(); now < 0 || now/g.unit.d < grant.From-1-g.borrowed() || now/g.unit.d >= grant.Until {
-		after := min(g.greatest()+1, g.lastTick)
-		if to := max(right, grant.From*g.unit.d, after*g.unit.d); to/g.unit.d < grant.Until {
-			g.clock.set(to)
-		}
+	// Not before the tick that the last id needs; nor before the next, where that was one of before the generator's time, its floor.
+	used := g.greatest() - g.borrowed()
+	if first {
+		used++
 	}
+	to := max(int64(grant.Now.Sub(g.layout.Epoch())), used*g.unit.d)
+	if to/g.unit.d < grant.From-1-g.borrowed() {
+		to = grant.From * g.unit.d
+	}
+	g.clock.set(to)
 	return nil
 }
+
+// Lead returns how many ticks ahead of its clock the generator makes ids at most.
+func (g *Snowflake) Lead() int64 { return g.borrowed() }
+
+// Used returns the tick after the last one that an id was made at, of whichever shard, 0 before the first.
+func (g *Snowflake) Used() int64 { return g.greatest() + 1 }
+
+// Stepped has an element after the machine's clock has stepped forward, as it has when a suspended machine goes on: a generator with
+// grants makes ids of the time before, until it is told the time by the next one. It is noticed by calls that make ids.
+func (g *Snowflake) Stepped() <-chan struct{} { return g.clock.leapt }
 
 // Suspend takes the generator's grant away: it makes no ids until it is given another. A call that is under way may still make one.
 func (g *Snowflake) Suspend() {

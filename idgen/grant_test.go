@@ -63,17 +63,17 @@ func TestGrant(t *testing.T) {
 	clock := newFakeClock(noon.Add(100 * time.Millisecond))
 	g := newGenerator(t, narrow(t), idgen.WithGrants(), idgen.WithClock(clock))
 	requireNoGrant(t, g)
-	setGrant(t, g, 5, 100, 103, noon)
+	setGrant(t, g, 5, 100, 103, noon.Add(100*time.Millisecond))
 	requireIDAt(t, g, 100, 5)
 	clock.pass(2 * time.Millisecond)
 	requireIDAt(t, g, 102, 5)
 	clock.pass(time.Millisecond)
 	requireNoGrant(t, g)
-	setGrant(t, g, 5, 100, 104, noon)
+	setGrant(t, g, 5, 100, 104, noon.Add(103*time.Millisecond))
 	requireIDAt(t, g, 103, 5)
 	clock.pass(time.Millisecond)
 	requireNoGrant(t, g)
-	setGrant(t, g, 2, 104, 200, noon)
+	setGrant(t, g, 2, 104, 200, noon.Add(104*time.Millisecond))
 	requireIDAt(t, g, 104, 2)
 	if grant, ok := g.Grant(); !ok || grant != (idgen.Grant{Number: 2, From: 104, Until: 200}) {
 		t.Errorf("got the grant %v, %v", grant, ok)
@@ -83,7 +83,7 @@ func TestGrant(t *testing.T) {
 	}
 	g.Suspend()
 	requireNoGrant(t, g)
-	setGrant(t, g, 2, 104, 200, noon)
+	setGrant(t, g, 2, 104, 200, noon.Add(104*time.Millisecond))
 	requireIDAt(t, g, 104, 2)
 }
 
@@ -126,32 +126,45 @@ func TestGrantEndsInAFullTick(t *testing.T) {
 func TestGrantOfASmallerNumber(t *testing.T) {
 	clock := newFakeClock(noon.Add(100 * time.Millisecond))
 	g := newGenerator(t, narrow(t), idgen.WithGrants(), idgen.WithClock(clock))
-	setGrant(t, g, 5, 100, 110, noon)
+	setGrant(t, g, 5, 100, 110, noon.Add(100*time.Millisecond))
 	requireIDAt(t, g, 100, 5)
-	setGrant(t, g, 2, 50, 110, noon)
+	setGrant(t, g, 2, 50, 110, noon.Add(100*time.Millisecond))
 	clock.pass(time.Millisecond)
 	requireIDAt(t, g, 101, 2)
 }
 
-// A followed clock that was ahead while no id was made, and is right again, is not held to the time it has shown.
-func TestGrantUnderRefuseBackAfterAStepAhead(t *testing.T) {
-	clock := newFakeClock(noon.Add(100 * time.Millisecond))
-	g := newGenerator(t, narrow(t), idgen.WithGrants(), idgen.WithClock(clock), idgen.RefuseBack())
-	setGrant(t, g, 5, 100, 1000, noon)
-	requireIDAt(t, g, 100, 5)
-	clock.step(time.Hour)
-	requireNoGrant(t, g)
-	clock.step(-time.Hour)
-	clock.pass(10 * time.Millisecond)
-	setGrant(t, g, 5, 100, 1000, noon.Add(110*time.Millisecond))
-	requireIDAt(t, g, 110, 5)
+// The time is the granter's, so that steps of the machine's clock change nothing, whatever the policy says of them.
+func TestGrantWhileTheClockSteps(t *testing.T) {
+	for _, back := range []idgen.Option{idgen.RideBack(), idgen.RefuseBack(), idgen.WaitBack(time.Second)} {
+		clock := newFakeClock(noon.Add(time.Minute))
+		g := newGenerator(t, narrow(t), idgen.WithGrants(), idgen.WithClock(clock), back)
+		setGrant(t, g, 5, 100, 10_000, noon.Add(100*time.Millisecond))
+		requireIDAt(t, g, 100, 5)
+		for at, by := range []time.Duration{time.Hour, -2 * time.Hour, time.Second} {
+			clock.step(by)
+			clock.pass(time.Second) // with a comparison of the clocks
+			requireIDAt(t, g, int64(at+1)*1000+100, 5)
+			forward := false
+			select {
+			case <-g.Stepped():
+				forward = true
+			default:
+			}
+			if forward != (by > 0) {
+				t.Errorf("after a step of %s: Stepped %t", by, forward)
+			}
+		}
+		if s := g.Stats(); s.StepsForward != 2 || s.StepsBack != 1 {
+			t.Errorf("got %d steps forward and %d back, want 2 and 1", s.StepsForward, s.StepsBack)
+		}
+	}
 }
 
 // Nothing is borrowed beyond the grant.
 func TestGrantEndsWhileBorrowing(t *testing.T) {
 	clock := newFakeClock(noon.Add(100 * time.Millisecond))
 	g := newGenerator(t, narrow(t), idgen.WithGrants(), idgen.WithClock(clock), idgen.BorrowFull(50))
-	setGrant(t, g, 5, 100, 110, noon)
+	setGrant(t, g, 5, 100, 110, noon.Add(100*time.Millisecond))
 	if err := g.Fill(t.Context(), make([]int64, 32*10)); err != nil {
 		t.Fatal(err)
 	}
@@ -160,13 +173,13 @@ func TestGrantEndsWhileBorrowing(t *testing.T) {
 	if id, err := g.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %d, %v, want it to wait", id, err)
 	}
-	setGrant(t, g, 5, 100, 111, noon)
+	setGrant(t, g, 5, 100, 111, noon.Add(100*time.Millisecond))
 	requireIDAt(t, g, 110, 5)
 	clock.pass(11 * time.Millisecond)
 	requireNoGrant(t, g)
 }
 
-// A clock outside of the grant takes the granter's time; one inside stays as it is.
+// The granter's time counts, whatever the machine's clock says.
 func TestGrantSetsTheClock(t *testing.T) {
 	at := func(tick int64) time.Time { return noon.Add(time.Duration(tick) * time.Millisecond) }
 	for _, back := range []idgen.Option{idgen.RideBack(), idgen.RefuseBack()} {
@@ -175,7 +188,7 @@ func TestGrantSetsTheClock(t *testing.T) {
 			clock, now, from, till int64 // ticks
 			want                   int64
 		}{
-			{"inside", 150, 120, 100, 200, 150},
+			{"inside", 150, 120, 100, 200, 120},
 			{"behind", 20, 120, 100, 200, 120},
 			{"behind, the granter too", 20, 30, 100, 200, 100},
 			{"ahead", 5000, 120, 100, 200, 120},
@@ -196,32 +209,31 @@ func TestGrantSetsTheClock(t *testing.T) {
 	}
 }
 
-// A wall clock that was wrong, so that the generator's was set, and is then set right counts again.
-func TestGrantTakesTheClockThatWasSetRight(t *testing.T) {
-	clock := newFakeClock(noon.Add(time.Hour))
-	g := newGenerator(t, narrow(t), idgen.WithGrants(), idgen.WithClock(clock))
-	setGrant(t, g, 1, 0, 1000, noon.Add(500*time.Millisecond))
-	requireIDAt(t, g, 500, 1)
-	clock.step(-time.Hour)
-	clock.pass(500 * time.Millisecond) // 500 ms past noon now; the generator's clock is at a second
-	setGrant(t, g, 1, 0, 3000, noon.Add(500*time.Millisecond))
-	requireIDAt(t, g, 1000, 1) // no step back
-	clock.step(1500 * time.Millisecond)
-	clock.pass(200 * time.Millisecond)
-	requireIDAt(t, g, 2200, 1) // it follows the clock again
-}
-
-// A clock that was set back below ids that were made goes on after them.
+// A granter's time from before ids that were made goes on after them, and no further ahead with each grant.
 func TestGrantAfterIDsToCome(t *testing.T) {
-	clock := newFakeClock(noon.Add(900 * time.Millisecond))
-	g := newGenerator(t, narrow(t), idgen.WithGrants(), idgen.WithClock(clock))
-	setGrant(t, g, 1, 0, 1000, noon)
-	requireIDAt(t, g, 900, 1)
-	clock.step(time.Hour)
-	clock.pass(time.Second)
-	requireNoGrant(t, g)
-	setGrant(t, g, 1, 0, 1500, noon.Add(100*time.Millisecond))
-	requireIDAt(t, g, 901, 1)
+	for _, lead := range []int64{0, 50} {
+		options := []idgen.Option{narrow(t), idgen.WithGrants(), idgen.WithClock(newFakeClock(noon))}
+		if lead > 0 {
+			options = append(options, idgen.BorrowFull(lead))
+		}
+		g := newGenerator(t, options...)
+		setGrant(t, g, 1, 0, 5000, noon.Add(900*time.Millisecond))
+		requireIDAt(t, g, 900, 1)
+		if err := g.Fill(t.Context(), make([]int64, 32*(lead+1)-1)); err != nil { // all that there are
+			t.Fatal(err)
+		}
+		for range 3 {
+			setGrant(t, g, 1, 0, 5000, noon.Add(100*time.Millisecond))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			if id, err := g.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("lead %d: got %d, %v, want none before the clock goes on", lead, id, err)
+			}
+			cancel()
+		}
+		if used := g.Used(); used != 901+lead || g.Lead() != lead {
+			t.Errorf("got ticks used before %d and a lead of %d, want %d and %d", used, g.Lead(), 901+lead, lead)
+		}
+	}
 }
 
 func TestGrantRefused(t *testing.T) {

@@ -100,7 +100,7 @@ func New(options ...Option) (*Snowflake, error) {
 	g.held.Store(own)
 	g.spareBits = uint8(bits.Len(uint(len(g.bases) - 1)))
 	g.tickBits = g.seqBits + g.spareBits
-	g.clock = newTimeline(c.clock, layout.Epoch(), c.policy.back != backRide)
+	g.clock = newTimeline(c.clock, layout.Epoch(), c.policy.back != backRide, c.granted)
 	if warn := c.exhausted; warn != nil {
 		g.warnAt = int64(layout.ExhaustsAt().Add(-warnBefore).Sub(layout.Epoch()))
 		g.warn.Store(&warn)
@@ -325,7 +325,7 @@ func (g *Snowflake) borrowed() int64 {
 // read returns the clock's tick, and how far a followed clock is behind where it was, when that is a tick or more; the tick is the one
 // it had reached then.
 func (g *Snowflake) read() (tick, behind int64, err error) {
-	if g.policy.back == backRide {
+	if !g.clock.follow {
 		now, due := g.clock.now()
 		tick, err = g.tick(now, due)
 		return tick, 0, err

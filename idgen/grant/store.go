@@ -9,20 +9,27 @@ import (
 // that wraps the context's, when it ends. A change is made whole or not at all; after an error it may have been made, or may be made
 // later. Package granttest has the tests that a store must pass.
 type Store interface {
-	// Prepare makes the key space ready: it records the layout as the space's, in a row that never changes, when the space is new.
-	// It returns the layout that is in force, which is another one when the space was made with that. Any number of processes may
-	// prepare a space at once, and all of them are told the same layout. A space is 1 to 64 of the characters a-z, A-Z, 0-9, dash, dot
-	// and underline; a layout is up to 255 printable ASCII characters.
+	// Prepare makes the key space ready: it records the layout as the space's, with a random identity, in a row that keeps both, when the
+	// space is new. It returns the layout that is in force, which is another one when the space was made with that. Any number of
+	// processes may prepare a space at once, and all of them are told the same layout. A space is 1 to 64 of the characters a-z, A-Z, 0-9,
+	// dash, dot and underline; a layout is up to 255 printable ASCII characters.
 	Prepare(ctx context.Context, space, layout string) (inForce string, err error)
 
-	// List returns the rows of the numbers least to most that the space has, in their order, and the store's time. What it returns may
-	// be out of date.
+	// List returns the rows of the numbers least to most that the space has, in their order, the store's time, and what it knows of the
+	// space as a whole. What it returns may be out of date.
 	List(ctx context.Context, space string, least, most int64) (Listing, error)
 
 	// Swap replaces a row and reports true, if the row with the number of both has the holder and the until of old; else it changes
-	// nothing and reports false. An old row with the holder [Absent] stands for none: then the row is added if there is none. Once it
-	// has reported true the change is durable, and all swaps that begin later see it.
+	// nothing and reports false. An old row with the holder [Absent] stands for none: then the row is added if there is none. In the same
+	// step the space's Mark becomes the new row's Until where that is greater, and an added row is counted. Once Swap has reported true
+	// the change is durable, and all swaps that begin later see it.
 	Swap(ctx context.Context, space string, old, new Row) (bool, error)
+
+	// Record keeps a loss for [Store.Losses]. A store may forget the oldest beyond a hundred of a space.
+	Record(ctx context.Context, space string, loss Loss) error
+
+	// Losses returns what was recorded of a space, the oldest first.
+	Losses(ctx context.Context, space string) ([]Loss, error)
 }
 
 // Row is what a store knows of a number.
@@ -39,5 +46,17 @@ const Absent = "-"
 // Listing is what [Store.List] returns.
 type Listing struct {
 	Now  time.Time // the store's clock, to the millisecond or better, in UTC
+	ID   string    // the identity of the space, made up when it was prepared first
+	Mark int64     // the greatest Until that a row of the space has ever had
+	Gone int64     // rows that were added once and are not there any more
 	Rows []Row
+}
+
+// Loss is that a store has forgotten a grant which a keeper was still using: its row was gone, or was not as the keeper had left it, or
+// the whole space was another. The ids that the number made at its ticks are in doubt: another generator may have made the same ones.
+type Loss struct {
+	Number int64
+	Holder string // who has lost it, as its row had it; up to 128 printable ASCII characters
+	From   int64  // the tick in which the store last knew the grant
+	Until  int64  // the tick after the last one that the keeper made an id at
 }
