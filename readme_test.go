@@ -115,7 +115,7 @@ func commands(t *testing.T) (all []console) {
 func (c console) run(t *testing.T, line string, env ...string) {
 	t.Helper()
 	run := command(t, "bash", "-c", "set -o pipefail; "+line)
-	run.Env = append(os.Environ(), env...)
+	run.Env = append(append(os.Environ(), "SNOWKEY_DB="), env...) // the commands have databases of the test's
 	out, err := run.Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, errorOutput(err))

@@ -57,9 +57,9 @@ type timeline struct {
 	gap    atomic.Int64 // anchored: how far the wall clock was ahead at the last comparison
 	// Of a followed clock, the first reading in the latest tick; of an injected one that is anchored, the latest reading.
 	latest  atomic.Int64
-	behind  atomic.Bool  // following: the last reading was before the latest
-	back    atomic.Int64 // steps back seen
-	forward atomic.Int64 // steps forward seen
+	behind  atomic.Bool   // following: the last reading was before the latest
+	back    atomic.Int64  // steps back seen
+	forward atomic.Int64  // steps forward seen
 	leapt   chan struct{} // has an element after a step forward that was seen
 }
 

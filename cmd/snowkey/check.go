@@ -17,12 +17,11 @@ import (
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
-	"github.com/snowkey-go/snowkey/internal/dsn"
 )
 
 func newCheck() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "check --db DSN",
+		Use:   "check",
 		Short: "Check that the tables of a database can hold snowflake keys",
 		Long: `Check that the tables of a database can hold snowflake keys: that keys, and what refers to them, have 64
 bits, that the database makes none of its own (AUTO_INCREMENT, serial, identity, AUTOINCREMENT), that no
@@ -32,28 +31,28 @@ reason and what to do. Nothing is written; run them yourself, while nothing writ
 
 Without --table all tables are checked, on PostgreSQL those of the current schema. The exit status is 1
 when something was found.`,
-		Example: `  snowkey check --db postgres://app:secret@127.0.0.1:5432/app
-  snowkey check --db 'mysql:app:secret@tcp(127.0.0.1:3306)/app' --table orders --table shop.customers
+		Example: `  SNOWKEY_DB=postgres://app:secret@127.0.0.1:5432/app snowkey check
+  snowkey check --db-file /run/secrets/app --table orders --table shop.customers
   snowkey check --db sqlite:app.db --layout twitter --json`,
 		Args: cobra.NoArgs,
 	}
-	database := c.Flags().String("db", "", "database: sqlite:PATH, mysql:DSN or postgres://…")
+	named := databaseFlag(c)
 	tables := c.Flags().StringArray("table", nil, `table, or schema.table, letter by letter; a name with a dot in quotes, '"a.b"'; may be given again (default: all)`)
 	layout := layoutFlag(c)
 	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
 	c.RunE = func(c *cobra.Command, _ []string) (err error) {
-		parsed, _, err := parseDatabase(*database)
+		d, err := named.parse(c)
 		if err != nil {
-			return usageError{fmt.Errorf("--db: %w", err)}
+			return err
 		}
 		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		findings, checked, err := checkDatabase(ctx, parsed, layout.Layout, *tables)
+		findings, checked, err := checkDatabase(ctx, d, layout.Layout, *tables)
 		if errors.Is(err, gormplugin.ErrTable) {
 			return usageError{fmt.Errorf("--table: %w", err)}
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", parsed, err)
+			return fmt.Errorf("%s: %w", d, err)
 		}
 		if *asJSON {
 			err = writeFindingsJSON(c.OutOrStdout(), findings)
@@ -73,8 +72,8 @@ when something was found.`,
 }
 
 // checkDatabase checks the tables, or all, and says how many these were.
-func checkDatabase(ctx context.Context, parsed dsn.DSN, layout idgen.Layout, tables []string) (findings []gormplugin.Finding, checked int, err error) {
-	db, pool, err := openDatabase(ctx, parsed)
+func checkDatabase(ctx context.Context, d database, layout idgen.Layout, tables []string) (findings []gormplugin.Finding, checked int, err error) {
+	db, pool, err := d.connect(ctx)
 	if err != nil {
 		return nil, 0, err
 	}

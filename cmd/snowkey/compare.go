@@ -20,8 +20,7 @@ import (
 
 // comparison is what was asked for on the command line.
 type comparison struct {
-	databases  []string
-	second     string
+	db, second *dsnFlag
 	strategies []string
 	profile    string
 	budget     time.Duration
@@ -33,6 +32,8 @@ type comparison struct {
 	json       bool
 
 	// What the flags come to.
+	databases []namedDSN
+	pair      namedDSN // the second server, "" for none
 	chosen    []compare.Strategy
 	plan      compare.Profile
 	rendering rendering
@@ -47,7 +48,9 @@ func newCompare() *cobra.Command {
 how long one takes, what inserts cost through GORM while a table grows, what tables and indexes weigh, what is written
 and read, how keys fall on shards, and, on a server that the program starts itself, what a crash does to them.
 
-The database is a new SQLite file in a temporary folder, or those given with --db:
+The database is a new SQLite file in a temporary folder, or the one that the environment variable SNOWKEY_DB names. Each line of
+the file in --db-file names one, "-" is standard input; it comes before the variable. --db takes the same texts: all users of the
+machine can read them in the list of processes, with the passwords.
 
   sqlite:PATH                  a file, made when it is missing
   mysql:USER:PASSWORD@tcp(HOST:PORT)/DATABASE
@@ -60,15 +63,15 @@ In a database that is given, only tables and sequences named snowkey_compare_…
 Ctrl-C ends the run: what was measured until then is reported. A second Ctrl-C ends the program at once, and leaves
 its tables behind.`,
 		Example: `  snowkey compare
-  snowkey compare --db 'mysql:app:secret@tcp(127.0.0.1:3306)/app' --strategies autoincrement,snowkey,uuidv7
-  snowkey compare --db postgres://app:secret@127.0.0.1:5432/app --profile full --budget 10m --out results
+  SNOWKEY_DB='mysql:app:secret@tcp(127.0.0.1:3306)/app' snowkey compare --strategies autoincrement,snowkey,uuidv7
+  snowkey compare --db-file /run/secrets/databases --profile full --budget 10m --out results
   snowkey compare --db 'private:mysql?innodb_buffer_pool_size=16M' --db private:postgres --profile full --out results
   snowkey compare --from results/result.json --format markdown`,
 		Args: cobra.NoArgs,
 	}
 	flags := c.Flags()
-	flags.StringArrayVar(&asked.databases, "db", nil, "database, see above; may be given again (default: a temporary SQLite file)")
-	flags.StringVar(&asked.second, "second", "", "a second server of the same kind, for the strategy flickr; with one --db")
+	asked.db = addDSN(c, dsnFlag{name: "db", about: "database, see above", variable: databaseVariable, several: true, others: []cobra.Completion{"private:mysql", "private:postgres"}})
+	asked.second = addDSN(c, dsnFlag{name: "second", about: "a second server of the same kind, for the strategy flickr, beside one database"})
 	flags.StringSliceVar(&asked.strategies, "strategies", nil, "strategies, separated by commas: "+strategyNames()+" (default: all)")
 	flags.StringVar(&asked.profile, "profile", compare.Quick.Name, "quick, or full: more rows, longer, for figures to decide by")
 	flags.DurationVar(&asked.budget, "budget", 0, fmt.Sprintf("how long the run may take; fewer rows where that is too little (default: %v, full %v)", compare.Quick.Budget, compare.Full.Budget))
@@ -109,9 +112,6 @@ func completeCompare(c *cobra.Command) {
 	}
 	_ = c.RegisterFlagCompletionFunc("format", fixed(forms...))
 	_ = c.RegisterFlagCompletionFunc("profile", fixed(profiles...))
-	_ = c.RegisterFlagCompletionFunc("db", cobra.FixedCompletions([]cobra.Completion{
-		"sqlite:", "mysql:", "postgres://", "private:mysql", "private:postgres",
-	}, cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("strategies", func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndex(typed, ",")+1]
 		var names []cobra.Completion
@@ -137,7 +137,7 @@ func (a *comparison) check(c *cobra.Command) (err error) {
 		return err
 	}
 	if changed("from") {
-		for _, name := range []string{"db", "second", "strategies", "profile", "budget", "rows", "rounds"} {
+		for _, name := range []string{"db", "db-file", "second", "second-file", "strategies", "profile", "budget", "rows", "rounds"} {
 			if changed(name) {
 				return fmt.Errorf("--from measures nothing: --%s cannot stand beside it", name)
 			}
@@ -145,6 +145,8 @@ func (a *comparison) check(c *cobra.Command) (err error) {
 		if a.from == "" {
 			return errors.New("--from: no file is named")
 		}
+	} else if err := a.checkDatabases(c); err != nil {
+		return err
 	}
 	if a.plan, err = a.checkProfile(c); err != nil {
 		return err
@@ -155,9 +157,6 @@ func (a *comparison) check(c *cobra.Command) (err error) {
 	if a.chosen, err = compare.Select(a.strategies...); err != nil {
 		return fmt.Errorf("--strategies: %w", err)
 	}
-	if err := a.checkDatabases(changed("second")); err != nil {
-		return err
-	}
 	if changed("out") {
 		if err := checkFolder(a.out); err != nil {
 			return fmt.Errorf("--out: %w", err)
@@ -167,26 +166,34 @@ func (a *comparison) check(c *cobra.Command) (err error) {
 }
 
 // checkDatabases looks at what names the databases, without connecting.
-func (a *comparison) checkDatabases(second bool) error {
-	for i, text := range a.databases {
-		if err := compare.CheckTarget(text, ""); err != nil {
-			return fmt.Errorf("--db: %w", err)
+func (a *comparison) checkDatabases(c *cobra.Command) (err error) {
+	if a.databases, err = a.db.read(c); err != nil {
+		return err
+	}
+	second, err := a.second.read(c)
+	if err != nil {
+		return err
+	}
+	for i, d := range a.databases {
+		if err := compare.CheckTarget(d.text, ""); err != nil {
+			return fmt.Errorf("%s: %w", d.from, err)
 		}
-		if slices.Contains(a.databases[:i], text) {
-			return fmt.Errorf("--db: number %d is the same as one before; what noise makes of figures, the rounds tell", i+1)
+		if slices.ContainsFunc(a.databases[:i], func(other namedDSN) bool { return other.text == d.text }) {
+			return fmt.Errorf("%s: number %d is the same as one before; what noise makes of figures, the rounds tell", d.from, i+1)
 		}
 	}
-	if !second {
+	if len(second) == 0 {
 		return nil
 	}
+	a.pair = second[0]
 	if len(a.databases) != 1 {
-		return fmt.Errorf("--second: belongs to one --db, there are %d", len(a.databases))
+		return fmt.Errorf("%s: belongs to one database, there are %d", a.pair.from, len(a.databases))
 	}
-	if a.second == "" || a.second == a.databases[0] {
-		return errors.New("--second: names no other server than --db")
+	if a.pair.text == "" || a.pair.text == a.databases[0].text {
+		return fmt.Errorf("%s: names no other server than %s", a.pair.from, a.databases[0].from)
 	}
-	if err := compare.CheckTarget(a.databases[0], a.second); err != nil {
-		return fmt.Errorf("--second: %w", err)
+	if err := compare.CheckTarget(a.databases[0].text, a.pair.text); err != nil {
+		return fmt.Errorf("%s: %w", a.pair.from, err)
 	}
 	return nil
 }
@@ -225,12 +232,13 @@ func (a *comparison) run(c *cobra.Command) (err error) {
 			return failed
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-		a.databases = []string{"sqlite:" + filepath.Join(folder, "compare.db") + "?_journal_mode=WAL&_synchronous=NORMAL"}
+		a.databases = []namedDSN{{text: "sqlite:" + filepath.Join(folder, "compare.db") + "?_journal_mode=WAL&_synchronous=NORMAL"}}
 	}
 	bar := newBar(c.ErrOrStderr())
 	config := compare.Config{Strategies: a.chosen, Profile: a.plan, Tool: "snowkey " + version(), Progress: func(p compare.Progress) { bar.show(p.Done, describe(p.Left, p.Doing)) }}
-	for _, text := range a.databases {
-		target, failed := compare.OpenTarget(ctx, text, a.second)
+	for _, d := range a.databases {
+		d.announce(c)
+		target, failed := compare.OpenTarget(ctx, d.text, a.pair.text)
 		if failed != nil {
 			return interrupted(ctx, failed, "nothing was measured")
 		}

@@ -26,7 +26,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil {
 		return 0
 	}
-	root.PrintErrln("snowkey:", err)
+	root.PrintErrln("snowkey:", withoutSecrets(err.Error(), args))
 	if !*started || isUsage(err) {
 		root.PrintErrln(`Try "snowkey help".`)
 		return statusUsage

@@ -15,7 +15,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate"
-	"github.com/snowkey-go/snowkey/internal/dsn"
 )
 
 func newMigrate() *cobra.Command {
@@ -50,29 +49,29 @@ type migration struct {
 	c    *cobra.Command
 	db   *gorm.DB
 	pool *sql.DB
-	name dsn.DSN
+	flag string // names the database on a command line, see namedDSN
 	bar  *bar
 }
 
-// migrateDatabase adds --db to a command, and returns what opens the database, calls do with it, and closes it. A signal ends the context.
+// migrateDatabase adds the flags of a database to a command, and returns what opens the database, calls do with it, and closes it. A signal ends the context.
 func migrateDatabase(c *cobra.Command) func(do func(ctx context.Context, m migration) error) error {
-	database := c.Flags().String("db", "", "database: sqlite:PATH, mysql:DSN or postgres://…")
+	named := databaseFlag(c)
 	return func(do func(context.Context, migration) error) (err error) {
-		parsed, _, err := parseDatabase(*database)
+		d, err := named.parse(c)
 		if err != nil {
-			return usageError{fmt.Errorf("--db: %w", err)}
+			return err
 		}
 		ctx, stop := untilSignal(c)
 		defer stop()
-		db, pool, err := openDatabase(ctx, parsed)
+		db, pool, err := d.connect(ctx)
 		if err != nil {
-			return fmt.Errorf("%s: %w", parsed, err)
+			return fmt.Errorf("%s: %w", d, err)
 		}
 		defer func() { err = errors.Join(err, pool.Close()) }()
-		m := migration{c: c, db: db, pool: pool, name: parsed, bar: newBar(c.ErrOrStderr())}
+		m := migration{c: c, db: db, pool: pool, flag: d.named.flag, bar: newBar(c.ErrOrStderr())}
 		defer m.bar.end()
 		if err := do(ctx, m); err != nil {
-			return usage(fmt.Errorf("%s: %w", parsed, limited(err)))
+			return usage(fmt.Errorf("%s: %w", d, limited(err)))
 		}
 		return nil
 	}
@@ -129,13 +128,13 @@ JSON column; with ! in front, that it is none; may be given again`)
 
 func newMigrateInspect() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "inspect --db DSN",
+		Use:   "inspect",
 		Short: "Show the keys of a database, what refers to them, and what stands in the way",
 		Long: `Show the keys of a database: their types, how full these are and for how many days they will do; all references
 to them, by foreign keys, names, and polymorphic pairs, with how sure each is; rows that refer to none; and what
 stands in the way of a migration. Nothing is written.`,
-		Example: `  snowkey migrate inspect --db postgres://app:secret@127.0.0.1:5432/app
-  snowkey migrate inspect --db 'mysql:app:secret@tcp(127.0.0.1:3306)/app' --table orders --json
+		Example: `  SNOWKEY_DB=postgres://app:secret@127.0.0.1:5432/app snowkey migrate inspect
+  snowkey migrate inspect --db-file /run/secrets/app --table orders --json
   snowkey migrate inspect --db sqlite:app.db --reference 'events.data:$.user.id=users.id'`,
 		Args: cobra.NoArgs,
 	}

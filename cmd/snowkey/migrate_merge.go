@@ -17,21 +17,26 @@ import (
 
 func newMigrateMerge() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "merge --into DSN --from DSN…",
+		Use:   "merge",
 		Short: "Copy databases that numbered their rows apart into one",
 		Long: `Copy the rows of databases with one schema, such as the servers of a game, into one of them or into an empty one with
 that schema. First it is proved that no key and no other unique value is in two of them. Where ids clash, nothing is
 copied: a plan that gives the rows of a database other ids is written for each that needs one, rekey-1.sql for the first of
 --from, and widen.sql where --into has no room for them; run these, and merge again.
 
-It may be ended or killed at any point, and run again: rows that were copied are not copied twice.`,
+It may be ended or killed at any point, and run again: rows that were copied are not copied twice.
+
+The environment variable SNOWKEY_DB names the database that has the rows of all at the end: sqlite:PATH,
+mysql:USER:PASSWORD@tcp(HOST:PORT)/DATABASE or postgres://USER:PASSWORD@HOST:PORT/DATABASE. So does the first line of the file in
+--into-file, which comes before the variable. Each line of the file in --from-file names a database to copy from; "-" is standard
+input. --into and --from take the same texts: all users of the machine can read them in the list of processes, with the passwords.`,
 		Example: `  snowkey migrate merge --into sqlite:all.db --from sqlite:one.db --from sqlite:two.db --dry
-  snowkey migrate merge --into postgres://app:secret@127.0.0.1:5432/all --from postgres://app:secret@127.0.0.1:5432/one --plans plans`,
+  snowkey migrate merge --into-file /run/secrets/all --from-file /run/secrets/servers --plans plans`,
 		Args: cobra.NoArgs,
 	}
 	flags := c.Flags()
-	into := flags.String("into", "", "database that has the rows of all at the end: sqlite:PATH, mysql:DSN or postgres://…")
-	from := flags.StringArray("from", nil, "database to copy from; may be given again")
+	into := addDSN(c, dsnFlag{name: "into", about: "database that has the rows of all at the end", variable: databaseVariable})
+	from := addDSN(c, dsnFlag{name: "from", about: "database to copy from", several: true})
 	plans := flags.String("plans", ".", "folder for plans, where ids clash")
 	asJSON := flags.Bool("json", false, "print the outcome as one JSON object")
 	options := planFlags(c)
@@ -42,28 +47,35 @@ It may be ended or killed at any point, and run again: rows that were copied are
 	flags.BoolVar(&o.Dry, "dry", false, "prove that nothing clashes, and copy nothing")
 	_ = c.MarkFlagDirname("plans") // fails only for a flag that does not exist
 	c.RunE = func(c *cobra.Command, _ []string) (err error) {
-		if len(*from) == 0 {
-			return usageError{errors.New("--from: it is missing; give each database to copy from")}
+		first, err := into.parse(c)
+		if err != nil {
+			return err
+		}
+		all, err := from.read(c)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			return usageError{errors.New("no database to copy from is named: give --from-file PATH, with one a line, or --from DSN")}
+		}
+		databases := []database{first}
+		for _, named := range all {
+			d, err := named.parse()
+			if err != nil {
+				return err
+			}
+			databases = append(databases, d)
 		}
 		ctx, stop := untilSignal(c)
 		defer stop()
 		var dbs []*gorm.DB
-		var names []string
-		for i, text := range append([]string{*into}, *from...) {
-			flag := "--from"
-			if i == 0 {
-				flag = "--into"
-			}
-			parsed, _, err := parseDatabase(text)
-			if err != nil {
-				return usageError{fmt.Errorf("%s: %w", flag, err)}
-			}
-			db, pool, failed := openDatabase(ctx, parsed)
+		for _, d := range databases {
+			db, pool, failed := d.connect(ctx)
 			if failed != nil {
-				return fmt.Errorf("%s %s: %w", flag, parsed, failed)
+				return fmt.Errorf("%s: %w", d, failed)
 			}
 			defer func() { err = errors.Join(err, pool.Close()) }()
-			dbs, names = append(dbs, db), append(names, parsed.String())
+			dbs = append(dbs, db)
 		}
 		bar := newBar(c.ErrOrStderr())
 		defer bar.end()
@@ -80,27 +92,27 @@ It may be ended or killed at any point, and run again: rows that were copied are
 			err = writeProof(c.OutOrStdout(), outcome)
 		}
 		if err == nil {
-			err = writeMergePlans(c, outcome, *plans, names)
+			err = writeMergePlans(c, outcome, *plans, databases)
 		}
 		return errors.Join(failed, err)
 	}
 	return c
 }
 
-// writeMergePlans writes the plans of an outcome into a folder. The names are those of the databases, the one that has all at the end first.
-func writeMergePlans(c *cobra.Command, o migrate.MergeOutcome, folder string, names []string) error {
-	write := func(p *migrate.Plan, file, database string) error {
+// writeMergePlans writes the plans of an outcome into a folder. The database that has all at the end is the first one.
+func writeMergePlans(c *cobra.Command, o migrate.MergeOutcome, folder string, databases []database) error {
+	write := func(p *migrate.Plan, file string, d database) error {
 		if p == nil {
 			return nil
 		}
-		if err := writePlan(c, p, filepath.Join(folder, file), database); err != nil {
+		if err := writePlan(c, p, filepath.Join(folder, file), fmt.Sprintf("--db %s ", d)); err != nil {
 			return fmt.Errorf("--plans: %w", err)
 		}
 		return nil
 	}
-	errs := []error{write(o.Widen, "widen.sql", names[0])}
+	errs := []error{write(o.Widen, "widen.sql", databases[0])}
 	for i, p := range o.Rekeys {
-		errs = append(errs, write(p, fmt.Sprintf("rekey-%d.sql", i+1), names[i+1]))
+		errs = append(errs, write(p, fmt.Sprintf("rekey-%d.sql", i+1), databases[i+1]))
 	}
 	return errors.Join(errs...)
 }

@@ -17,7 +17,7 @@ import (
 
 func newMigratePlan() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "plan --db DSN",
+		Use:   "plan",
 		Short: "Plan the migration of a database, as a file to read and to run",
 		Long: `Plan the migration of a database: SQL in order, each step with its lock, its algorithm, the rows and bytes that it
 is about, and what undoes it. Nothing is written but the file. It is for this database, and for its schema as it is now:
@@ -26,9 +26,9 @@ a file or a schema that has changed is refused by run.
 What stands in the way is said, all of it at once, with the flags that settle it: a reference that is not declared and
 may be none, a trigger that would fire for each row, a table without a time of creation.`,
 		Example: `  snowkey migrate plan --db sqlite:app.db --out widen.sql
-  snowkey migrate plan --db postgres://app:secret@127.0.0.1:5432/app --mode rekey --table users --table orders \
+  snowkey migrate plan --db-file /run/secrets/app --mode rekey --table users --table orders \
       --created order_items='through order_id' --zone Asia/Shanghai --out rekey.sql
-  snowkey migrate plan --db 'mysql:app:secret@tcp(127.0.0.1:3306)/app' --mode shadow --table users --json`,
+  SNOWKEY_DB='mysql:app:secret@tcp(127.0.0.1:3306)/app' snowkey migrate plan --mode shadow --table users --json`,
 		Args: cobra.NoArgs,
 	}
 	open := migrateDatabase(c)
@@ -75,7 +75,7 @@ may be none, a trigger that would fire for each row, a table without a time of c
 				}
 				return err
 			}
-			if err := writePlan(c, p, *out, "DSN"); err != nil {
+			if err := writePlan(c, p, *out, m.flag); err != nil {
 				return fmt.Errorf("--out: %w", err)
 			}
 			return nil
@@ -114,7 +114,7 @@ func (p *planning) resolve() migrate.PlanOptions {
 	return o
 }
 
-// writePlan writes a plan to a file that is not there yet, and says what it comes to, and how it is run on a database.
+// writePlan writes a plan to a file that is not there yet, and says what it comes to, and how it is run on the database of a flag.
 func writePlan(c *cobra.Command, p *migrate.Plan, path, database string) error {
 	text, err := p.Text()
 	if err != nil {
@@ -143,7 +143,7 @@ func writePlan(c *cobra.Command, p *migrate.Plan, path, database string) error {
 			holds++
 		}
 	}
-	c.PrintErrf("%s: %s, and %s at which a run waits for --continue. Read it, then: snowkey migrate run --db %s %s\n",
+	c.PrintErrf("%s: %s, and %s at which a run waits for --continue. Read it, then: snowkey migrate run %s%s\n",
 		path, count(len(p.Steps), "step"), count(holds, "hold"), database, path)
 	return nil
 }
@@ -153,7 +153,10 @@ func readPlan(c *cobra.Command, path string) (*migrate.Plan, error) {
 	var text []byte
 	var err error
 	if path == "-" {
-		text, err = io.ReadAll(c.InOrStdin())
+		var in io.Reader
+		if in, err = standardInput(c, "PLAN"); err == nil {
+			text, err = io.ReadAll(in)
+		}
 	} else {
 		text, err = os.ReadFile(path)
 	}

@@ -10,12 +10,11 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate"
-	"github.com/snowkey-go/snowkey/internal/dsn"
 )
 
 func newMigrateRun() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "run --db DSN PLAN",
+		Use:   "run PLAN",
 		Short: "Do a plan, or go on with it",
 		Long: `Do the steps of a plan, in batches, up to its end or to a hold: a point at which something has to be done outside of
 the database first, such as to deploy another version of the application. Run it again with --continue to pass the hold.
@@ -25,8 +24,8 @@ snowkey_migrate_steps, and the next run goes on from there. The plan's file, or 
 refused. Writers go on; the plan says which locks it takes, and for how long each is waited for is --lock-wait.`,
 		Example: `  snowkey migrate run --db sqlite:app.db widen.sql
   snowkey migrate run --db sqlite:app.db --continue widen.sql
-  snowkey migrate run --db 'mysql:app:secret@tcp(127.0.0.1:3306)/app' --target 200ms --throttle 0.5 \
-      --replica 'mysql:app:secret@tcp(127.0.0.2:3306)/app' --max-lag 5s rekey.sql`,
+  snowkey migrate run --db-file /run/secrets/app --target 200ms --throttle 0.5 \
+      --replica-file /run/secrets/replicas --max-lag 5s rekey.sql`,
 		Args: cobra.ExactArgs(1),
 	}
 	open := migrateDatabase(c)
@@ -38,7 +37,7 @@ refused. Writers go on; the plan says which locks it takes, and for how long eac
 
 func newMigrateRollback() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "rollback --db DSN PLAN",
+		Use:   "rollback PLAN",
 		Short: "Undo a plan, the last step first",
 		Long: `Undo what was done of a plan, the last step first. Old rows get their old ids back, and references with them; rows that
 were made since keep theirs. Types stay 64 bits wide. A plan whose last phase was begun, which drops the maps of old ids
@@ -57,7 +56,7 @@ to new ones, cannot be undone any more; nor can one that is done once a later pl
 // running is what the flags of a run were given.
 type running struct {
 	migrate.RunOptions
-	replicas []string
+	replicas *dsnFlag
 	json     bool
 }
 
@@ -67,7 +66,7 @@ func runFlags(c *cobra.Command) *running {
 	flags.DurationVar(&o.Target, "target", 500*time.Millisecond, "time that a batch aims at")
 	flags.Float64Var(&o.Throttle, "throttle", 0, "share of the time to pause between batches, 0 to 0.99")
 	flags.DurationVar(&o.MaxLag, "max-lag", 0, "wait while a replica is behind by more; on PostgreSQL as the server tells (default: do not look)")
-	flags.StringArrayVar(&o.replicas, "replica", nil, "a replica of MySQL or MariaDB, for --max-lag; may be given again")
+	o.replicas = addDSN(c, dsnFlag{name: "replica", about: "a replica of MySQL or MariaDB, for --max-lag", several: true})
 	flags.DurationVar(&o.LockWait, "lock-wait", 2*time.Second, "how long one attempt waits for a lock, and with it those who queue behind")
 	flags.IntVar(&o.Attempts, "attempts", 30, "how often a lock is asked for")
 	flags.BoolVar(&o.json, "json", false, "print the outcome as one JSON object")
@@ -82,15 +81,19 @@ func (o *running) run(c *cobra.Command, open func(func(context.Context, migratio
 	if err != nil {
 		return err
 	}
+	replicas, err := o.replicas.read(c)
+	if err != nil {
+		return err
+	}
 	return open(func(ctx context.Context, m migration) (err error) {
-		for _, text := range o.replicas {
-			replica, err := dsn.Parse(text)
+		for _, named := range replicas {
+			replica, err := named.parse()
 			if err != nil {
-				return usageError{fmt.Errorf("--replica: %w", err)}
+				return err
 			}
 			pool, err := replica.Open()
 			if err != nil {
-				return fmt.Errorf("--replica %s: %w", replica, err)
+				return fmt.Errorf("%s: %w", replica, err)
 			}
 			defer func() { err = errors.Join(err, pool.Close()) }()
 			o.Replicas = append(o.Replicas, pool)
@@ -104,7 +107,7 @@ func (o *running) run(c *cobra.Command, open func(func(context.Context, migratio
 		if o.json {
 			return writeJSON(c.OutOrStdout(), outcome)
 		}
-		return writeOutcome(c, outcome, word, len(p.Steps), path)
+		return writeOutcome(c, outcome, word, len(p.Steps), m.flag+"--continue "+path)
 	})
 }
 
@@ -142,15 +145,15 @@ func describeStep(p migrate.Progress) string {
 	return describe(p.Left, text)
 }
 
-// writeOutcome says what a run came to.
-func writeOutcome(c *cobra.Command, o migrate.Outcome, word string, steps int, path string) error {
+// writeOutcome says what a run came to, and with what arguments it goes on from a hold.
+func writeOutcome(c *cobra.Command, o migrate.Outcome, word string, steps int, further string) error {
 	came := fmt.Sprintf("%s changed in %v", count(int(o.Rows), "row"), o.Took.Round(time.Millisecond))
 	text := fmt.Sprintf("%s: %s, %s\n", word, count(steps, "step"), came)
 	switch {
 	case steps == 0:
 		text = word + ": the plan has no steps, there was nothing to do\n"
 	case o.Held != "":
-		text = fmt.Sprintf("at the hold of step %d of %d, %s. %s\nThen: snowkey migrate run --db DSN --continue %s\n", o.Step+1, steps, came, printable(o.Held), path)
+		text = fmt.Sprintf("at the hold of step %d of %d, %s. %s\nThen: snowkey migrate run %s\n", o.Step+1, steps, came, printable(o.Held), further)
 	}
 	_, err := fmt.Fprint(c.OutOrStdout(), text)
 	return err

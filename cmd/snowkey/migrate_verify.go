@@ -16,7 +16,7 @@ import (
 
 func newMigrateVerify() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "verify --db DSN PLAN",
+		Use:   "verify PLAN",
 		Short: "Look at what a plan has made of a database",
 		Long: `Look at what a plan has made of a database: no row is missing, no key is there twice, every reference has moved and points
 to a row as it did before, all other columns are as they were, keys decode to the times of their rows. What is not done
@@ -83,12 +83,12 @@ func writeChecks(w io.Writer, checks []migrate.Check) error {
 
 func newMigrateStatus() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "status --db DSN",
+		Use:   "status",
 		Short: "Show what was done of the plans of a database so far",
 		Long: `Show what the journal of a database says: the plans that were run, and of the latest what was done of each step. Nothing
 is written. A plan that is running has a run at work, or one that was ended before it was done.`,
 		Example: `  snowkey migrate status --db sqlite:app.db
-  snowkey migrate status --db postgres://app:secret@127.0.0.1:5432/app --json`,
+  snowkey migrate status --db-file /run/secrets/app --json`,
 		Args: cobra.NoArgs,
 	}
 	open := migrateDatabase(c)

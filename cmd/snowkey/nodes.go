@@ -23,43 +23,52 @@ import (
 
 func newNodes() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "nodes --db DSN",
+		Use:   "nodes",
 		Short: "List the node numbers that are granted in a database",
 		Long: `List the node numbers that are granted in a database: who has each, from when until when, and whether it is held,
 free (given back), or ended (its holder stopped without giving it back, or cannot reach the database).
-Nothing is written. The time that counts is the database's.`,
-		Example: `  snowkey nodes --db postgres://app:secret@127.0.0.1:5432/app
-  snowkey nodes --db sqlite:app.db --space orders --json
+Nothing is written. The time that counts is the database's. A key space that cannot be listed, such as one with a name that
+is not valid, is printed with the error; the others are listed, and the exit status is 1.`,
+		Example: `  SNOWKEY_DB=postgres://app:secret@127.0.0.1:5432/app snowkey nodes
+  snowkey nodes --db-file /run/secrets/app --space orders --json
+  snowkey nodes --db sqlite:app.db
   snowkey nodes ddl --dialect mysql`,
 		Args: cobra.NoArgs,
 	}
-	database := c.Flags().String("db", "", "database: sqlite:PATH, mysql:DSN or postgres://…")
+	named := databaseFlag(c)
 	table := c.Flags().String("table", grant.DefaultTable, "table that the grants are in")
 	space := c.Flags().String("space", "", "list this key space alone")
 	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
 	c.RunE = func(c *cobra.Command, _ []string) (err error) {
-		parsed, dialect, err := parseDatabase(*database)
+		d, err := named.parse(c)
 		if err != nil {
-			return usageError{fmt.Errorf("--db: %w", err)}
+			return err
 		}
-		if _, err := grant.DDL(dialect, *table); err != nil {
+		if _, err := grant.DDL(d.dialect, *table); err != nil {
 			return usageError{fmt.Errorf("--table: %w", err)}
 		}
 		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		pool, err := parsed.Open()
+		pool, err := d.Open()
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, pool.Close()) }()
-		spaces, err := listSpaces(ctx, grant.SQL(pool, dialect, grant.Table(*table)), *space)
+		spaces, err := listSpaces(ctx, grant.SQL(pool, d.dialect, grant.Table(*table)), *space)
 		if err != nil {
-			return fmt.Errorf("%s: %w", parsed, err)
+			return fmt.Errorf("%s: %w", d, err)
 		}
+		write := writeNodes
 		if *asJSON {
-			return writeNodesJSON(c.OutOrStdout(), spaces)
+			write = writeNodesJSON
 		}
-		return writeNodes(c.OutOrStdout(), spaces)
+		if err := write(c.OutOrStdout(), spaces); err != nil {
+			return err
+		}
+		if err := unlisted(spaces); err != nil {
+			return fmt.Errorf("%s: %w", d, err)
+		}
+		return nil
 	}
 	c.AddCommand(newNodesDDL())
 	return c
@@ -99,11 +108,12 @@ type nodeSpace struct {
 	name   string
 	text   string // of the layout
 	layout idgen.Layout
-	known  bool // the text is that of a layout
+	known  bool  // the text is that of a layout
+	err    error // why the numbers cannot be listed, nil when they are in the Listing
 	grant.Listing
 }
 
-// listSpaces reads the numbers of all spaces, or of the one with a name.
+// listSpaces reads the numbers of all spaces, or of the one with a name. A space that cannot be listed has the error, and the others are read.
 func listSpaces(ctx context.Context, store *grant.SQLStore, name string) ([]nodeSpace, error) {
 	found, err := store.Spaces(ctx)
 	if err != nil {
@@ -117,8 +127,9 @@ func listSpaces(ctx context.Context, store *grant.SQLStore, name string) ([]node
 			continue
 		}
 		space := nodeSpace{name: f.Name, text: f.Layout}
-		if space.Listing, err = store.List(ctx, f.Name, 0, math.MaxInt64); err != nil {
-			return nil, err
+		space.Listing, space.err = store.List(ctx, f.Name, 0, math.MaxInt64)
+		if ctx.Err() != nil {
+			return nil, space.err
 		}
 		space.layout, err = idgen.ParseLayout(f.Layout)
 		space.known = err == nil // else one of a version to come: its ticks are shown
@@ -128,6 +139,15 @@ func listSpaces(ctx context.Context, store *grant.SQLStore, name string) ([]node
 		return nil, fmt.Errorf("no key space %q; there are %q", name, names)
 	}
 	return spaces, nil
+}
+
+// unlisted joins the errors of the spaces that could not be listed.
+func unlisted(spaces []nodeSpace) error {
+	var failed error
+	for _, s := range spaces {
+		failed = errors.Join(failed, s.err)
+	}
+	return failed
 }
 
 // time returns when a tick begins, as far as it is known.
@@ -168,6 +188,12 @@ func writeNodes(w io.Writer, spaces []nodeSpace) error {
 	for i, s := range spaces {
 		if i > 0 {
 			_, _ = fmt.Fprintln(w)
+		}
+		if s.err != nil {
+			if _, err := fmt.Fprintf(w, "space %q cannot be listed: %s\n", s.name, printable(s.err.Error())); err != nil {
+				return err
+			}
+			continue
 		}
 		held := 0
 		table := new(strings.Builder)
@@ -218,9 +244,21 @@ type nodeLine struct {
 	Layout    string `json:"layout"`
 }
 
+// spaceError is the JSON object of a space that cannot be listed.
+type spaceError struct {
+	Space string `json:"space"`
+	Error string `json:"error"`
+}
+
 func writeNodesJSON(w io.Writer, spaces []nodeSpace) error {
 	out := json.NewEncoder(w)
 	for _, s := range spaces {
+		if s.err != nil {
+			if err := out.Encode(spaceError{Space: s.name, Error: s.err.Error()}); err != nil {
+				return err
+			}
+			continue
+		}
 		for _, row := range s.Rows {
 			line := nodeLine{
 				Space: s.name, Node: row.Number, State: s.state(row), Holder: row.Holder, FromTick: row.From, UntilTick: row.Until,

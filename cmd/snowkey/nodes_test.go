@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -81,6 +82,60 @@ func TestNodes(t *testing.T) {
 			}
 			if states["held"] != 2 || states["free"] != 1 || states["ended"] != 1 {
 				t.Errorf("got the states %v", states)
+			}
+		})
+	}
+}
+
+// A space whose name is not valid is shown with its error, and the others are listed.
+func TestNodesBadSpace(t *testing.T) {
+	for name, make := range map[string]func(testing.TB) dbtest.Database{"sqlite": dbtest.SQLite, "mysql": dbtest.MySQL, "postgres": dbtest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			database := make(t)
+			pool := database.Open(t)
+			dialect, err := grant.LookupDialect(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, space := range []string{"carts", "orders"} {
+				k, err := grant.Open(t.Context(), grant.SQL(pool, dialect), grant.Config{Name: "web-1", Space: space})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = k.Close() })
+			}
+			row := "INSERT INTO snowkey_nodes (space, node, holder, from_tick, until_tick, layout) VALUES ('name bad!', -1, '', 0, 0, 'none')"
+			if _, err := pool.ExecContext(t.Context(), row); err != nil {
+				t.Fatal(err)
+			}
+			nodes := func(args ...string) (stdout string) {
+				t.Helper()
+				var out, errOut bytes.Buffer
+				status := run(t.Context(), append([]string{"nodes", "--db", database.DSN}, args...), nil, &out, &errOut)
+				if status != 1 || !strings.Contains(errOut.String(), `space "name bad!"`) {
+					t.Errorf("%q: got status %d and %q, want 1 and the space", args, status, &errOut)
+				}
+				return out.String()
+			}
+			table := nodes()
+			for _, want := range []string{"space carts, 1 of 1024 held at ", "space orders, 1 of 1024 held at ", `space "name bad!" cannot be listed: `} {
+				if !strings.Contains(table, want) {
+					t.Errorf("%q is missing in\n%s", want, table)
+				}
+			}
+			found := map[string]bool{} // whether a space has an error
+			for line := range strings.Lines(nodes("--json")) {
+				var got spaceError
+				if err := json.Unmarshal([]byte(line), &got); err != nil {
+					t.Fatal(err)
+				}
+				found[got.Space] = got.Error != ""
+			}
+			if want := map[string]bool{"carts": false, "name bad!": true, "orders": false}; !maps.Equal(found, want) {
+				t.Errorf("got the errors %v, want %v", found, want)
+			}
+			if got := nodes("--space", "name bad!"); strings.Contains(got, "held") || !strings.Contains(got, "cannot be listed") {
+				t.Errorf("got\n%s", got)
 			}
 		})
 	}

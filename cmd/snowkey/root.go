@@ -23,7 +23,7 @@ checks that its tables can hold such keys, takes them there from auto-increment,
 		PersistentPreRun: func(*cobra.Command, []string) { *started = true },
 	}
 	root.AddCommand(newNext(), newDecode(), newBounds(), newLayouts(), newNodes(), newCheck(), newMigrate(), newShard(), newCompare())
-	root.SetIn(stdin)
+	root.SetIn(&input{Reader: stdin})
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetHelpCommand(newHelp(root))

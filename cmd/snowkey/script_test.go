@@ -10,7 +10,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"snowkey": main}) }
+func TestMain(m *testing.M) { testscript.Main(tests{m}, map[string]func(){"snowkey": main}) }
+
+// tests are all tests, which have databases of their own.
+type tests struct{ *testing.M }
+
+// Run is not called in the processes that are the command.
+func (t tests) Run() int {
+	_ = os.Unsetenv(databaseVariable) // fails for no such name
+	return t.M.Run()
+}
 
 // TestScript runs the command as its users do. The scripts say of themselves what they guard.
 func TestScript(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/snowkey-go/snowkey/gormplugin/shard/reshard"
 	"github.com/snowkey-go/snowkey/idgen/shard"
-	"github.com/snowkey-go/snowkey/internal/dsn"
 )
 
 // defaultMap is the name of the map that is meant when none is given, as it is of gormplugin/shard.
@@ -47,33 +46,53 @@ type sharding struct {
 	world reshard.World
 	store *shard.Store
 	name  string // of the map
+	own   namedDSN
 	bar   *bar
 }
 
-// shardDatabase adds --db, --with and --name to a command, and returns what opens the databases, calls do, and closes them. A signal ends
+// shardDatabase adds the flags of databases and --name to a command, and returns what opens the databases, calls do, and closes them. A signal ends
 // the context.
-func shardDatabase(c *cobra.Command) func(do func(ctx context.Context, s sharding) error) error {
-	own := c.Flags().String("db", "", "database that has the map: sqlite:PATH, mysql:DSN or postgres://…")
-	with := c.Flags().StringArray("with", nil, "another database that the map names, NAME=DSN; may be given again")
+func shardDatabase(c *cobra.Command) (open func(do func(ctx context.Context, s sharding) error) error) {
+	open, _ = shardDatabases(c)
+	return open
+}
+
+// shardDatabases is shardDatabase, which returns the flag of the database too.
+func shardDatabases(c *cobra.Command) (open func(do func(ctx context.Context, s sharding) error) error, own *dsnFlag) {
+	own = databaseFlag(c)
+	with := addDSN(c, dsnFlag{name: "with", about: "another database that the map names, as NAME=DSN", several: true})
 	name := c.Flags().String("name", defaultMap, "the map's name")
 	return func(do func(context.Context, sharding) error) (err error) {
+		d, err := own.parse(c)
+		if err != nil {
+			return err
+		}
+		others, err := with.read(c)
+		if err != nil {
+			return err
+		}
 		ctx, stop := untilSignal(c)
 		defer stop()
-		s := sharding{c: c, name: *name, bar: newBar(c.ErrOrStderr())}
+		s := sharding{c: c, name: *name, own: d.named, bar: newBar(c.ErrOrStderr())}
 		defer s.bar.end()
-		public, opened, err := openShard(ctx, "--db", *own)
+		opened, err := openShard(ctx, d)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, opened.DB.Close()) }()
 		s.world.Own, s.store = opened, shard.NewStore(opened.DB, opened.Dialect)
 		s.world.Others = map[string]reshard.Database{}
-		for _, text := range *with {
-			name, text, _ := strings.Cut(text, "=")
-			if _, twice := s.world.Others[name]; twice || name == "" {
-				return usageError{fmt.Errorf("--with: want NAME=DSN, each name once, got %q", name)}
+		for _, named := range others {
+			name, text, found := strings.Cut(named.text, "=")
+			if _, twice := s.world.Others[name]; !found || twice || name == "" || strings.ContainsAny(name, ":@") { // which would be a DSN without a name
+				return usageError{fmt.Errorf("%s: want NAME=DSN, each name once", named.from)}
 			}
-			_, other, err := openShard(ctx, "--with "+name, text)
+			named.text, named.from = text, named.from+": "+name
+			d, err := named.parse()
+			if err != nil {
+				return err
+			}
+			other, err := openShard(ctx, d)
 			if err != nil {
 				return err
 			}
@@ -81,23 +100,19 @@ func shardDatabase(c *cobra.Command) func(do func(ctx context.Context, s shardin
 			s.world.Others[name] = other
 		}
 		if err := do(ctx, s); err != nil {
-			return shardUsage(fmt.Errorf("%s: %w", public, limited(err)))
+			return shardUsage(fmt.Errorf("%s: %w", d, limited(err)))
 		}
 		return nil
-	}
+	}, own
 }
 
-// openShard connects to the database of a flag.
-func openShard(ctx context.Context, flag, text string) (dsn.DSN, reshard.Database, error) {
-	parsed, kind, err := parseDatabase(text)
+// openShard connects to a database.
+func openShard(ctx context.Context, d database) (reshard.Database, error) {
+	_, pool, err := d.connect(ctx)
 	if err != nil {
-		return dsn.DSN{}, reshard.Database{}, usageError{fmt.Errorf("%s: %w", flag, err)}
+		return reshard.Database{}, fmt.Errorf("%s: %w", d, err)
 	}
-	_, pool, err := openDatabase(ctx, parsed)
-	if err != nil {
-		return dsn.DSN{}, reshard.Database{}, fmt.Errorf("%s: %w", parsed, err)
-	}
-	return parsed, reshard.Database{DB: pool, Dialect: kind}, nil
+	return reshard.Database{DB: pool, Dialect: d.dialect}, nil
 }
 
 // shardUsage makes an error that what was asked for is wrong one of usage.

@@ -21,12 +21,12 @@ import (
 
 func newShardInit() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "init --db DSN --tables N",
+		Use:   "init --tables N",
 		Short: "Make the first map in a database",
 		Long: `Make the first map in a database, in the table snowkey_shards, which is made when it is missing. Bucket b is in shard
 b modulo their number. The tables themselves are made by the application, with AutoMigrate of gormplugin/shard, or by hand.`,
 		Example: `  snowkey shard init --db sqlite:shop.db --tables 16
-  snowkey shard init --db postgres://app:secret@127.0.0.1:5432/app --shard eu,database=eu --shard us,database=us
+  SNOWKEY_DB=postgres://app:secret@127.0.0.1:5432/app snowkey shard init --shard eu,database=eu --shard us,database=us
   snowkey shard init --db sqlite:shop.db --tables 16 --legacy-below 2000000 --legacy old,suffix=`,
 		Args: cobra.NoArgs,
 	}
@@ -77,7 +77,7 @@ b modulo their number. The tables themselves are made by the application, with A
 
 func newShardShow() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "show --db DSN",
+		Use:   "show",
 		Short: "Print the map in force",
 		Long:  `Print the map in force: its version, the layout of the ids, and the buckets of each shard. Nothing is written.`,
 		Example: `  snowkey shard show --db sqlite:shop.db
@@ -135,14 +135,14 @@ func newShardBucket() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bucket KEY…",
 		Short: "Print the bucket of a sharding key, and where its rows are",
-		Long: `Print the bucket of each sharding key, a line each; with --db, the shards that have its rows as well. A number and its
+		Long: `Print the bucket of each sharding key, a line each; with a database, the shards that have its rows as well. A number and its
 text are different keys: --kind says which it is.`,
 		Example: `  snowkey shard bucket 42 -- -7
   snowkey shard bucket --kind string customer-17
   snowkey shard bucket --db sqlite:shop.db 42`,
 		Args: cobra.MinimumNArgs(1),
 	}
-	open := shardDatabase(c)
+	open, database := shardDatabases(c)
 	layout := layoutFlagOf(c, idgen.Sharded)
 	var kind string
 	kindFlag(c, &kind)
@@ -155,7 +155,7 @@ text are different keys: --kind says which it is.`,
 			}
 			keys[i] = key
 		}
-		if !c.Flags().Changed("db") {
+		if !database.isNamed(c) {
 			for _, key := range keys {
 				bucket, err := shard.Bucket(layout.Layout, key)
 				if err != nil {
@@ -168,6 +168,7 @@ text are different keys: --kind says which it is.`,
 			return nil
 		}
 		return open(func(ctx context.Context, s sharding) error {
+			s.own.announce(c)
 			m, err := s.store.Load(ctx, s.name)
 			if err != nil {
 				return err

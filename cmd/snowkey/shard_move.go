@@ -16,7 +16,7 @@ import (
 
 func newShardMove() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "move --db DSN PLAN",
+		Use:   "move PLAN",
 		Short: "Do a plan, or go on with it",
 		Long: `Do a plan, while the tables are written to: copy the rows of the buckets, catch up with what is written meanwhile, compare
 all rows, have the old tables refuse writes of these buckets, copy and compare what was written last, put the next version
@@ -31,8 +31,7 @@ the rows.
 It may be ended with Ctrl-C or killed at any point: what is done is in the journal, in the table snowkey_shard_moves, and the
 same command goes on from there. Rows are compared from the first one on again, and writers go on meanwhile.`,
 		Example: `  snowkey shard move --db sqlite:shop.db grow.json
-  snowkey shard move --db postgres://app:secret@127.0.0.1:5432/app --with eu=postgres://app:secret@127.0.0.2:5432/app \
-      --throttle 20ms eu.json`,
+  snowkey shard move --db-file /run/secrets/app --with-file /run/secrets/others --throttle 20ms eu.json`,
 		Args: cobra.ExactArgs(1),
 	}
 	const before, after = "before-fence", "after-fence"
@@ -53,7 +52,7 @@ same command goes on from there. Rows are compared from the first one on again, 
 
 func newShardAbort() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "abort --db DSN PLAN",
+		Use:   "abort PLAN",
 		Short: "Undo a plan that has not come to its new map yet",
 		Long: `Undo a plan that was begun and has not put its map in force yet: the copied rows, the notes and the fences go. After that
 the way back is another plan. It may be ended and killed as move may, and run again.`,
@@ -93,7 +92,7 @@ func shardRun(c *cobra.Command, run func(context.Context, reshard.World, *reshar
 
 func newShardStatus() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "status --db DSN",
+		Use:   "status",
 		Short: "Print how far a plan is",
 		Long:  `Print what the journal says of the latest plan of a map: what was done of each step. Nothing is written.`,
 		Example: `  snowkey shard status --db sqlite:shop.db
@@ -139,7 +138,7 @@ func writeShardStatus(w io.Writer, s *reshard.Status) error {
 
 func newShardVerify() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "verify --db DSN --table TABLE:KEY:SHARDING…",
+		Use:   "verify --table TABLE:KEY:SHARDING…",
 		Short: "Read all tables and find rows that are not where they belong",
 		Long: `Read all tables of a map and find rows whose bucket is in another shard, rows whose sharding key has another bucket than
 their id, and ids that two tables have. Rows that a plan at work has yet to remove are counted apart. Nothing is written.

@@ -23,7 +23,7 @@ import (
 
 func newShardPlan() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "plan --db DSN --table TABLE:KEY:SHARDING…",
+		Use:   "plan --table TABLE:KEY:SHARDING…",
 		Short: "Plan another map, and which rows move to it",
 		Long: `Plan another map, and which buckets of which tables move to it; no id changes. Nothing is written but the file.
 
@@ -32,8 +32,7 @@ for every shard and is left out is refused, unless it is --apart. What changes i
 said by one of --tables, --add, --remove, --move and --spread. When the shards become twice as many, bucket b goes from shard b % N
 to b % N or b % N + N; otherwise as few buckets move as there can be.`,
 		Example: `  snowkey shard plan --db sqlite:shop.db --table orders:id:user_id --table items:id:user_id --tables 8 --out grow.json
-  snowkey shard plan --db postgres://app:secret@127.0.0.1:5432/app --with eu=postgres://app:secret@127.0.0.2:5432/app \
-      --table orders:id:user_id --add eu,database=eu --out eu.json
+  snowkey shard plan --db-file /run/secrets/app --with-file /run/secrets/others --table orders:id:user_id --add eu,database=eu --out eu.json
   snowkey shard plan --db sqlite:shop.db --table orders:id:user_id --move 0-3,17=05 --json
   snowkey shard plan --db sqlite:shop.db --table orders:id:user_id --spread 42=8 --out hot.json`,
 		Args: cobra.NoArgs,
@@ -71,7 +70,7 @@ to b % N or b % N + N; otherwise as few buckets move as there can be.`,
 			if err := writeNew(*out, p); err != nil {
 				return err
 			}
-			return describePlan(c.ErrOrStderr(), p, *out)
+			return describePlan(c.ErrOrStderr(), p, s.own.flag+*out, *out)
 		})
 	}
 	return c
@@ -197,8 +196,8 @@ func writeNew(path string, p *reshard.Plan) error {
 	return nil
 }
 
-// describePlan says what a plan comes to.
-func describePlan(w io.Writer, p *reshard.Plan, path string) error {
+// describePlan says what a plan comes to, and with what arguments it is done.
+func describePlan(w io.Writer, p *reshard.Plan, further, path string) error {
 	text := new(strings.Builder)
 	rows := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(rows, "TABLE\tFROM\tTO\tBUCKETS\tROWS\tMAKES")
@@ -212,22 +211,27 @@ func describePlan(w io.Writer, p *reshard.Plan, path string) error {
 			cmp.Or(printable(strings.Join(step.Missing, " ")), "-"))
 	}
 	_ = rows.Flush() // to memory
-	_, err := fmt.Fprintf(w, "%s%s: version %d to %d of the map %s. Then: snowkey shard move --db DSN %s\n",
-		text, path, p.From, p.From+1, printable(p.Map), path)
+	_, err := fmt.Fprintf(w, "%s%s: version %d to %d of the map %s. Then: snowkey shard move %s\n",
+		text, path, p.From, p.From+1, printable(p.Map), further)
 	return err
 }
 
 // readShardPlan reads the file of a plan, "-" for standard input.
 func readShardPlan(c *cobra.Command, path string) (*reshard.Plan, error) {
-	var in io.ReadCloser = io.NopCloser(c.InOrStdin())
-	if path != "-" {
+	var in io.Reader
+	if path == "-" {
+		var err error
+		if in, err = standardInput(c, "PLAN"); err != nil {
+			return nil, err
+		}
+	} else {
 		file, err := os.Open(path)
 		if err != nil {
 			return nil, usageError{err}
 		}
+		defer file.Close() // of reading: its error changes nothing
 		in = file
 	}
-	defer in.Close() // of reading: its error changes nothing
 	decoder := json.NewDecoder(in)
 	decoder.DisallowUnknownFields()
 	p := new(reshard.Plan)

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"os"
 	"regexp"
 	"strings"
@@ -16,6 +17,7 @@ import (
 const (
 	DefaultSpace   = "default"
 	DefaultFor     = 10 * time.Minute
+	DefaultFirst   = 10 * time.Second
 	DefaultMaxSkew = 5 * time.Minute
 	DefaultWait    = 2 * time.Second
 )
@@ -35,16 +37,30 @@ type Config struct {
 	// layout. Default: "default".
 	Space string
 
-	// For is how long beyond now a number is granted, and with it how long ids flow without the store, and for how long the number of a
-	// process that was killed is not used. At least two ticks and 10 ms, at most a year. Default: 10 minutes, or two ticks
+	// For is how long beyond now a number is granted at most, and with it how long ids flow without the store, and for how long the number
+	// of a process that was killed is not used. At least two ticks and 10 ms, at most a year. Default: 10 minutes, or two ticks
 	// where that is more.
 	For time.Duration
 
-	// Every is how often the grant is renewed, give or take a tenth. At most half of For. Default: a tenth of For.
+	// First is how long beyond now a number is granted at first. From then on it is for as long again as the process has had the number, up
+	// to For, so that the number of one that dies young comes free soon. At most For. Default: 10 seconds, or For where that is less.
+	First time.Duration
+
+	// Every is how often the grant is renewed, give or take a tenth, when it is for For; one for half of that is renewed twice as often. At
+	// most half of For. Default: a tenth of For.
 	Every time.Duration
 
-	// MaxSkew is how far the clock of the process may be from the store's at its start, at most a year. Default: 5 minutes.
+	// MaxSkew is how far the clock of the process may be from the store's at its start, at most a year. Ids have the store's time; a clock
+	// that is further off is one that somebody should know of. Default: 5 minutes.
 	MaxSkew time.Duration
+
+	// StopOnLoss ends the keeper when the store has forgotten its grant, see [Loss]: calls fail with [ErrLost] from then on. By default it
+	// acquires another number and goes on, since its next ids are safe: what is in doubt has been made already.
+	StopOnLoss bool
+
+	// Logger gets a line when the store has forgotten a grant, and for what [State] warns of. Default: slog.Default(); a logger with
+	// slog.DiscardHandler says nothing.
+	Logger *slog.Logger
 
 	// Wait is how long Open waits for a number to come free when all are held. Default: 2 seconds.
 	Wait time.Duration
@@ -82,6 +98,12 @@ func (c Config) complete(layout idgen.Layout) (Config, error) {
 	if c.For > longest || c.MaxSkew > longest {
 		return c, fmt.Errorf("%w: For %s and MaxSkew %s, at most %s", ErrConfig, c.For, c.MaxSkew, longest)
 	}
+	if c.First == 0 {
+		c.First = min(max(DefaultFirst, least), c.For)
+	}
+	if c.First < least || c.First > c.For {
+		return c, fmt.Errorf("%w: First %s, at least %s with ticks of %s and at most For, which is %s", ErrConfig, c.First, least, layout.Unit(), c.For)
+	}
 	if c.Every == 0 {
 		c.Every = c.For / 10
 	}
@@ -99,6 +121,9 @@ func (c Config) complete(layout idgen.Layout) (Config, error) {
 	}
 	if c.MaxSkew < 0 || c.Wait < 0 || c.Timeout < 0 {
 		return c, fmt.Errorf("%w: MaxSkew %s, Wait %s and Timeout %s must not be negative", ErrConfig, c.MaxSkew, c.Wait, c.Timeout)
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
 	}
 	if c.Name == "" {
 		host, err := os.Hostname()
@@ -118,8 +143,11 @@ func (c Config) complete(layout idgen.Layout) (Config, error) {
 }
 
 // newHolder returns a name that no acquisition had before: 128 random bits after the name for people.
-func newHolder(name string) string {
+func newHolder(name string) string { return name + "#" + randomID() }
+
+// randomID returns 128 random bits.
+func randomID() string {
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
-	return name + "#" + hex.EncodeToString(random[:])
+	return hex.EncodeToString(random[:])
 }

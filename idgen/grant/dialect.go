@@ -37,8 +37,21 @@ func DDL(d Dialect, table string) (string, error) {
 	if table == "" {
 		table = DefaultTable
 	}
-	s, err := statementsOf(d, table)
-	return s.create, err
+	if err := checkTable(d, table); err != nil {
+		return "", err
+	}
+	return statementsOf(d, d.Quote(table)).create, nil
+}
+
+func checkTable(d Dialect, table string) error {
+	if !d.Valid() {
+		return fmt.Errorf("%w: %v, want grant.MySQL, grant.Postgres or grant.SQLite", ErrDialect, d)
+	}
+	if !dialect.ValidName(table) {
+		return fmt.Errorf("%w: its name %q is not one of up to 63 letters, digits and underlines, with a schema's and a dot before it or without",
+			ErrTable, table)
+	}
+	return nil
 }
 
 // statements are what an [SQLStore] runs, each with its parameters in the order that its comment names.
@@ -46,15 +59,19 @@ type statements struct {
 	create string
 	header string // space: the rows of a space itself
 	insert string // space, node, holder, from, until, layout: adds the row if there is none, else does nothing
+	begun  string // from, until, space: sets those of the space's own row
 	echo   string // space, node, holder, from, until: counts the rows with exactly that; empty where insert stores what it is given or fails
 	swap   string // holder, from, until, space, node, holder, until
-	list   string // space, least, most: the clock and the rows; a row of NULLs beside the clock when there are none
+	mark   string // until, space, until: raises the space's mark
+	count  string // space: counts an added row
+	list   string // space, space, least, most: the clock, how many rows the space has, and its own and the others; NULLs beside the first two when there are none
+	losses string // space
 	spaces string
-	begin  string
-	commit string // makes the commit of the transaction that it is run in wait for the disk; empty where a session cannot change that
+	has    string // space: a row if the table has the space
 }
 
-// What the statements are made of, with @ for the quoted table and ? for parameters.
+// What the statements are made of, with @ for the quoted table and ? for parameters. The rows of nodes below 0 are of the space itself: that of
+// node -1 has its layout, its identity in the holder, how many rows were added in from_tick, and the mark in until_tick. Those below are losses.
 const (
 	createText = `CREATE TABLE IF NOT EXISTS @ (
     space      varchar(64)%[1]s  NOT NULL,
@@ -67,27 +84,29 @@ const (
 )`
 	headerText = "SELECT space, holder, from_tick, until_tick, layout FROM @ WHERE space = ? AND node = -1"
 	insertText = "INSERT INTO @ (space, node, holder, from_tick, until_tick, layout) VALUES (?, ?, ?, ?, ?, ?)"
+	begunText  = "UPDATE @ SET from_tick = ?, until_tick = ? WHERE space = ? AND node = -1"
 	echoText   = "SELECT COUNT(*) FROM @ WHERE space = ? AND node = ? AND holder = ? AND from_tick = ? AND until_tick = ?"
 	swapText   = "UPDATE @ SET holder = ?, from_tick = ?, until_tick = ? WHERE space = ? AND node = ? AND holder = ? AND until_tick = ?"
-	listText   = "SELECT clock.micros, n.node, n.holder, n.from_tick, n.until_tick FROM (SELECT %s AS micros) AS clock" +
-		" LEFT JOIN @ AS n ON n.space = ? AND n.node BETWEEN ? AND ? ORDER BY n.node"
-	spacesText = "SELECT space, layout FROM @ WHERE node = -1 ORDER BY space"
+	markText   = "UPDATE @ SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick < ?"
+	countText  = "UPDATE @ SET from_tick = from_tick + 1 WHERE space = ? AND node = -1"
+	listText   = "SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick FROM" +
+		" (SELECT %s AS micros, (SELECT COUNT(*) FROM @ WHERE space = ? AND node >= 0) AS nodes) AS clock" +
+		" LEFT JOIN @ AS n ON n.space = ? AND (n.node = -1 OR n.node BETWEEN ? AND ?) ORDER BY n.node"
+	lossesText = "SELECT node, holder, from_tick, until_tick, layout FROM @ WHERE space = ? AND node < -1 ORDER BY node DESC"
+	spacesText = "SELECT space, layout, holder FROM @ WHERE node = -1 ORDER BY space"
+	hasText    = "SELECT 1 FROM @ WHERE space = ? AND node = -1"
 )
 
-func statementsOf(d Dialect, table string) (statements, error) {
-	if !d.Valid() {
-		return statements{}, fmt.Errorf("%w: %v, want grant.MySQL, grant.Postgres or grant.SQLite", ErrDialect, d)
+// statementsOf returns the statements for a table by its quoted name.
+func statementsOf(d Dialect, quoted string) statements {
+	s := statements{
+		header: headerText, insert: insertText, begun: begunText, swap: swapText, mark: markText, count: countText,
+		losses: lossesText, spaces: spacesText, has: hasText,
 	}
-	if !dialect.ValidName(table) {
-		return statements{}, fmt.Errorf("%w: its name %q is not one of up to 63 letters, digits and underlines, with a schema's and a dot before it or without",
-			ErrTable, table)
-	}
-	s := statements{begin: "BEGIN", header: headerText, insert: insertText, swap: swapText, spaces: spacesText}
 	var clock string
 	switch d {
 	case MySQL:
 		s.create = fmt.Sprintf(createText, "") + " ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"
-		s.begin = "START TRANSACTION" // BEGIN is no transaction's under sql_mode=ORACLE
 		// Under READ UNCOMMITTED a plain SELECT returns a layout that may never be committed.
 		s.header += " LOCK IN SHARE MODE"
 		// IGNORE leaves out the row that is there already, and nothing else in its place can: ON DUPLICATE KEY UPDATE counts a row that
@@ -100,7 +119,6 @@ func statementsOf(d Dialect, table string) (statements, error) {
 	case Postgres:
 		s.create = fmt.Sprintf(createText, ` COLLATE "C"`)
 		s.insert += " ON CONFLICT DO NOTHING"
-		s.commit = "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')"
 		clock = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)"
 	case SQLite:
 		s.create = fmt.Sprintf(createText, "")
@@ -109,9 +127,19 @@ func statementsOf(d Dialect, table string) (statements, error) {
 		clock = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000"
 	}
 	s.list = fmt.Sprintf(listText, clock)
-	quoted := d.Quote(table)
-	for _, text := range []*string{&s.create, &s.header, &s.insert, &s.echo, &s.swap, &s.list, &s.spaces} {
-		*text = d.Bind(strings.Replace(*text, "@", quoted, 1))
+	for _, text := range []*string{&s.create, &s.header, &s.insert, &s.begun, &s.echo, &s.swap, &s.mark, &s.count, &s.list, &s.losses, &s.spaces, &s.has} {
+		*text = strings.ReplaceAll(d.Bind(*text), "@", quoted)
 	}
-	return s, nil
+	return s
 }
+
+// beginning is the statement that begins a transaction.
+func beginning(d Dialect) string {
+	if d == MySQL {
+		return "START TRANSACTION" // BEGIN is no transaction's under sql_mode=ORACLE
+	}
+	return "BEGIN"
+}
+
+// syncCommit makes the commit of the transaction that it is run in wait for the disk, on PostgreSQL. A session cannot change that elsewhere.
+const syncCommit = "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')"

@@ -24,6 +24,14 @@ var (
 	ErrLost = errors.New("grant: the database has forgotten a grant")
 	// ErrStore says that a store does not give back what was written to it.
 	ErrStore = errors.New("grant: the store changes what is written to it")
+	// ErrTwoTables says that a key space is in two tables, so that there are two holders for each number. It comes as a [TwoTablesError].
+	ErrTwoTables = errors.New("grant: the key space is in two tables")
+	// ErrMoved says that the table of grants, or its database, is not the one in which a keeper began.
+	ErrMoved = errors.New("grant: the table of grants is another one")
+	// ErrUnsafe says that the database may lose what it has committed.
+	ErrUnsafe = errors.New("grant: the database may lose what is committed")
+	// ErrReadOnly says that the database takes no writes.
+	ErrReadOnly = errors.New("grant: the database is read-only")
 	// ErrTable says that the table of grants has a name that is none, is missing, may not be used, or does not keep what is written to it.
 	ErrTable = errors.New("grant: the table of grants cannot be used")
 	// ErrDialect says that a name or a value is no dialect.
@@ -35,14 +43,15 @@ var (
 // TakenError says how many numbers there are, and when the next comes free. It is an [ErrTaken].
 type TakenError struct {
 	Held     int64         // numbers that are held by others
+	Silent   int64         // of these, numbers whose holders have not renewed them in time: most likely they have ended without Close
 	Of       int64         // numbers that there are
 	NextFree time.Duration // until the next comes free, if its holder does not renew it
 }
 
 // Error says what to do.
 func (e *TakenError) Error() string {
-	return fmt.Sprintf("%v: %d of %d are held, the next comes free in %s unless it is renewed; end a process, wait, or choose a layout with more node bits",
-		ErrTaken, e.Held, e.Of, e.NextFree.Round(time.Millisecond))
+	return fmt.Sprintf("%v: %d of %d are held, %d of them by processes that have most likely ended without Close; the next comes free in %s unless it is renewed; "+
+		"end a process, wait, or choose a layout with more node bits", ErrTaken, e.Held, e.Of, e.Silent, e.NextFree.Round(time.Millisecond))
 }
 
 // Is makes errors.Is find [ErrTaken].
@@ -76,6 +85,29 @@ func (e *SkewError) Error() string {
 
 // Is makes errors.Is find [ErrSkew].
 func (e *SkewError) Is(target error) bool { return target == ErrSkew }
+
+// TwoTablesError names two tables that have a key space, or that may both have it. It is an [ErrTwoTables].
+type TwoTablesError struct {
+	Space  string
+	Tables [2]string // the one that was to be used, or made, first
+	Err    error     // why it is not known whether the second has the space; nil when it has
+}
+
+// Error says what to do.
+func (e *TwoTablesError) Error() string {
+	what := fmt.Sprintf("%v: %q is to be in %s, and is in %s too", ErrTwoTables, e.Space, e.Tables[0], e.Tables[1])
+	if e.Err != nil {
+		what = fmt.Sprintf("%v: %q is to be in %s, and may be in %s too, which cannot be read (%v)", ErrTwoTables, e.Space, e.Tables[0], e.Tables[1], e.Err)
+	}
+	return what + "; end all processes and drop the one that is not needed, or name one table for all of them; " +
+		"where the two are of applications that have nothing in common, give one of these another space"
+}
+
+// Is makes errors.Is find [ErrTwoTables].
+func (e *TwoTablesError) Is(target error) bool { return target == ErrTwoTables }
+
+// Unwrap returns why the second table could not be read.
+func (e *TwoTablesError) Unwrap() error { return e.Err }
 
 // EndedError says why there are no ids. It is an [ErrEnded], and wraps the cause.
 type EndedError struct {

@@ -31,24 +31,19 @@ func File(path string) Store { return &file{path: path} }
 
 type file struct{ path string }
 
-// contents is what the file has, as JSON.
-type contents struct {
-	Spaces map[string]fileSpace `json:"spaces"`
-}
-
-type fileSpace struct {
-	Layout string `json:"layout"`
-	Rows   []Row  `json:"rows"` // by number
+// spaces is what the file has, as JSON.
+type spaces struct {
+	Spaces map[string]*contents `json:"spaces"`
 }
 
 func (f *file) Prepare(ctx context.Context, space, layout string) (inForce string, err error) {
-	err = f.locked(ctx, func(c *contents) (changed bool) {
-		s, found := c.Spaces[space]
+	err = f.locked(ctx, func(s *spaces) (changed bool) {
+		c, found := s.Spaces[space]
 		if !found {
-			s.Layout = layout
-			c.Spaces[space] = s
+			c = &contents{Layout: layout, ID: randomID()}
+			s.Spaces[space] = c
 		}
-		inForce = s.Layout
+		inForce = c.Layout
 		return !found
 	})
 	if err != nil {
@@ -58,13 +53,8 @@ func (f *file) Prepare(ctx context.Context, space, layout string) (inForce strin
 }
 
 func (f *file) List(ctx context.Context, space string, least, most int64) (l Listing, err error) {
-	err = f.locked(ctx, func(c *contents) bool {
-		l.Now = time.Now().UTC()
-		for _, row := range c.Spaces[space].Rows {
-			if least <= row.Number && row.Number <= most {
-				l.Rows = append(l.Rows, row)
-			}
-		}
+	err = f.locked(ctx, func(s *spaces) bool {
+		l = s.Spaces[space].list(time.Now().UTC(), least, most)
 		return false
 	})
 	if err != nil {
@@ -74,29 +64,32 @@ func (f *file) List(ctx context.Context, space string, least, most int64) (l Lis
 }
 
 func (f *file) Swap(ctx context.Context, space string, old, new Row) (swapped bool, err error) {
-	err = f.locked(ctx, func(c *contents) bool {
-		s, found := c.Spaces[space]
-		if !found {
-			return false
-		}
-		at, there := slices.BinarySearchFunc(s.Rows, old.Number, func(row Row, number int64) int { return cmp.Compare(row.Number, number) })
-		switch {
-		case old.Holder == Absent && !there:
-			s.Rows = slices.Insert(s.Rows, at, new)
-		case old.Holder != Absent && there && s.Rows[at].Holder == old.Holder && s.Rows[at].Until == old.Until:
-			s.Rows[at] = new
-		default:
-			return false
-		}
-		c.Spaces[space] = s
-		swapped = true
-		return true
+	err = f.locked(ctx, func(s *spaces) bool {
+		swapped = s.Spaces[space].swap(old, new)
+		return swapped
 	})
 	return swapped && err == nil, err
 }
 
+func (f *file) Record(ctx context.Context, space string, loss Loss) error {
+	return f.locked(ctx, func(s *spaces) bool {
+		s.Spaces[space].record(loss)
+		return true
+	})
+}
+
+func (f *file) Losses(ctx context.Context, space string) (losses []Loss, err error) {
+	err = f.locked(ctx, func(s *spaces) bool {
+		if c := s.Spaces[space]; c != nil {
+			losses = c.Losses
+		}
+		return false
+	})
+	return losses, err
+}
+
 // locked lets work see, and change, what the file has, alone among all processes.
-func (f *file) locked(ctx context.Context, work func(*contents) (changed bool)) (err error) {
+func (f *file) locked(ctx context.Context, work func(*spaces) (changed bool)) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%w: %s: %w", ErrFile, f.path, err)
@@ -129,7 +122,7 @@ func (f *file) locked(ctx context.Context, work func(*contents) (changed bool)) 
 			return ctx.Err()
 		}
 	}
-	c := contents{}
+	c := spaces{}
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -149,7 +142,7 @@ func (f *file) locked(ctx context.Context, work func(*contents) (changed bool)) 
 		}
 	}
 	if c.Spaces == nil {
-		c.Spaces = map[string]fileSpace{}
+		c.Spaces = map[string]*contents{}
 	}
 	if !work(&c) {
 		return nil
@@ -171,7 +164,7 @@ func (f *file) real() (string, error) {
 }
 
 // write replaces a file, and returns when that is on the disk.
-func write(path string, c contents) (err error) {
+func write(path string, c spaces) (err error) {
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -27,11 +28,17 @@ type Keeper struct {
 	failed error         // of the release; to be read when done is closed
 
 	// Of the keeper's goroutine, and of Open before that runs.
-	row    Row       // as the last swap that succeeded left it; no holder while there is none
-	holder string    // that the next acquisition is tried with, again and again until it succeeds
-	told   time.Time // the latest time that the store has told
-	at     time.Time // when it was, by the monotonic clock
-	lost   int64     // numbers
+	row      Row       // as the last swap that succeeded left it; no holder while there is none
+	asked    []Row     // what swaps have asked for that were not answered since: of the row, or of the acquisition that is tried
+	holder   string    // that the next acquisition is tried with, again and again until it succeeds
+	id       string    // the space's
+	known    int64     // the tick in which the store last knew the grant
+	told     time.Time // by the store's clock
+	sent, at time.Time // when it was asked for that, and had answered, by the monotonic clock
+	lost     int64     // numbers
+	losses   []Doubt   // the last ones
+	untold   []Loss    // that the store does not know of yet
+	halted   error     // of [Config.StopOnLoss]
 }
 
 var _ idgen.Source[int64] = (*Keeper)(nil)
@@ -63,7 +70,10 @@ func Open(ctx context.Context, store Store, config Config) (*Keeper, error) {
 	}
 	k := &Keeper{
 		store: store, config: config, generator: generator,
-		terms:  terms{length: int64(config.For / layout.Unit()), skew: int64(config.MaxSkew / layout.Unit()), end: layout.Max(idgen.Time)},
+		terms: terms{
+			first: int64(config.First / layout.Unit()), length: int64(config.For / layout.Unit()), lead: generator.Lead(),
+			skew: int64(config.MaxSkew / layout.Unit()), end: layout.Max(idgen.Time),
+		},
 		demand: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	k.terms.least, k.terms.most = generator.Grantable()
@@ -150,6 +160,7 @@ func (k *Keeper) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-k.demand:
+		case <-k.generator.Stepped():
 		case <-timer.C:
 		}
 		timer.Stop()
@@ -172,7 +183,7 @@ func (k *Keeper) run(ctx context.Context) {
 // abandon gives back what a keeper that never was, or has lost its number, may have been granted. It is tried once: what is left comes
 // free by itself.
 func (k *Keeper) abandon(ctx context.Context, end int64) {
-	if k.row.Holder == "" && k.holder == "" {
+	if k.row.Holder == "" && len(k.asked) == 0 {
 		return
 	}
 	_ = k.within(context.WithoutCancel(ctx), func(ctx context.Context) error {
@@ -181,7 +192,7 @@ func (k *Keeper) abandon(ctx context.Context, end int64) {
 			return err
 		}
 		for _, row := range listing.Rows {
-			if row.Holder != "" && (row.Holder == k.row.Holder || row.Holder == k.holder) {
+			if k.owns(row) {
 				if _, err := k.store.Swap(ctx, k.config.Space, row, k.terms.released(row, end)); err != nil {
 					return err
 				}
@@ -191,9 +202,27 @@ func (k *Keeper) abandon(ctx context.Context, end int64) {
 	})
 }
 
+// owns tells whether a row is as this keeper has left it, or asked for it to be. One with its holder that is not was changed by another
+// process with the same memory, or by a restore.
+func (k *Keeper) owns(row Row) bool {
+	return row.Holder != "" && row == k.row || slices.Contains(k.asked, row)
+}
+
+// swap is [Store.Swap], and remembers what was asked for where there is no answer.
+func (k *Keeper) swap(ctx context.Context, old, next Row) (bool, error) {
+	done, err := k.store.Swap(ctx, k.config.Space, old, next)
+	if err != nil && !slices.Contains(k.asked, next) {
+		k.asked = append(k.asked, next)
+	}
+	return done, err
+}
+
 // pause returns how long to wait for the next attempt.
 func (k *Keeper) pause() time.Duration {
 	wait := k.config.Every
+	if length := k.row.Until - k.known; k.row.Holder != "" && length < k.terms.length {
+		wait = max(wait*time.Duration(max(length, 0))/time.Duration(k.terms.length), time.Millisecond)
+	}
 	if failures := k.status.Load().Failures; failures > 0 {
 		wait = min(firstWait<<min(failures-1, 16), longWait, wait)
 	}
@@ -203,23 +232,33 @@ func (k *Keeper) pause() time.Duration {
 // keep renews the grant, or acquires another number when there is none. It prepares the space each time: of a store that has lost
 // everything another layout may have taken possession, which numbers do not protect from.
 func (k *Keeper) keep(ctx context.Context) error {
+	if k.halted != nil {
+		return k.halted
+	}
 	if err := k.prepare(ctx); err != nil {
-		if errors.Is(err, ErrLayout) {
-			k.generator.Suspend()
-			if k.row.Holder != "" {
-				k.row, k.lost = Row{}, k.lost+1
-			}
+		if (errors.Is(err, ErrLayout) || errors.Is(err, ErrMoved)) && k.row.Holder != "" {
+			return errors.Join(k.forget("the space is another one", k.known), err)
 		}
 		return err
 	}
-	if k.row.Holder == "" {
-		return k.acquire(ctx, false)
-	}
 	err := k.renew(ctx)
-	if errors.Is(err, ErrLost) {
-		return k.acquire(ctx, false)
+	switch {
+	case k.halted != nil:
+		return k.halted
+	case errors.Is(err, ErrLost):
+		err = k.acquire(ctx, false)
+	}
+	if err == nil {
+		k.tell(ctx)
 	}
 	return err
+}
+
+// tell has the store know of losses. It is tried again with the next renewal.
+func (k *Keeper) tell(ctx context.Context) {
+	for len(k.untold) > 0 && k.store.Record(ctx, k.config.Space, k.untold[0]) == nil {
+		k.untold = k.untold[1:]
+	}
 }
 
 // acquire takes a number. At the start the clock is compared with the store's first.
@@ -229,7 +268,7 @@ func (k *Keeper) acquire(ctx context.Context, starting bool) error {
 	}
 	for tries := 0; ; tries++ {
 		before := k.generator.Now()
-		listing, err := k.store.List(ctx, k.config.Space, k.terms.least, k.terms.most)
+		listing, now, err := k.list(ctx, k.terms.least, k.terms.most)
 		if err != nil {
 			return err
 		}
@@ -238,28 +277,27 @@ func (k *Keeper) acquire(ctx context.Context, starting bool) error {
 				return err
 			}
 		}
-		now, at, err := k.tick(listing.Now)
+		old, next, err := k.find(listing, now)
 		if err != nil {
 			return err
 		}
-		old, next := k.find(listing.Rows, now)
 		if next.Holder == "" {
 			var found bool
-			if old, found = k.terms.choose(listing.Rows, now, tries); !found {
-				return k.taken(listing.Rows, now)
+			if old, found = k.terms.choose(listing, now, tries); !found {
+				return k.taken(listing, now)
 			}
-			next = k.terms.acquired(old, k.holder, at)
+			next = k.terms.acquired(old, k.holder, now, k.generator.Used())
 		}
 		if next.From >= k.terms.end {
 			return fmt.Errorf("%w: number %d has no ticks left", idgen.ErrExhausted, next.Number)
 		}
-		done, err := k.store.Swap(ctx, k.config.Space, old, next)
+		done, err := k.swap(ctx, old, next)
 		if err != nil {
 			return err
 		}
 		if done {
-			k.holder = ""
-			return k.install(next)
+			k.holder, k.id = "", listing.ID
+			return k.install(next, now)
 		}
 		if !sleep(ctx, rand.N(min(firstWait, time.Millisecond<<min(tries, 10)))) {
 			return fmt.Errorf("grant: acquiring a number, %d were taken by others meanwhile: %w", tries+1, ctx.Err())
@@ -268,72 +306,107 @@ func (k *Keeper) acquire(ctx context.Context, starting bool) error {
 }
 
 // find returns the row that an earlier attempt has acquired without being answered, and that row renewed.
-func (k *Keeper) find(rows []Row, now int64) (old, next Row) {
-	for _, row := range rows {
-		if next := k.terms.renewed(row, now, now); row.Holder == k.holder && next.Until > row.Until {
-			return row, next
+func (k *Keeper) find(l Listing, now int64) (old, next Row, err error) {
+	for _, row := range l.Rows {
+		if row.Holder != k.holder {
+			continue
 		}
+		if next := k.terms.renewed(row, max(now, k.reached())); k.owns(row) && next.Until > row.Until {
+			return row, next, nil
+		}
+		// Another process with the same memory has it, and will renew it.
+		k.holder, k.asked = newHolder(k.config.Name), nil
+		return row, next, fmt.Errorf("%w: number %d was acquired by another process with the memory of this one", ErrLost, row.Number)
 	}
-	return Row{}, Row{}
+	return Row{}, Row{}, nil
 }
 
-// taken returns the error for rows of which none is free.
-func (k *Keeper) taken(rows []Row, now int64) error {
-	held, next := k.terms.taken(rows, now)
-	return &TakenError{Held: held, Of: k.terms.most - k.terms.least + 1, NextFree: k.duration(next - now)}
+// taken returns the error for a listing of which no number is free.
+func (k *Keeper) taken(l Listing, now int64) error {
+	held, silent, next := k.terms.taken(l, now)
+	return &TakenError{Held: held, Silent: silent, Of: k.terms.most - k.terms.least + 1, NextFree: k.duration(next - now)}
 }
 
-// renew extends the grant. The error wraps [ErrLost] when the number has another holder, or the store knows nothing of the grant.
+// renew extends the grant. The error wraps [ErrLost] when there is none, the number has another holder, or the store knows nothing of the
+// grant.
 func (k *Keeper) renew(ctx context.Context) error {
-	for range attempts {
-		listing, err := k.store.List(ctx, k.config.Space, k.row.Number, k.row.Number)
-		if err != nil {
-			return err
-		}
-		_, now, err := k.tick(listing.Now)
-		if err != nil {
-			return err
-		}
-		if len(listing.Rows) != 1 || listing.Rows[0].Holder != k.row.Holder || listing.Rows[0].From != k.row.From {
-			// The listing may be an old one. A swap tells.
-			next := k.terms.renewed(k.row, now, k.ownTick())
-			if done, err := k.store.Swap(ctx, k.config.Space, k.row, next); err != nil {
-				return err
-			} else if done {
-				return k.install(next)
-			}
-			return k.lose(listing.Rows)
-		}
-		row := listing.Rows[0]
-		if row.Until == k.row.Until && k.terms.enough(row, now, k.ownTick()) {
-			return k.install(k.row) // nothing to add, where ticks are longer than the time between renewals, or the layout ends
-		}
-		next := k.terms.renewed(row, now, k.ownTick())
+	if k.row.Holder == "" {
+		return ErrLost
+	}
+	listing, tick, err := k.list(ctx, k.row.Number, k.row.Number)
+	if err != nil {
+		return err
+	}
+	if listing.ID != k.id {
+		return k.forget(fmt.Sprintf("the space has the identity %q, not %q as before", listing.ID, k.id), k.known)
+	}
+	now := max(tick, k.reached())
+	// The row is as this keeper has left it, or as a swap has that was not answered. The listing may be an old one, so a swap tells.
+	mine := append([]Row{k.row}, k.asked...)
+	if len(listing.Rows) == 1 && k.owns(listing.Rows[0]) {
+		mine = append(listing.Rows[:1:1], mine...)
+	}
+	if mine[0] == k.row && len(listing.Rows) == 1 && listing.Rows[0] == k.row && k.terms.enough(k.row, now) {
+		return k.install(k.row, tick) // nothing to add, where ticks are longer than the time between renewals, or the layout ends
+	}
+	for _, row := range mine {
+		next := k.terms.renewed(row, now)
 		if next.Until == row.Until {
 			return fmt.Errorf("%w: number %d has no more ticks", idgen.ErrExhausted, row.Number)
 		}
-		done, err := k.store.Swap(ctx, k.config.Space, row, next)
+		done, err := k.swap(ctx, row, next)
 		if err != nil {
 			return err
 		}
 		if done {
-			return k.install(next)
+			return k.install(next, tick)
 		}
 	}
-	return fmt.Errorf("grant: renewing number %d: its row is not the one that the store lists; are reads answered by a replica?", k.row.Number)
+	// The swaps say that the row is another's; which one it is, the listing may say.
+	if listing, _, err = k.list(ctx, k.row.Number, k.row.Number); err != nil {
+		return err
+	}
+	if len(listing.Rows) == 1 && k.owns(listing.Rows[0]) {
+		return fmt.Errorf("grant: renewing number %d: its row is not the one that the store lists; are reads answered by a replica?", k.row.Number)
+	}
+	return k.lose(listing)
 }
 
 // lose gives the number up. What is left of the grant may be used up where the number's next grant begins after it, as it always does,
 // unless the store has forgotten the grant.
-func (k *Keeper) lose(rows []Row) error {
-	number := k.row.Number
-	forgotten := len(rows) != 1 || rows[0].From < k.row.Until
-	k.row, k.lost = Row{}, k.lost+1
-	if forgotten {
-		k.generator.Suspend()
-		return fmt.Errorf("%w: the row of number %d is gone or was set back", ErrLost, number)
+func (k *Keeper) lose(l Listing) error {
+	switch {
+	case l.ID != k.id:
+		return k.forget("the space is another one", k.known)
+	case len(l.Rows) != 1:
+		return k.forget("its row is gone", k.known)
+	case l.Rows[0].Holder == k.row.Holder:
+		return k.forget("its row was changed, by another process with the memory of this one or by a restore", k.known)
+	case l.Rows[0].From < k.row.Until:
+		return k.forget("its row was set back", min(k.known, l.Rows[0].From))
 	}
+	number := k.row.Number
+	k.row, k.asked, k.lost = Row{}, nil, k.lost+1
 	return fmt.Errorf("%w: number %d has another holder since its grant ended", ErrLost, number)
+}
+
+// forget gives up a number of which the store has forgotten the grant, at once: what was made since the tick given is in doubt.
+func (k *Keeper) forget(how string, since int64) error {
+	k.generator.Suspend()
+	// A call that is under way may still make an id.
+	loss := Loss{Number: k.row.Number, Holder: k.row.Holder, From: since, Until: max(since, k.generator.Used()+1)}
+	doubt := Doubt{Loss: loss, From: k.timeOf(loss.From), Until: k.timeOf(loss.Until)}
+	err := fmt.Errorf("%w: number %d: %s; ids that it made from %s until %s may exist twice", ErrLost, loss.Number, how,
+		doubt.From.Format(time.RFC3339Nano), doubt.Until.Format(time.RFC3339Nano))
+	k.row, k.asked, k.lost = Row{}, nil, k.lost+1
+	k.untold = append(k.untold, loss)
+	k.losses = append(slices.Clone(k.losses[max(0, len(k.losses)-mostLosses+1):]), doubt)
+	if k.config.StopOnLoss {
+		k.halted = err
+	}
+	k.config.Logger.Warn("snowkey: ids may exist twice: the database has forgotten a grant", "space", k.config.Space, "number", loss.Number, "from", doubt.From,
+		"until", doubt.Until, "holder", loss.Holder, "why", how, "stopped", k.config.StopOnLoss)
+	return err
 }
 
 // release gives the unused ticks of the grant back.
@@ -344,7 +417,8 @@ func (k *Keeper) release(ctx context.Context, end int64) error {
 	defer cancel()
 	for try := 1; ; try++ {
 		err := func() error {
-			done, err := k.store.Swap(ctx, k.config.Space, row, k.terms.released(row, end))
+			next := k.terms.released(row, end)
+			done, err := k.swap(ctx, row, next)
 			if err != nil || done {
 				return err
 			}
@@ -353,7 +427,7 @@ func (k *Keeper) release(ctx context.Context, end int64) error {
 			if err != nil {
 				return err
 			}
-			if len(listing.Rows) != 1 || listing.Rows[0].Holder != row.Holder {
+			if len(listing.Rows) != 1 || listing.Rows[0].Holder != row.Holder || !k.owns(listing.Rows[0]) {
 				return nil
 			}
 			row = listing.Rows[0]
@@ -370,28 +444,10 @@ func (k *Keeper) release(ctx context.Context, end int64) error {
 	}
 }
 
-// install gives the generator a row that a swap has made the keeper's.
-func (k *Keeper) install(row Row) error {
-	k.row = row
-	now := k.now()
-	grant := idgen.Grant{Number: row.Number, From: row.From, Until: row.Until, Now: now}
-	if far := k.ticks(now) + k.terms.skew; k.ownTick() > far && row.From <= far && far < row.Until {
-		// A generator so far ahead would use up its grant, or be past it, when the store goes down: its clock is set, if it has made no
-		// ids there, by a grant that it is outside of.
-		near := grant
-		near.Until = far + 1
-		if err := k.generator.SetGrant(near); err != nil {
-			return err
-		}
-	}
-	if err := k.generator.SetGrant(grant); err != nil {
-		return err
-	}
-	if own := k.ownTick(); own >= row.Until {
-		return fmt.Errorf("%w: the generator is at %s, after its floor or the ids it has made, and number %d is granted until %s; set the clocks of both machines",
-			ErrSkew, k.timeOf(own).Format(time.RFC3339Nano), row.Number, k.timeOf(row.Until).Format(time.RFC3339Nano))
-	}
-	return nil
+// install gives the generator a row that a swap has made the keeper's, in the tick now of the store's clock.
+func (k *Keeper) install(row Row, now int64) error {
+	k.row, k.asked, k.known = row, nil, now
+	return k.generator.SetGrant(idgen.Grant{Number: row.Number, From: row.From, Until: row.Until, Now: k.now()})
 }
 
 // compare refuses a clock, read before and after the store's, that is too far from it.
@@ -406,25 +462,35 @@ func (k *Keeper) compare(before, store, after time.Time) error {
 	return nil
 }
 
-// tick takes note of what the store's clock says, and returns its tick, and that of the latest time it has told, which goes on when the
-// store's clock steps back, unless that brings it to where the generator's clock is.
-func (k *Keeper) tick(store time.Time) (now, latest int64, err error) {
-	if k.told.IsZero() || store.After(k.now()) || store.Sub(k.generator.Now()).Abs() <= k.config.MaxSkew {
-		k.told, k.at = store, time.Now()
+// list is [Store.List], and takes note of what the store's clock says. It returns that in ticks.
+func (k *Keeper) list(ctx context.Context, least, most int64) (l Listing, now int64, err error) {
+	sent := time.Now()
+	if l, err = k.store.List(ctx, k.config.Space, least, most); err != nil {
+		return l, 0, err
 	}
-	layout := k.generator.Layout()
-	if store.Before(layout.Epoch()) {
-		return 0, 0, fmt.Errorf("%w: the store's clock is at %s, the layout begins at %s", idgen.ErrBeforeEpoch,
-			store.UTC().Format(time.RFC3339), layout.Epoch().Format(time.RFC3339))
+	k.told, k.sent, k.at = l.Now, sent, time.Now()
+	if layout := k.generator.Layout(); l.Now.Before(layout.Epoch()) {
+		return l, 0, fmt.Errorf("%w: the store's clock is at %s, the layout begins at %s", idgen.ErrBeforeEpoch,
+			l.Now.UTC().Format(time.RFC3339), layout.Epoch().Format(time.RFC3339))
 	}
-	return k.ticks(store), k.ticks(k.now()), nil
+	return l, k.ticks(l.Now), nil
 }
 
-// now returns the latest time that the store has told, with what has passed since.
-func (k *Keeper) now() time.Time { return k.told.Add(time.Since(k.at)) }
+// now returns the store's time: at least what it has told and the time since its answer, at most that and the time since it was asked. In
+// between the generator's clock stays as it is.
+func (k *Keeper) now() time.Time {
+	least, most, own := k.told.Add(time.Since(k.at)), k.told.Add(time.Since(k.sent)), k.generator.Now()
+	switch {
+	case k.generator.Used() == 0 || own.Before(least):
+		return least
+	case own.After(most):
+		return most
+	}
+	return own
+}
 
-// ownTick returns the tick that the generator's clock is in.
-func (k *Keeper) ownTick() int64 { return k.ticks(k.generator.Now()) }
+// reached returns the tick that the generator's clock cannot go back before: the store's clock may have.
+func (k *Keeper) reached() int64 { return k.generator.Used() - 1 - k.terms.lead }
 
 func (k *Keeper) ticks(t time.Time) int64 {
 	layout := k.generator.Layout()
@@ -451,7 +517,18 @@ func (k *Keeper) publish(err error) {
 	if old != nil {
 		next.State = old.State
 	}
-	next.Lost = k.lost
+	next.Lost, next.Losses, next.Space, next.ID = k.lost, k.losses, k.config.Space, k.id
+	if store, ok := k.store.(interface {
+		Place() string
+		Warnings() []string
+	}); ok {
+		next.Table, next.Warnings = store.Place(), store.Warnings()
+	}
+	for _, w := range next.Warnings { // those of the start can be read, and are no news
+		if old != nil && !slices.Contains(old.Warnings, w) {
+			k.config.Logger.Warn("snowkey: the database of the grants is not what it was", "space", k.config.Space, "warning", w)
+		}
+	}
 	next.Err, next.Held = err, k.row.Holder != "" && !errors.Is(err, ErrClosed)
 	if next.Held {
 		if next.Holder != k.row.Holder {
@@ -464,7 +541,7 @@ func (k *Keeper) publish(err error) {
 	next.Failures++
 	if err == nil {
 		next.Failures = 0
-		next.Ahead = k.generator.Now().Sub(k.now())
+		next.Ahead = k.generator.Now().Sub(k.told.Add(time.Since(k.at)))
 	}
 	k.status.Store(next)
 	if old != nil {
@@ -542,16 +619,33 @@ func (k *Keeper) await(ctx context.Context, err error) error {
 	case k.demand <- struct{}{}:
 	default: // another call has asked already
 	}
-	select {
-	case <-status.changed:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("grant: waiting for a grant of number %d: %w", status.Number, ctx.Err())
+	for {
+		// A call that holds a connection of the store's pool must not wait for one that waits for it.
+		if store, ok := k.store.(interface{ Starved() bool }); ok && store.Starved() {
+			return &EndedError{Number: status.Number, Until: status.Until, Cause: errStarved}
+		}
+		timer := time.NewTimer(starvation)
+		select {
+		case <-status.changed:
+			timer.Stop()
+			return nil
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("grant: waiting for a grant of number %d: %w", status.Number, ctx.Err())
+		case <-timer.C:
+		}
 	}
 }
 
+// errStarved is why a call does not wait for a renewal that waits for a connection.
+var errStarved = errors.New("all connections of the pool are in use, by statements that wait for a key too; this one makes way for the renewal")
+
 // State returns what is known of the grant. It may be called at any time.
-func (k *Keeper) State() State { return k.status.Load().State }
+func (k *Keeper) State() State {
+	s := k.status.Load().State
+	s.Held = s.Held && k.generator.Now().Before(s.Until)
+	return s
+}
 
 // Layout returns the layout of the keys.
 func (k *Keeper) Layout() idgen.Layout { return k.generator.Layout() }

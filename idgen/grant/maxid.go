@@ -16,7 +16,7 @@ import (
 // It protects the ids that are in the tables: not those of rows that were deleted, and not those that a process which is still running
 // makes later. A grant protects from these too.
 func MaxID(ctx context.Context, db *sql.DB, d Dialect, columns ...string) (int64, error) {
-	if _, err := statementsOf(d, DefaultTable); err != nil {
+	if err := checkTable(d, DefaultTable); err != nil {
 		return 0, err
 	}
 	if db == nil || len(columns) == 0 {

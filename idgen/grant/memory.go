@@ -1,8 +1,8 @@
 package grant
 
 import (
+	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -14,18 +14,64 @@ func Memory(now func() time.Time) Store {
 	if now == nil {
 		now = time.Now
 	}
-	return &memory{now: now, spaces: map[string]*memorySpace{}}
+	return &memory{now: now, spaces: map[string]*contents{}}
 }
 
 type memory struct {
 	now    func() time.Time
 	mu     sync.Mutex
-	spaces map[string]*memorySpace // guarded by mu
+	spaces map[string]*contents // guarded by mu
 }
 
-type memorySpace struct {
-	layout string
-	rows   map[int64]Row
+// contents is a space as a [Memory] keeps it, and a [File] as JSON.
+type contents struct {
+	Layout string `json:"layout"`
+	ID     string `json:"id"`
+	Mark   int64  `json:"mark"`
+	Made   int64  `json:"made"`
+	Rows   []Row  `json:"rows"` // by number
+	Losses []Loss `json:"losses,omitempty"`
+}
+
+// mostLosses is how many losses of a space are kept.
+const mostLosses = 100
+
+func (c *contents) list(now time.Time, least, most int64) Listing {
+	if c == nil {
+		return Listing{Now: now}
+	}
+	l := Listing{Now: now, ID: c.ID, Mark: c.Mark, Gone: c.Made - int64(len(c.Rows))}
+	for _, row := range c.Rows {
+		if least <= row.Number && row.Number <= most {
+			l.Rows = append(l.Rows, row)
+		}
+	}
+	return l
+}
+
+func (c *contents) swap(old, new Row) bool {
+	if c == nil {
+		return false
+	}
+	at, there := slices.BinarySearchFunc(c.Rows, old.Number, func(row Row, number int64) int { return cmp.Compare(row.Number, number) })
+	switch {
+	case old.Holder == Absent && !there:
+		c.Rows = slices.Insert(c.Rows, at, new)
+		c.Made++
+	case old.Holder != Absent && there && c.Rows[at].Holder == old.Holder && c.Rows[at].Until == old.Until:
+		c.Rows[at] = new
+	default:
+		return false
+	}
+	c.Mark = max(c.Mark, new.Until)
+	return true
+}
+
+func (c *contents) record(loss Loss) {
+	if c != nil {
+		c.Losses = append(c.Losses, loss)
+		c.Losses = c.Losses[max(0, len(c.Losses)-mostLosses):]
+	}
 }
 
 func (m *memory) Prepare(ctx context.Context, space, layout string) (string, error) {
@@ -34,12 +80,10 @@ func (m *memory) Prepare(ctx context.Context, space, layout string) (string, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.spaces[space]
-	if s == nil {
-		s = &memorySpace{layout: layout, rows: map[int64]Row{}}
-		m.spaces[space] = s
+	if m.spaces[space] == nil {
+		m.spaces[space] = &contents{Layout: layout, ID: randomID()}
 	}
-	return s.layout, nil
+	return m.spaces[space].Layout, nil
 }
 
 func (m *memory) List(ctx context.Context, space string, least, most int64) (Listing, error) {
@@ -48,15 +92,7 @@ func (m *memory) List(ctx context.Context, space string, least, most int64) (Lis
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l := Listing{Now: m.now().UTC()}
-	if s := m.spaces[space]; s != nil {
-		for _, n := range slices.Sorted(maps.Keys(s.rows)) {
-			if least <= n && n <= most {
-				l.Rows = append(l.Rows, s.rows[n])
-			}
-		}
-	}
-	return l, nil
+	return m.spaces[space].list(m.now().UTC(), least, most), nil
 }
 
 func (m *memory) Swap(ctx context.Context, space string, old, new Row) (bool, error) {
@@ -65,14 +101,27 @@ func (m *memory) Swap(ctx context.Context, space string, old, new Row) (bool, er
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.spaces[space]
-	if s == nil {
-		return false, nil
+	return m.spaces[space].swap(old, new), nil
+}
+
+func (m *memory) Record(ctx context.Context, space string, loss Loss) error {
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	row, found := s.rows[old.Number]
-	if old.Holder == Absent && found || old.Holder != Absent && (!found || row.Holder != old.Holder || row.Until != old.Until) {
-		return false, nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.spaces[space].record(loss)
+	return nil
+}
+
+func (m *memory) Losses(ctx context.Context, space string) ([]Loss, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	s.rows[old.Number] = new
-	return true, nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.spaces[space] == nil {
+		return nil, nil
+	}
+	return slices.Clone(m.spaces[space].Losses), nil
 }

@@ -191,8 +191,8 @@ func (m *model) acquire(s state, p int, visit visit) {
 		}
 		var before Row
 		m.clock(s, func(now uint8, s state) {
-			if chosen, found := t.choose(rows, int64(now), 0); found {
-				next := t.acquired(chosen, holder(name), int64(now))
+			if chosen, found := t.choose(Listing{Rows: rows}, int64(now), 0); found {
+				next := t.acquired(chosen, holder(name), int64(now), 0)
 				if m.without.begin {
 					next.From = int64(now)
 				}
@@ -217,7 +217,7 @@ func (m *model) renew(s state, p int, visit visit) {
 	if old, found := m.own(&s, p); found {
 		m.clock(s, func(now uint8, s state) {
 			for _, clock := range [...]int64{int64(now), m.terms.end} {
-				if next := m.terms.renewed(old.row(), int64(now), clock); next.Until > int64(old.until) {
+				if next := m.terms.renewed(old.row(), max(int64(now), clock)); next.Until > int64(old.until) {
 					m.ask(s, p, "reads its row at TICK and sends the MSG", now, old, next, visit)
 				}
 			}
@@ -695,9 +695,9 @@ func (m *model) stuck(s state) bool {
 // TestModel looks at the protocol as it is.
 func TestModel(t *testing.T) {
 	for _, m := range []model{
-		{procs: 2, numbers: 1, terms: terms{length: 2, skew: 1, end: 6}},
-		{procs: 2, numbers: 2, terms: terms{length: 2, skew: 1, end: 3}},
-		{procs: 3, numbers: 1, terms: terms{length: 2, skew: 1, end: 4}},
+		{procs: 2, numbers: 1, terms: terms{first: 2, length: 2, skew: 1, end: 6}},
+		{procs: 2, numbers: 2, terms: terms{first: 2, length: 2, skew: 1, end: 3}},
+		{procs: 3, numbers: 1, terms: terms{first: 2, length: 2, skew: 1, end: 4}},
 	} {
 		t.Run(fmt.Sprintf("keepers=%d numbers=%d ticks=%d", m.procs, m.numbers, m.terms.end), func(t *testing.T) {
 			t.Parallel()
@@ -746,7 +746,7 @@ func TestModelWithout(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			m := model{procs: 2, numbers: 1, terms: terms{length: 2, skew: 1, end: c.ticks}, steady: c.covered == "", without: c.without}
+			m := model{procs: 2, numbers: 1, terms: terms{first: 2, length: 2, skew: 1, end: c.ticks}, steady: c.covered == "", without: c.without}
 			states, fault, trace := m.explore(2_000_000)
 			switch {
 			case c.covered == "" && !strings.HasPrefix(fault, "two generators make ids"):
@@ -800,7 +800,7 @@ B makes ids up to tick 2`), "\n")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := model{procs: 2, numbers: 1, terms: terms{length: 1, end: 4}, without: c.without}
+			m := model{procs: 2, numbers: 1, terms: terms{first: 1, length: 1, end: 4}, without: c.without}
 			if got := m.follow(trace); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}

@@ -87,7 +87,8 @@ func (t terms) absent(l Listing, n int) []Row {
 	return missing
 }
 
-// taken returns what there is to say of numbers of which none is free. Interval is a tenth of what is granted ahead: how often a holder renews.
+// taken returns what there is to say of numbers of which none is free: how many are held, how many of these by holders that do not renew
+// them, and the least tick that one comes free at.
 func (t terms) taken(l Listing, now int64) (held, silent, next int64) {
 	for i, row := range l.Rows {
 		if row.Until > now {
@@ -102,7 +103,9 @@ func (t terms) taken(l Listing, now int64) (held, silent, next int64) {
 	}
 	if missing := t.most - t.least + 1 - int64(len(l.Rows)); missing > 0 { // of rows that are gone
 		held += missing
-		next = min(max(next, l.Mark), l.Mark)
+		if next > l.Mark || len(l.Rows) == 0 {
+			next = l.Mark
+		}
 	}
 	return held, silent, next
 }

@@ -6,27 +6,45 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// TableError says that the table is missing, that the user may not read or write it, or that it does not take what has to be written, and
-// how to make it. It wraps [ErrTable] and Err.
+// TableError says that the table is missing, or that the account may not read, write or make it, and what mends that. It wraps [ErrTable]
+// and Err.
 type TableError struct {
-	Statement string // makes the table, to be run once by somebody who may
+	Table     string // where it is, or is to be made
+	Statement string // to be run once by somebody who may: makes the table, or gives the account the rights on it
 	Err       error  // what the database said
 }
 
 // Error has what the database said, and the statement.
 func (e *TableError) Error() string {
-	return fmt.Sprintf("%v: %v; where it is missing, this statement makes it:\n%s", ErrTable, e.Err, e.Statement)
+	return fmt.Sprintf("%v: %s: %v; somebody who may has to run\n%s", ErrTable, e.Table, e.Err, e.Statement)
 }
 
 // Unwrap returns [ErrTable] and what the database said.
 func (e *TableError) Unwrap() []error { return []error{ErrTable, e.Err} }
 
-// SQLStore is a [Store] in a table of a database. Each call of a method is one transaction of its own, at the isolation level that the
-// database's sessions have. It is safe for concurrent use.
+// SQLStore is a [Store] in a table of a database. Each call of a method is one transaction of its own or several, at the isolation level
+// that the database's sessions have. It is safe for concurrent use.
+//
+// The place of the table is settled by the first Prepare that finds or makes it, and stays: USE, SET search_path and sessions that are reset
+// do not matter. A name without a schema is looked up in the database's catalogue:
+//
+//   - on PostgreSQL it is that of the only table of the database that is called so, in whichever schema. It is made in the first schema of
+//     the search path that is not called like the role and in which the role may make tables, else in the role's own;
+//   - on MySQL and MariaDB it is that of the table in the session's database, which is the one of the DSN;
+//   - on SQLite it is that of the table in the main file.
+//
+// The table is made only where the catalogue says that there is none. A second one that has the key space, anywhere the account can see, is
+// an [ErrTwoTables] at the start, and a warning later.
 //
 // The database/sql pool and its connections stay the caller's. A connection on which a transaction could not be ended for certain is
 // closed. A context that ends is heeded as far as the driver does; an SQLite database that is locked by others is waited for as long as
@@ -35,8 +53,21 @@ type SQLStore struct {
 	db      *sql.DB
 	dialect Dialect
 	table   string
-	texts   statements
+	unsafe  bool
 	err     error // why no method can work
+
+	settled  atomic.Pointer[settled]
+	starving atomic.Int64 // since when a call waits for a connection, in nanoseconds since 1970; 0 while none does
+
+	mu       sync.Mutex
+	prepared map[string]bool // spaces, guarded by mu
+	warnings []string        // guarded by mu
+}
+
+// settled is where a store's table is.
+type settled struct {
+	dialect.Location
+	texts statements
 }
 
 var _ Store = (*SQLStore)(nil)
@@ -49,16 +80,22 @@ func Table(name string) SQLOption {
 	return func(s *SQLStore) { s.table = name }
 }
 
+// AllowUnsafe takes a database that may lose what it has committed when it or its machine crashes, for tests and demonstrations. What is
+// wrong is then a warning only.
+func AllowUnsafe() SQLOption {
+	return func(s *SQLStore) { s.unsafe = true }
+}
+
 // SQL returns a store in a table of the database. It does nothing yet: Prepare makes the table where it is missing and may be made.
 // Settings that are not valid are errors of the methods, which wrap [ErrTable] or [ErrDialect].
-func SQL(db *sql.DB, dialect Dialect, options ...SQLOption) *SQLStore {
-	s := &SQLStore{db: db, dialect: dialect, table: DefaultTable}
+func SQL(db *sql.DB, d Dialect, options ...SQLOption) *SQLStore {
+	s := &SQLStore{db: db, dialect: d, table: DefaultTable, prepared: map[string]bool{}}
 	for _, option := range options {
 		if option != nil {
 			option(s)
 		}
 	}
-	if s.texts, s.err = statementsOf(dialect, s.table); s.err == nil && db == nil {
+	if s.err = checkTable(d, s.table); s.err == nil && db == nil {
 		s.err = errors.New("the *sql.DB is nil")
 	}
 	return s
@@ -71,13 +108,14 @@ const (
 	maxLayout  = 255
 )
 
-// headerHolder fills the column, so that a narrower one is noticed before a grant is written to it.
-var headerHolder = fmt.Sprintf("%-*s", maxHolder-1, "not a node but the space itself, with the layout of all ids made in it: do not change or delete") + "."
+// The holder of a space's own row: what is around the identity fills the column, so that a narrower one is noticed before a grant is
+// written to it.
+const headerStart, headerEnd = "key space ", ": its layout, how many numbers were used, and until when; do not change or delete ...."
 
 // headerRow is the row of a space itself.
 type headerRow struct {
 	space, holder string
-	from, until   int64
+	from, until   int64 // rows added, and the mark
 	layout        string
 }
 
@@ -85,9 +123,17 @@ func (h headerRow) String() string {
 	return fmt.Sprintf("(space %q, holder %q, from_tick %d, until_tick %d, layout %q)", h.space, h.holder, h.from, h.until, h.layout)
 }
 
-// Prepare is [Store.Prepare]. It needs the right to make tables only where there is none yet, else SELECT, INSERT and UPDATE. The
+// id returns the identity of the space, and whether the row is as one that addHeader writes.
+func (h headerRow) id() (string, bool) {
+	rest, started := strings.CutPrefix(h.holder, headerStart)
+	id, ended := strings.CutSuffix(rest, headerEnd)
+	return id, started && ended && len(h.holder) == maxHolder
+}
+
+// Prepare is [Store.Prepare]. It also sees to it that the table is where it was, that the database keeps what it has committed, and at first
+// that no other table has the space. It needs the right to make tables only where there is none yet, else SELECT, INSERT and UPDATE. The
 // error wraps [ErrTable] when the table has no primary key (space, node), or does not give back what is written to it; it is a
-// [*TableError] when the table is missing or may not be used.
+// [*TableError] when the table is missing or may not be used, and wraps [ErrTwoTables], [ErrMoved], [ErrUnsafe] or [ErrReadOnly] for these.
 func (s *SQLStore) Prepare(ctx context.Context, space, layout string) (inForce string, err error) {
 	defer func() { err = s.explain(ctx, err, "preparing space %q", space) }()
 	if err := s.check(space); err != nil {
@@ -96,77 +142,193 @@ func (s *SQLStore) Prepare(ctx context.Context, space, layout string) (inForce s
 	if len(layout) > maxLayout || !printable(layout) {
 		return "", fmt.Errorf("the layout %q is not up to %d printable ASCII characters", layout, maxLayout)
 	}
-	if err := s.db.PingContext(ctx); err != nil {
-		return "", fmt.Errorf("connecting: %w", err)
-	}
-	// All rows are read in a transaction that writes nothing before another one tries to write, so that nobody needs the right to
-	// write for a space that is there already.
-	found, err := s.headers(ctx, space)
+	at, warnings, err := s.locate(ctx, space)
 	if err != nil {
-		// Of processes that make a table at once, PostgreSQL lets some fail, so that the error says less than the table's presence.
-		_, createErr := s.db.ExecContext(ctx, s.texts.create)
-		var again error
-		if found, again = s.headers(ctx, space); again != nil {
-			if createErr != nil {
-				err = fmt.Errorf("%w; making it: %w", err, createErr)
-			}
-			return "", s.tableError(ctx, err)
-		}
+		return "", err
+	}
+	found, err := s.headers(ctx, at, space)
+	if err != nil {
+		return "", s.tableError(at, err)
 	}
 	// Of processes that add the row at once, some may fail under the stricter isolation levels, and find it then.
 	for attempt := 1; len(found) == 0; attempt++ {
 		var added []headerRow
-		if added, err = s.addHeader(ctx, space, layout); err == nil {
+		if added, err = s.addHeader(ctx, at, space, layout); err == nil {
 			found = added
 			break
 		}
 		if errors.Is(err, ErrTable) {
 			return "", err
 		}
-		if found, _ = s.headers(ctx, space); len(found) == 0 && (attempt == 3 || ctx.Err() != nil) {
-			return "", s.tableError(ctx, err)
+		if found, _ = s.headers(ctx, at, space); len(found) == 0 && (attempt == 3 || ctx.Err() != nil) {
+			return "", s.tableError(at, err)
 		}
 	}
+	_, valid := found[0].id()
 	switch h := found[0]; {
 	case len(found) > 1:
 		return "", noPrimaryKey(len(found))
 	case h.space != space:
 		return "", fmt.Errorf("%w: it holds the space %q for %q; its text columns have to be compared exactly", ErrTable, h.space, space)
-	case h.from != math.MaxInt64 || h.until != math.MaxInt64 || len(h.holder) != maxHolder:
-		return "", fmt.Errorf("%w: the space's own row is not as it was written, with numbers of 64 bits and a holder of %d characters: read %v",
-			ErrTable, maxHolder, h)
+	case !valid:
+		return "", fmt.Errorf("%w: the space's own row is not as it was written: read %v", ErrTable, h)
 	default:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.prepared[space], s.warnings = true, warnings
 		return h.layout, nil
 	}
+}
+
+// locate finds the table, makes it where there is none, and looks at what it relies on. At first it refuses a second table of the space;
+// later that is a warning, lest a table that somebody makes elsewhere ends the processes that run.
+func (s *SQLStore) locate(ctx context.Context, space string) (at *settled, warnings []string, err error) {
+	err = s.transact(ctx, func(conn *sql.Conn) error {
+		at, err = s.find(ctx, conn)
+		if err != nil || !at.Exists {
+			return err
+		}
+		warnings, err = s.durability(ctx, conn, at)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	s.mu.Lock()
+	started := s.prepared[space]
+	s.mu.Unlock()
+	for _, other := range at.Others {
+		if err := s.elsewhere(ctx, at, other, space); err != nil && !started {
+			return nil, nil, err
+		} else if err != nil {
+			warnings = append(warnings, strings.TrimPrefix(err.Error(), "grant: "))
+		}
+	}
+	if !at.Exists {
+		if err := s.create(ctx, at); err != nil {
+			return nil, nil, err
+		}
+		return s.locate(ctx, space) // as others, who may have made one elsewhere
+	}
+	s.settled.CompareAndSwap(nil, at)
+	return at, warnings, nil
+}
+
+// find asks the catalogue for the table, at its settled place if it has one.
+func (s *SQLStore) find(ctx context.Context, conn *sql.Conn) (*settled, error) {
+	was := s.settled.Load()
+	var found dialect.Location
+	var err error
+	if was == nil {
+		found, err = s.dialect.Locate(ctx, conn, s.table)
+	} else {
+		found, err = s.dialect.LocateAt(ctx, conn, was.At)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if was != nil && (found.At != was.At || was.File != nil && (found.File == nil || !os.SameFile(was.File, found.File))) {
+		return nil, fmt.Errorf("%w: it was in %s when this process started, and is in %s now, or in another file of that name; end the processes that use the one of before, "+
+			"then start anew", ErrMoved, was.At, found.At)
+	}
+	return &settled{found, statementsOf(s.dialect, s.dialect.QuotePlace(found.At))}, nil
+}
+
+// durability returns what is to be said of the database, and an error for what is refused.
+func (s *SQLStore) durability(ctx context.Context, conn *sql.Conn, at *settled) (warnings []string, err error) {
+	if s.dialect == SQLite && at.File == nil {
+		return nil, nil // what is in memory is gone with all who know it
+	}
+	findings, err := s.dialect.Durability(ctx, conn, at.At.Schema)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := s.dialect.Storage(ctx, conn, at.At.Schema+"."+at.At.Table)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range append(findings, kept...) {
+		switch {
+		case f.Refused && f.ReadOnly:
+			return nil, fmt.Errorf("%w: %s", ErrReadOnly, f.Text)
+		case f.Refused && !s.unsafe:
+			return nil, fmt.Errorf("%w: %s", ErrUnsafe, f.Text)
+		}
+		warnings = append(warnings, f.Text)
+	}
+	return warnings, nil
+}
+
+// elsewhere returns the error for another table of the name, if it has the space. One that cannot be read may have it; who names the
+// schema of the table has said that it does not.
+func (s *SQLStore) elsewhere(ctx context.Context, at *settled, other dialect.Place, space string) error {
+	has := false
+	err := s.transact(ctx, func(conn *sql.Conn) error {
+		return dialect.Each(ctx, conn, statementsOf(s.dialect, s.dialect.QuotePlace(other)).has, []any{space}, func(*sql.Rows) error {
+			has = true
+			return nil
+		})
+	})
+	twice := &TwoTablesError{Space: space, Tables: [2]string{at.At.String(), other.String()}}
+	if has {
+		return twice
+	}
+	switch s.dialect.Diagnose(err).Kind {
+	case 0, dialect.Missing: // it has other columns, or was dropped meanwhile
+		return nil
+	case dialect.Denied:
+		if schema, _ := dialect.SplitName(s.table); schema != "" {
+			return nil
+		}
+		twice.Err = err
+		return twice
+	}
+	return err
+}
+
+// create makes the table, if nobody else has made it meanwhile.
+func (s *SQLStore) create(ctx context.Context, at *settled) error {
+	err := s.transact(ctx, func(conn *sql.Conn) error {
+		unlock, err := s.dialect.LockTables(ctx, conn, s.table)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		now, err := s.find(ctx, conn)
+		if err != nil || now.Exists || now.At != at.At {
+			return err
+		}
+		_, err = conn.ExecContext(ctx, at.texts.create)
+		return err
+	})
+	if err != nil {
+		return s.tableError(at, fmt.Errorf("making it: %w", err))
+	}
+	return nil
 }
 
 func noPrimaryKey(rows int) error {
 	return fmt.Errorf("%w: %d rows for one node, so it has no PRIMARY KEY (space, node)", ErrTable, rows)
 }
 
-// headers returns the rows of a space itself: none, one, or more in a table that has no primary key.
-func (s *SQLStore) headers(ctx context.Context, space string) (found []headerRow, err error) {
+// headers returns the rows of a space itself: none, one, or more in a table that has no primary key. It reads them in a transaction that
+// writes nothing before another one tries to write, so that nobody needs the right to write for a space that is there already.
+func (s *SQLStore) headers(ctx context.Context, at *settled, space string) (found []headerRow, err error) {
 	err = s.transact(ctx, func(conn *sql.Conn) error {
-		found, err = s.readHeaders(ctx, conn, space)
+		found, err = readHeaders(ctx, conn, at, space)
 		return err
 	})
 	return found, err
 }
 
-func (s *SQLStore) readHeaders(ctx context.Context, conn *sql.Conn, space string) (found []headerRow, err error) {
-	rows, err := conn.QueryContext(ctx, s.texts.header, space)
-	if err != nil {
-		return nil, fmt.Errorf("reading the space's own row: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+func readHeaders(ctx context.Context, conn *sql.Conn, at *settled, space string) (found []headerRow, err error) {
+	err = dialect.Each(ctx, conn, at.texts.header, []any{space}, func(rows *sql.Rows) error {
 		var h headerRow
-		if err := rows.Scan(&h.space, &h.holder, &h.from, &h.until, &h.layout); err != nil {
-			return nil, fmt.Errorf("reading the space's own row: %w", err)
-		}
+		err := rows.Scan(&h.space, &h.holder, &h.from, &h.until, &h.layout)
 		found = append(found, h)
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("reading the space's own row: %w", err)
 	}
 	return found, nil
@@ -174,13 +336,14 @@ func (s *SQLStore) readHeaders(ctx context.Context, conn *sql.Conn, space string
 
 // addHeader adds the row of the space itself if there is none, and returns what is there then. It leaves no row in a table that has
 // not kept what was written.
-func (s *SQLStore) addHeader(ctx context.Context, space, layout string) (found []headerRow, err error) {
+func (s *SQLStore) addHeader(ctx context.Context, at *settled, space, layout string) (found []headerRow, err error) {
 	err = s.transact(ctx, func(conn *sql.Conn) error {
 		if err := s.makeDurable(ctx, conn); err != nil {
 			return err
 		}
-		want := headerRow{space, headerHolder, math.MaxInt64, math.MaxInt64, layout}
-		result, err := conn.ExecContext(ctx, s.texts.insert, space, headerNode, want.holder, want.from, want.until, layout)
+		// At first with the greatest numbers, to see that the table keeps them.
+		want := headerRow{space, headerStart + randomID() + headerEnd, math.MaxInt64, math.MaxInt64, layout}
+		result, err := conn.ExecContext(ctx, at.texts.insert, space, headerNode, want.holder, want.from, want.until, layout)
 		if err != nil {
 			return fmt.Errorf("adding the space's own row: %w", err)
 		}
@@ -189,10 +352,10 @@ func (s *SQLStore) addHeader(ctx context.Context, space, layout string) (found [
 			return fmt.Errorf("adding the space's own row: counting rows: %w", err)
 		}
 		// Once more, and different: a primary key (space, node) is the only one that refuses that.
-		if _, err := conn.ExecContext(ctx, s.texts.insert, space, headerNode, "", 0, 0, ""); err != nil {
+		if _, err := conn.ExecContext(ctx, at.texts.insert, space, headerNode, "", 0, 0, ""); err != nil {
 			return fmt.Errorf("trying to add the space's own row twice: %w", err)
 		}
-		switch found, err = s.readHeaders(ctx, conn, space); {
+		switch found, err = readHeaders(ctx, conn, at, space); {
 		case err != nil:
 			return err
 		case len(found) > 1:
@@ -201,6 +364,10 @@ func (s *SQLStore) addHeader(ctx context.Context, space, layout string) (found [
 			return fmt.Errorf("%w: wrote node -1 with %v, and found no such row", ErrTable, want)
 		case added > 0 && found[0] != want:
 			return fmt.Errorf("%w: wrote node -1 with %v, and read %v", ErrTable, want, found[0])
+		case added > 0:
+			if _, err := conn.ExecContext(ctx, at.texts.begun, 0, 0, space); err != nil {
+				return fmt.Errorf("changing the space's own row: %w", err)
+			}
 		}
 		return nil
 	})
@@ -213,31 +380,39 @@ func (s *SQLStore) List(ctx context.Context, space string, least, most int64) (l
 	if err := s.check(space); err != nil {
 		return Listing{}, err
 	}
+	at, err := s.place(ctx)
+	if err != nil {
+		return Listing{}, err
+	}
 	err = s.transact(ctx, func(conn *sql.Conn) error {
-		rows, err := conn.QueryContext(ctx, s.texts.list, space, max(least, 0), most)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
+		l = Listing{}
+		made, rows := int64(0), int64(0)
+		err := dialect.Each(ctx, conn, at.texts.list, []any{space, space, max(least, 0), most}, func(found *sql.Rows) error {
 			var micros, number, from, until sql.NullInt64
 			var holder sql.NullString
-			if err := rows.Scan(&micros, &number, &holder, &from, &until); err != nil {
+			if err := found.Scan(&micros, &rows, &number, &holder, &from, &until); err != nil {
 				return err
 			}
 			if !micros.Valid {
 				return errors.New("the database tells no time")
 			}
 			l.Now = time.UnixMicro(micros.Int64).UTC()
-			if !number.Valid {
-				continue // the clock alone
-			}
-			if !holder.Valid || !from.Valid || !until.Valid {
+			switch {
+			case !number.Valid: // the clock alone
+			case !holder.Valid || !from.Valid || !until.Valid:
 				return fmt.Errorf("%w: node %d has a NULL", ErrTable, number.Int64)
+			case number.Int64 == headerNode:
+				l.ID, _ = headerRow{holder: holder.String}.id()
+				made, l.Mark = from.Int64, until.Int64
+			default:
+				l.Rows = append(l.Rows, Row{Number: number.Int64, Holder: holder.String, From: from.Int64, Until: until.Int64})
 			}
-			l.Rows = append(l.Rows, Row{Number: number.Int64, Holder: holder.String, From: from.Int64, Until: until.Int64})
+			return nil
+		})
+		if l.ID != "" {
+			l.Gone = max(0, made-rows)
 		}
-		return rows.Err()
+		return err
 	})
 	if err == nil && l.Now.IsZero() {
 		err = errors.New("the database tells no time")
@@ -267,15 +442,21 @@ func (s *SQLStore) Swap(ctx context.Context, space string, old, new Row) (swappe
 	case old.Holder == new.Holder && old.Until == new.Until:
 		return false, errors.New("the new row has the holder and the until of the old one")
 	}
+	at, err := s.place(ctx)
+	if err != nil {
+		return false, err
+	}
 	err = s.transact(ctx, func(conn *sql.Conn) error {
+		swapped = false
 		if err := s.makeDurable(ctx, conn); err != nil {
 			return err
 		}
 		var result sql.Result
+		var err error
 		if old.Holder == Absent {
-			result, err = conn.ExecContext(ctx, s.texts.insert, space, new.Number, new.Holder, new.From, new.Until, "")
+			result, err = conn.ExecContext(ctx, at.texts.insert, space, new.Number, new.Holder, new.From, new.Until, "")
 		} else {
-			result, err = conn.ExecContext(ctx, s.texts.swap, new.Holder, new.From, new.Until, space, new.Number, old.Holder, old.Until)
+			result, err = conn.ExecContext(ctx, at.texts.swap, new.Holder, new.From, new.Until, space, new.Number, old.Holder, old.Until)
 		}
 		if err != nil {
 			return err
@@ -287,18 +468,13 @@ func (s *SQLStore) Swap(ctx context.Context, space string, old, new Row) (swappe
 		if changed > 1 {
 			return noPrimaryKey(int(changed))
 		}
-		swapped = changed == 1
-		if !swapped || old.Holder != Absent || s.texts.echo == "" {
+		if changed == 0 {
 			return nil
 		}
-		var kept int
-		if err := conn.QueryRowContext(ctx, s.texts.echo, space, new.Number, new.Holder, new.From, new.Until).Scan(&kept); err != nil {
-			return fmt.Errorf("reading the row that was added: %w", err)
+		if err := s.note(ctx, conn, at, space, old, new); err != nil {
+			return err
 		}
-		if kept != 1 {
-			return fmt.Errorf("%w: wrote node %d from %d until %d with holder %q, and found %d such rows",
-				ErrTable, new.Number, new.From, new.Until, new.Holder, kept)
-		}
+		swapped = true
 		return nil
 	})
 	if err != nil {
@@ -307,8 +483,155 @@ func (s *SQLStore) Swap(ctx context.Context, space string, old, new Row) (swappe
 	return swapped, nil
 }
 
+// note sees to what goes with a swap: the space's mark, and for a row that was added that the table has kept it, and how many there are.
+func (s *SQLStore) note(ctx context.Context, conn *sql.Conn, at *settled, space string, old, new Row) error {
+	if _, err := conn.ExecContext(ctx, at.texts.mark, new.Until, space, new.Until); err != nil {
+		return fmt.Errorf("raising the space's mark: %w", err)
+	}
+	if old.Holder != Absent {
+		return nil
+	}
+	result, err := conn.ExecContext(ctx, at.texts.count, space)
+	if err != nil {
+		return fmt.Errorf("counting the row that was added: %w", err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n != 1 {
+		return errors.Join(fmt.Errorf("%w: %d rows of the space itself, want one", ErrTable, n), err)
+	}
+	if at.texts.echo == "" {
+		return nil
+	}
+	var kept int
+	if err := dialect.One(ctx, conn, at.texts.echo, []any{space, new.Number, new.Holder, new.From, new.Until}, &kept); err != nil {
+		return fmt.Errorf("reading the row that was added: %w", err)
+	}
+	if kept != 1 {
+		return fmt.Errorf("%w: wrote node %d from %d until %d with holder %q, and found %d such rows",
+			ErrTable, new.Number, new.From, new.Until, new.Holder, kept)
+	}
+	return nil
+}
+
+// Record is [Store.Record]: a row of a node below -1.
+func (s *SQLStore) Record(ctx context.Context, space string, loss Loss) (err error) {
+	defer func() { err = s.explain(ctx, err, "recording a loss of space %q", space) }()
+	if err := s.check(space); err != nil {
+		return err
+	}
+	at, err := s.place(ctx)
+	if err != nil {
+		return err
+	}
+	for range attempts {
+		next := int64(headerNode - 1)
+		added := int64(0)
+		err := s.transact(ctx, func(conn *sql.Conn) error {
+			if err := s.makeDurable(ctx, conn); err != nil {
+				return err
+			}
+			err := dialect.Each(ctx, conn, at.texts.losses, []any{space}, func(rows *sql.Rows) error {
+				var node int64
+				err := rows.Scan(&node, new(any), new(any), new(any), new(any))
+				next = node - 1
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			result, err := conn.ExecContext(ctx, at.texts.insert, space, next, loss.Holder, loss.From, loss.Until, fmt.Sprintf(lossLayout, loss.Number))
+			if err != nil {
+				return err
+			}
+			added, err = result.RowsAffected()
+			return err
+		})
+		if err != nil || added == 1 {
+			return err
+		}
+	}
+	return errors.New("others record losses all the time")
+}
+
+const lossLayout = "lost number %d"
+
+// Losses is [Store.Losses].
+func (s *SQLStore) Losses(ctx context.Context, space string) (losses []Loss, err error) {
+	defer func() { err = s.explain(ctx, err, "listing losses of space %q", space) }()
+	if err := s.check(space); err != nil {
+		return nil, err
+	}
+	at, err := s.place(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = s.transact(ctx, func(conn *sql.Conn) error {
+		losses = nil
+		return dialect.Each(ctx, conn, at.texts.losses, []any{space}, func(rows *sql.Rows) error {
+			var node int64
+			var text string
+			var l Loss
+			if err := rows.Scan(&node, &l.Holder, &l.From, &l.Until, &text); err != nil {
+				return err
+			}
+			if _, err := fmt.Sscanf(text, lossLayout, &l.Number); err != nil {
+				return fmt.Errorf("%w: node %d has %q, which is no loss", ErrTable, node, text)
+			}
+			losses = append(losses, l)
+			return nil
+		})
+	})
+	return losses, err
+}
+
+// place returns where the table is: where Prepare has found it, or where the catalogue says. The error is a [*TableError] when there is none.
+func (s *SQLStore) place(ctx context.Context) (at *settled, err error) {
+	if at = s.settled.Load(); at != nil {
+		return at, nil
+	}
+	err = s.transact(ctx, func(conn *sql.Conn) error {
+		at, err = s.find(ctx, conn)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case !at.Exists:
+		return nil, &TableError{Table: at.At.String(), Statement: at.texts.create, Err: errors.New("there is no such table")}
+	}
+	return at, nil
+}
+
+// Place returns where the table is: database, schema and table with dots between them; empty before Prepare has found it.
+func (s *SQLStore) Place() string {
+	if at := s.settled.Load(); at != nil {
+		return at.At.String()
+	}
+	return ""
+}
+
+// Warnings returns what the last Prepare had to say of the database: settings with which it may lose what is committed when its machine
+// crashes, and other tables that have the space.
+func (s *SQLStore) Warnings() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.warnings
+}
+
+// Starved reports whether a call waits for a connection while all of the pool are in use: by statements, perhaps, that wait for a key.
+func (s *SQLStore) Starved() bool {
+	since := s.starving.Load()
+	if since == 0 || time.Since(time.Unix(0, since)) < starvation {
+		return false
+	}
+	stats := s.db.Stats()
+	return stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections
+}
+
+// starvation is how long a call waits for a connection before it counts as starved.
+const starvation = 5 * time.Millisecond
+
 // Space is a key space in a table.
-type Space struct{ Name, Layout string }
+type Space struct{ Name, Layout, ID string }
 
 // Spaces returns the spaces that the table has, by name. It makes no table; the error is a [*TableError] when there is none, or it may
 // not be read.
@@ -317,50 +640,80 @@ func (s *SQLStore) Spaces(ctx context.Context) (spaces []Space, err error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	if err := s.db.PingContext(ctx); err != nil {
-		return nil, fmt.Errorf("connecting: %w", err)
+	at, err := s.place(ctx)
+	if err != nil {
+		return nil, err
 	}
 	err = s.transact(ctx, func(conn *sql.Conn) error {
-		rows, err := conn.QueryContext(ctx, s.texts.spaces)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
+		spaces = nil
+		return dialect.Each(ctx, conn, at.texts.spaces, nil, func(rows *sql.Rows) error {
 			var space Space
-			if err := rows.Scan(&space.Name, &space.Layout); err != nil {
+			var h headerRow
+			if err := rows.Scan(&space.Name, &space.Layout, &h.holder); err != nil {
 				return err
 			}
+			space.ID, _ = h.id()
 			spaces = append(spaces, space)
-		}
-		return rows.Err()
+			return nil
+		})
 	})
 	if err != nil {
-		return nil, s.tableError(ctx, err)
+		return nil, s.tableError(at, err)
 	}
 	return spaces, nil
 }
 
+// transact runs work in a transaction, again where the server has rolled it back because of others.
 func (s *SQLStore) transact(ctx context.Context, work func(*sql.Conn) error) error {
-	return s.dialect.Transact(ctx, s.db, s.texts.begin, work)
+	for attempt := 1; ; attempt++ {
+		err := s.dialect.Transact(ctx, pool{s}, beginning(s.dialect), work)
+		if fault := s.dialect.Diagnose(err); fault.Kind != dialect.Again || fault.Code == "" || attempt == attempts || s.dialect == SQLite {
+			return err
+		}
+		if !sleep(ctx, rand.N(firstWait)) {
+			return err
+		}
+	}
 }
 
+// pool is the store's, and tells that a call waits for a connection of it.
+type pool struct{ *SQLStore }
+
+func (p pool) Conn(ctx context.Context) (*sql.Conn, error) {
+	p.starving.Store(time.Now().UnixNano())
+	defer p.starving.Store(0)
+	return p.db.Conn(ctx)
+}
+
+func (p pool) Stats() sql.DBStats { return p.db.Stats() }
+
 func (s *SQLStore) makeDurable(ctx context.Context, conn *sql.Conn) error {
-	if s.texts.commit == "" {
+	if s.dialect != Postgres {
 		return nil
 	}
-	if _, err := conn.ExecContext(ctx, s.texts.commit); err != nil {
+	if _, err := conn.ExecContext(ctx, syncCommit); err != nil {
 		return fmt.Errorf("setting synchronous_commit: %w", err)
 	}
 	return nil
 }
 
-// tableError makes an error of a statement one of the table, if the database still answers.
-func (s *SQLStore) tableError(ctx context.Context, err error) error {
-	if ctx.Err() != nil || s.db.PingContext(ctx) != nil {
+// tableError makes an error of the database one of the table, where it says that the table is missing or may not be used.
+func (s *SQLStore) tableError(at *settled, err error) error {
+	e := &TableError{Table: at.At.String(), Statement: at.texts.create + ";", Err: err}
+	switch s.dialect.Diagnose(err).Kind {
+	case dialect.Missing:
+	case dialect.Denied:
+		if !at.Exists {
+			break
+		}
+		e.Statement = fmt.Sprintf("GRANT SELECT, INSERT, UPDATE ON %s TO %s;", s.dialect.QuotePlace(at.At), at.Role)
+		if s.dialect == Postgres {
+			e.Statement = fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s;\n", s.dialect.QuoteAny(at.At.Schema), at.Role) + e.Statement
+		}
+	default:
 		return err
 	}
-	return &TableError{Statement: s.texts.create, Err: err}
+	return e
 }
 
 // explain says what was being done when the error came, and that the context had ended where it had.
@@ -372,8 +725,10 @@ func (s *SQLStore) explain(ctx context.Context, err error, doing string, args ..
 		err = fmt.Errorf("%w: %w", ended, err)
 	}
 	prefix := "grant: "
-	if errors.Is(err, ErrTable) || errors.Is(err, ErrDialect) {
-		prefix = "" // they have it
+	for _, its := range []error{ErrTable, ErrDialect, ErrTwoTables, ErrMoved, ErrUnsafe, ErrReadOnly} {
+		if errors.Is(err, its) {
+			prefix = "" // they have it
+		}
 	}
 	return fmt.Errorf("%s%s in table %s: %w", prefix, fmt.Sprintf(doing, args...), s.table, err)
 }

@@ -28,10 +28,10 @@ func (p Place) String() string {
 }
 
 // QuotePlace returns the table's name as SQL, with its schema's.
-func (d Dialect) QuotePlace(p Place) string { return d.quoteAny(p.Schema) + "." + d.quoteAny(p.Table) }
+func (d Dialect) QuotePlace(p Place) string { return d.QuoteAny(p.Schema) + "." + d.QuoteAny(p.Table) }
 
-// quoteAny quotes a name that may hold anything, as names that come from a catalogue do.
-func (d Dialect) quoteAny(name string) string {
+// QuoteAny quotes a name that may hold anything, as names that come from a catalogue do.
+func (d Dialect) QuoteAny(name string) string {
 	mark := `"`
 	if d == MySQL {
 		mark = "`"
@@ -67,7 +67,8 @@ var (
 //
 // The error says that the catalogue could not be read, or that no place is left to make a table in.
 func (d Dialect) Locate(ctx context.Context, conn *sql.Conn, name string) (Location, error) {
-	return d.locate(ctx, conn, name, tables)
+	schema, table := SplitName(name)
+	return d.LocateAt(ctx, conn, Place{Schema: schema, Table: table})
 }
 
 // LocateSequence is [Dialect.Locate] for a SEQUENCE of PostgreSQL, whose name may have dots; the schema is given apart, empty for none.
@@ -75,18 +76,15 @@ func (d Dialect) LocateSequence(ctx context.Context, conn *sql.Conn, schema, nam
 	return d.locatePostgres(ctx, conn, schema, name, sequences)
 }
 
-func (d Dialect) locate(ctx context.Context, conn *sql.Conn, name string, kind kinds) (Location, error) {
-	schema, table, qualified := strings.Cut(name, ".")
-	if !qualified {
-		schema, table = "", name
-	}
+// LocateAt is [Dialect.Locate] for a place that is known.
+func (d Dialect) LocateAt(ctx context.Context, conn *sql.Conn, at Place) (Location, error) {
 	switch d {
 	case MySQL:
-		return d.locateMySQL(ctx, conn, schema, table)
+		return d.locateMySQL(ctx, conn, at.Schema, at.Table)
 	case Postgres:
-		return d.locatePostgres(ctx, conn, schema, table, kind)
+		return d.locatePostgres(ctx, conn, at.Schema, at.Table, tables)
 	case SQLite:
-		return d.locateSQLite(ctx, conn, schema, table)
+		return d.locateSQLite(ctx, conn, at.Schema, at.Table)
 	}
 	return Location{}, fmt.Errorf("no place in %v", d)
 }
@@ -183,7 +181,7 @@ func (d Dialect) locateSQLite(ctx context.Context, conn *sql.Conn, schema, table
 	var places []Place
 	for name, file := range files {
 		found, err := d.places(ctx, conn, Place{Catalog: file}, fmt.Sprintf("SELECT '%s', name FROM %s.sqlite_master WHERE type = 'table' AND name = '%s' COLLATE NOCASE",
-			strings.ReplaceAll(name, "'", "''"), d.quoteAny(name), table))
+			strings.ReplaceAll(name, "'", "''"), d.QuoteAny(name), table))
 		if err != nil {
 			return l, err
 		}
@@ -229,10 +227,7 @@ func (l *Location) settle(found []Place) {
 // LockTables keeps others who make tables of a name by LockTables from doing so at the same time, and returns what ends that. On PostgreSQL it is to be called in a
 // transaction, and lasts until its end. SQLite's transactions do it already.
 func (d Dialect) LockTables(ctx context.Context, conn *sql.Conn, name string) (unlock func(), err error) {
-	_, table, qualified := strings.Cut(name, ".")
-	if !qualified {
-		table = name
-	}
+	_, table := SplitName(name)
 	unlock = func() {}
 	switch d {
 	case Postgres:

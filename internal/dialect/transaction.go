@@ -9,12 +9,18 @@ import (
 	"time"
 )
 
+// Pool is a *sql.DB, as far as [Dialect.Transact] needs one.
+type Pool interface {
+	Conn(context.Context) (*sql.Conn, error)
+	Stats() sql.DBStats
+}
+
 // Transact runs work in a transaction, which begins with the statement given. It is explicit because a session may not commit on its own (autocommit=0),
 // nor see the commits of others for as long as its own transaction is open.
 //
 // It says BEGIN and COMMIT itself: sql.Tx.Commit takes no context, so that with go-sql-driver/mysql one at a server that has stopped to answer never
 // returns, and keeps its connection.
-func (d Dialect) Transact(ctx context.Context, db *sql.DB, begin string, work func(*sql.Conn) error) error {
+func (d Dialect) Transact(ctx context.Context, db Pool, begin string, work func(*sql.Conn) error) error {
 	conn, err := d.begin(ctx, db, begin)
 	if err != nil {
 		return err
@@ -37,7 +43,7 @@ func (d Dialect) Transact(ctx context.Context, db *sql.DB, begin string, work fu
 }
 
 // begin returns a connection with a new transaction.
-func (d Dialect) begin(ctx context.Context, db *sql.DB, begin string) (*sql.Conn, error) {
+func (d Dialect) begin(ctx context.Context, db Pool, begin string) (*sql.Conn, error) {
 	// The pool may be full of connections to a server that was restarted; each that turns out to be one is closed. That is what sql.DB.BeginTx does too.
 	for attempts := db.Stats().Idle + 2; ; attempts-- {
 		conn, err := db.Conn(ctx)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// ErrDSN says that a text names no database. Its message never holds a password.
+// ErrDSN says that a text names no database. Its message never holds a password: it repeats nothing of a text that cannot be read, where
+// a part that was taken for something else can be one.
 var ErrDSN = errors.New("not a database")
 
 // The kinds of databases, as in the scheme of a DSN and in the name of a GORM dialector.
@@ -52,36 +54,55 @@ func Parse(text string) (DSN, error) {
 	case scheme == Postgres || scheme == "postgresql":
 		return parsePostgres(text)
 	}
-	return DSN{}, fmt.Errorf("%w: unknown scheme %q; %s", ErrDSN, scheme, forms)
+	return DSN{}, fmt.Errorf("%w: unknown scheme before the colon; %s", ErrDSN, forms)
 }
 
-func parseSQLite(path string) (DSN, error) {
-	if path == "" {
+func parseSQLite(source string) (DSN, error) {
+	if source == "" {
 		return DSN{}, fmt.Errorf("%w: sqlite: without a path; want sqlite:PATH", ErrDSN)
 	}
-	return DSN{Kind: SQLite, Source: path, public: SQLite + ":" + path}, nil
+	// A DSN of a server, with the wrong scheme, would be a path with a password.
+	if rest, ok := strings.CutPrefix(source, "//"); ok && strings.Contains(rest, "@") || strings.Contains(source, "@tcp(") || strings.Contains(source, "@unix(") {
+		return DSN{}, fmt.Errorf("%w: sqlite: with a user and a server; %s", ErrDSN, forms)
+	}
+	path, query, _ := strings.Cut(source, "?")
+	options := slices.DeleteFunc(strings.Split(query, "&"), func(option string) bool {
+		return option == "" || strings.HasPrefix(option, "_auth_") // _auth_user, _auth_pass
+	})
+	public := SQLite + ":" + path
+	if len(options) > 0 {
+		public += "?" + strings.Join(options, "&")
+	}
+	return DSN{Kind: SQLite, Source: source, public: public}, nil
 }
 
 func parseMySQL(source string) (DSN, error) {
+	const want = "want mysql:USER:PASSWORD@tcp(HOST:PORT)/DATABASE"
 	config, err := sqldriver.ParseDSN(source)
-	if err != nil {
-		return DSN{}, fmt.Errorf("%w: mysql: %w; want mysql:USER:PASSWORD@tcp(HOST:PORT)/DATABASE", ErrDSN, err)
-	}
-	if config.DBName == "" {
-		return DSN{}, fmt.Errorf("%w: mysql: no database after the last slash; want mysql:USER:PASSWORD@tcp(HOST:PORT)/DATABASE", ErrDSN)
+	switch {
+	case err != nil && strings.HasPrefix(err.Error(), "invalid DSN: "): // these repeat nothing of the source, and others do
+		return DSN{}, fmt.Errorf("%w: mysql: %w; %s", ErrDSN, err, want)
+	case err != nil, strings.ContainsAny(config.Net, ":@/"), strings.Contains(config.DBName, "@"): // parts of a password before an @ that is missing, or with a slash
+		return DSN{}, fmt.Errorf("%w: mysql: the address or a parameter cannot be read; %s", ErrDSN, want)
+	case config.DBName == "":
+		return DSN{}, fmt.Errorf("%w: mysql: no database after the last slash; %s", ErrDSN, want)
 	}
 	config.ParseTime = true
 	return DSN{Kind: MySQL, Source: config.FormatDSN(), public: fmt.Sprintf("mysql:%s@%s(%s)/%s", config.User, config.Net, config.Addr, config.DBName)}, nil
 }
 
 func parsePostgres(source string) (DSN, error) {
-	// What a parser says of a malformed URL can hold a part of the password, so nothing of it is repeated.
+	// What a parser says of a malformed URL can hold a part of the password.
 	wrong := fmt.Errorf("%w: this is no postgres:// URL that can be read; want postgres://USER:PASSWORD@HOST:PORT/DATABASE", ErrDSN)
 	if _, rest, _ := strings.Cut(source, ":"); !strings.HasPrefix(rest, "//") {
 		return DSN{}, wrong
 	}
 	config, err := pgx.ParseConfig(source)
 	if err != nil || strings.ContainsAny(config.Database, "/@") { // the rest of a password with a slash that is not escaped
+		return DSN{}, wrong
+	}
+	parts, err := url.Parse(source)
+	if err != nil || parts.Fragment != "" || parts.User == nil && strings.Contains(source, "@") && !parts.Query().Has("user") { // the same with # or ?
 		return DSN{}, wrong
 	}
 	public := url.URL{Scheme: Postgres, User: url.User(config.User), Host: net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))), Path: "/" + config.Database}

@@ -11,17 +11,19 @@ import (
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]struct{ kind, public string }{
-		"sqlite:a.db":                                {dsn.SQLite, "sqlite:a.db"},
-		"sqlite:C:\\a.db":                            {dsn.SQLite, "sqlite:C:\\a.db"},
-		"sqlite::memory:":                            {dsn.SQLite, "sqlite::memory:"},
-		"sqlite:a.db?_fk=1":                          {dsn.SQLite, "sqlite:a.db?_fk=1"},
-		"mysql:u@tcp(h:1)/d":                         {dsn.MySQL, "mysql:u@tcp(h:1)/d"},
-		"mysql:u:sesame@unix(/s)/d":                  {dsn.MySQL, "mysql:u@unix(/s)/d"},
-		"mysql:u:p@ss:sesame@/d":                     {dsn.MySQL, "mysql:u@tcp(127.0.0.1:3306)/d"},
-		"postgres://u:sesame@h:1/d":                  {dsn.Postgres, "postgres://u@h:1/d"},
-		"postgres://u@h:1/d?password=se;same;sesame": {dsn.Postgres, "postgres://u@h:1/d"},
-		"postgresql://u@h/d":                         {dsn.Postgres, "postgres://u@h:5432/d"},
-		"postgres:///d?host=/run&user=u&password=sesame&port=7":         {dsn.Postgres, "postgres://u@/d?host=%2Frun"},
+		"sqlite:a.db":                                           {dsn.SQLite, "sqlite:a.db"},
+		"sqlite:C:\\a.db":                                       {dsn.SQLite, "sqlite:C:\\a.db"},
+		"sqlite::memory:":                                       {dsn.SQLite, "sqlite::memory:"},
+		"sqlite:a.db?_fk=1":                                     {dsn.SQLite, "sqlite:a.db?_fk=1"},
+		"sqlite:a@b.db?_auth_pass=sesame&_fk=1":                 {dsn.SQLite, "sqlite:a@b.db?_fk=1"},
+		"sqlite:a.db?_auth_pass=sesame":                         {dsn.SQLite, "sqlite:a.db"},
+		"mysql:u@tcp(h:1)/d":                                    {dsn.MySQL, "mysql:u@tcp(h:1)/d"},
+		"mysql:u:sesame@unix(/s)/d":                             {dsn.MySQL, "mysql:u@unix(/s)/d"},
+		"mysql:u:p@ss:sesame@/d":                                {dsn.MySQL, "mysql:u@tcp(127.0.0.1:3306)/d"},
+		"postgres://u:sesame@h:1/d":                             {dsn.Postgres, "postgres://u@h:1/d"},
+		"postgres://u@h:1/d?password=se;same;sesame":            {dsn.Postgres, "postgres://u@h:1/d"},
+		"postgresql://u@h/d":                                    {dsn.Postgres, "postgres://u@h:5432/d"},
+		"postgres:///d?host=/run&user=u&password=sesame&port=7": {dsn.Postgres, "postgres://u@/d?host=%2Frun"},
 		"postgres://u@h:1/d?sslpassword=sesame&application_name=sesame": {dsn.Postgres, "postgres://u@h:1/d"},
 	} {
 		got, err := dsn.Parse(text)
@@ -36,6 +38,10 @@ func TestParseRefuses(t *testing.T) {
 		"", "a.db", "sqlite:", "oracle:x", "mysql:", "mysql:u:sesame@tcp(h:1)/", "mysql:u:sesame@tcp(h:1)", "mysql:u:sesame@tcp(h:1)/d?parseTime=sesam",
 		"postgres://u:sesame@h:port/d", "postgres://u:sesame@h/d?sslmode=nosuch", "Sqlite:a.db", "postgres:host=h password=sesame",
 		"postgres://u:/sesame@h/d", "postgres://u:sesame%@h/d", "postgres:",
+		"postgres://sesame:5#x@h/d", "postgres://sesame:5?x@h/d", "postgres://u:5/sesame@h/d",
+		"sesame", "sesame:x", "u:sesame@tcp(h:1)/d", "://u:sesame@h/d", "sqlite://u:sesame@h/d", "sqlite:u:sesame@tcp(h:1)/d",
+		"mysql:u:sesame/d", "mysql:u:sesame@h/d?parseTime=x", "mysql:u:x/sesame@tcp(h:1)", "mysql:u:x/sesame%@tcp(h:1)", "mysql:u:sesame(x)/y@tcp(h:1)",
+		"mysql:u:x/y?parseTime=sesame@tcp(h:1)", "mysql:u:x/sesame@tcp(h:1)?tls=true", "mysql://u:sesame@h:1/d",
 	} {
 		_, err := dsn.Parse(text)
 		if !errors.Is(err, dsn.ErrDSN) || strings.Contains(err.Error(), "sesame") || !strings.Contains(err.Error(), "want ") {
