@@ -57,7 +57,7 @@ func TestUnmatched(t *testing.T) {
 		{"no table", []kind{replaceMySQL, replaceSQLite, blockMySQL, blockPostgres, blockSQLite}, func(s script) script { return s.tableless() }, ticket.Permanent, ticket.ErrTable, "CREATE TABLE"},
 		{"no row", []kind{replaceMySQL, blockMySQL, blockPostgres, blockSQLite}, both(rows("row"), rows("register")), ticket.Permanent, ticket.ErrTable, "CREATE TABLE"},
 		{"forgotten", []kind{replaceMySQL, blockMySQL, blockPostgres, blockSQLite}, rows("row"), ticket.Permanent, ticket.ErrForgotten, "the greatest id known here is 9000"},
-		{"forgotten", []kind{sequence}, both(rows("object"), without("value")), ticket.Permanent, ticket.ErrForgotten, "SELECT setval('\"snowkey_tickets.default\"', ? / 3 * 3 + 2)"},
+		{"forgotten", []kind{sequence}, both(rows("object"), without("value")), ticket.Permanent, ticket.ErrForgotten, "SELECT setval('\"public\".\"snowkey_tickets.default\"', ? / 3 * 3 + 2)"},
 		{"garbage", []kind{replaceMySQL, blockMySQL, blockPostgres, blockSQLite}, row(701, "2/3x"), ticket.Quarantine, ticket.ErrLayout, `"2/3x"`},
 		{"empty", []kind{replaceMySQL, blockSQLite}, row(701, ""), ticket.Quarantine, ticket.ErrLayout, `""`},
 		{"frozen", []kind{replaceMySQL}, row(701, ">2/4"), ticket.Next, ticket.ErrMoving, "to 4"},

@@ -154,30 +154,25 @@ func sqliteDurability(ctx context.Context, conn *sql.Conn, schema string) (findi
 // with its schema's or without. It takes one round trip, and none on SQLite.
 func (d Dialect) Storage(ctx context.Context, conn *sql.Conn, table string) ([]Finding, error) {
 	var kept sql.NullString // NULL of a view
+	at, quoted := Place{}, d.Quote(table)
+	if at.Schema, at.Table = SplitName(table); at.Schema != "" {
+		quoted = d.QuotePlace(at)
+	}
 	switch d {
 	case MySQL:
-		if err := One(ctx, conn, "SELECT ENGINE FROM information_schema.TABLES WHERE "+mysqlTable(table), nil, &kept); err != nil {
+		if err := One(ctx, conn, "SELECT ENGINE FROM information_schema.TABLES WHERE "+InCatalog(at), nil, &kept); err != nil {
 			return nil, fmt.Errorf("asking for the engine of %s: %w", table, err)
 		}
 		if !strings.EqualFold(kept.String, "InnoDB") {
-			return []Finding{unsafe("the table %s is kept by the engine %s, which may lose what was committed; ALTER TABLE %s ENGINE = InnoDB", table, kept.String, d.Quote(table))}, nil
+			return []Finding{unsafe("the table %s is kept by the engine %s, which may lose what was committed; ALTER TABLE %s ENGINE = InnoDB", table, kept.String, quoted)}, nil
 		}
 	case Postgres:
-		if err := One(ctx, conn, "SELECT relpersistence::text FROM pg_class WHERE oid = to_regclass('"+d.Quote(table)+"')", nil, &kept); err != nil {
+		if err := One(ctx, conn, "SELECT relpersistence::text FROM pg_class WHERE oid = to_regclass("+Literal(quoted)+")", nil, &kept); err != nil {
 			return nil, fmt.Errorf("asking how %s is kept: %w", table, err)
 		}
 		if kept.String != "p" {
-			return []Finding{unsafe("%s is not logged, so it is empty after a crash; ALTER TABLE %s SET LOGGED", table, d.Quote(table))}, nil
+			return []Finding{unsafe("%s is not logged, so it is empty after a crash; ALTER TABLE %s SET LOGGED", table, quoted)}, nil
 		}
 	}
 	return nil, nil
-}
-
-// mysqlTable is the condition that picks the table from information_schema.
-func mysqlTable(name string) string {
-	schema, table := SplitName(name)
-	if schema == "" {
-		return "TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '" + table + "'"
-	}
-	return "TABLE_SCHEMA = '" + schema + "' AND TABLE_NAME = '" + table + "'"
 }
