@@ -14,8 +14,9 @@
 //   - A generator with grants, see [WithGrants], makes ids at the ticks that were granted and at no other, whatever its clock says.
 //   - An id is never negative and never wraps. A clock before the layout's epoch, or past its last tick, is an error.
 //   - No id carries a tick that the generator's clock has not reached, but under [BorrowFull].
-//   - Nothing is locked, nothing spins, and Next and Fill allocate nothing unless they have to wait. A wait ends with the context, at
-//     most a millisecond or so late.
+//   - Calls that do not have to wait lock nothing, spin on nothing and allocate nothing. A wait ends with the context, at most a
+//     millisecond or so late.
+//   - Calls that have to wait are served in the order they came, see below: those that come later cannot keep them waiting.
 //
 // # What it does not
 //
@@ -24,7 +25,8 @@
 //   - It does not remember anything across a restart, unless it has grants, or is told with [WithFloor]. A process that comes back while
 //     its wall clock reads earlier than it did before, with the same node number, can repeat ids of the time in between.
 //   - Ids of different nodes are ordered by their ticks only: within one tick the node decides, not the moment.
-//   - Ids are no secret. Who sees one knows when and where it was made.
+//   - Ids are no secret. Who sees one knows when and where it was made. Who sees two can tell how many the generator made between them,
+//     since sequences carry on; under [StartRandom] only who sees two of the same tick can.
 //
 // # The layout
 //
@@ -53,14 +55,39 @@
 //	clock's tick < tick of last                  → wait until the clock is there (it was, or the tick is borrowed)
 //	tick outside of the grant                    → ErrGrant
 //
-// A call that has to wait takes nothing before its tick has come, so one that gives up costs the others nothing. Calls that wait for
-// the same tick compete for it when it comes: there is no line to stand in.
+// A call that has to wait takes nothing before its tick has come, so one that gives up costs the others nothing.
+//
+// # The line
+//
+// Calls that have to wait stand in line. Whoever opens a tick takes a run of it for all of them, and for itself at the end, with the one
+// swap that opens it, and hands each its part in the order they came. Calls that come when the tick has come, and need not wait, take
+// what the line leaves. So beside callers who take all there is, a call that comes now and then has its id at the beginning of the next tick.
+//
+//	the line, its head on the left            the next tick, opened by anyone
+//	+------+------+-----------+------+        +---+---+---------+---+------------------+
+//	| Next | Next | Fill of 3 | Next |   →    | 0 | 1 | 2  3  4 | 5 | 6 … whoever comes|
+//	+------+------+-----------+------+        +---+---+---------+---+------------------+
+//	 sleeps   the others wait to be woken
+//
+// When a tick has not room for all in line, each call gets an equal share of it, and those in front get what others leave of theirs. A
+// Fill that got a part goes to the end of the line for the rest, so a Fill of many ticks takes turns with the others. Beside such Fills a
+// call for one id waits for one tick, as long as no more calls are in line than a tick has ids. Where more are in line, a tick serves as
+// many as it has ids, in their order.
+//
+// A call whose context ends leaves the line. If it was handed ids at the same moment it returns these, so that none are lost. Calls in line
+// notice a change of the grant when the tick comes, or within 0.1 s: they get ids of the new number, or the error. Ids that a call was
+// handed before the change are of the number that they were taken under. A clock that steps back is waited for or refused as the policy
+// says, with the bound of WaitBack for each call by itself.
+//
+// The head reads the clock and sleeps until the tick comes, so that waiting takes one thread. A lane has a line only while calls wait,
+// and a call that opens a tick looks at one pointer for it. The order has one exception: a call that joins the line in the same moment in
+// which a tick is opened comes after the one who opens it, and after those who are faster to take what is left of that tick.
 //
 // # Lanes
 //
 // A generator for all shards, see [WithShards], has such a word for each of them, a lane, and everything else once:
 //
-//	lanes[0] … lanes[1023]   a word and the count of ids each, 64 bytes apart
+//	lanes[0] … lanes[1023]   a word, the count of ids and a line each, 64 bytes apart
 //	held                     number and range of ticks, of all: SetGrant, Suspend and Seal are
 //	clock, policies, waits   of all
 //
@@ -105,8 +132,13 @@
 // and of 64, far too often at low traffic, so that few shards are filled; carried on, the low bits are uniform at any traffic. The
 // price is paid only by the first tick of a burst, at most a quarter of its room by default (3 of 16 with the layout sharded, whose ids of
 // one shard are spread over 4 sequences at low traffic): a tick that was used up is followed by
-// one that starts at 0, and Fill starts as low as it needs to. The first id of a generator starts at a sequence taken from the
+// one that starts at 0, and Fill and the line start as low as they need to. The first id of a generator starts at a sequence taken from the
 // clock, since processes that make one id and end have the same fault.
+//
+// Sequences that carry on also tell how many ids a node made: at low traffic the first id of a tick carries on by one from the last one of
+// the tick before, so that two ids of a node say how many came between them, modulo a quarter of the range. Where that must not be seen,
+// StartRandom(0) starts each tick where nobody foresees, fills the shards as evenly, and costs the same. It hides how many ids came between
+// two ticks. It hides neither the time, which is in the id, nor how many ids of one tick came between two of them: there they carry on by one.
 //
 // # The clock
 //

@@ -3,6 +3,7 @@ package idgen_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
@@ -111,6 +112,35 @@ func ExampleClockFunc() {
 	// 153833653141532672
 	// 153833657335836672
 	// 153833661530140672
+}
+
+// Sequences that do not tell how many ids were made: random starts, here with a seed so that they are the same each time, beside those
+// that carry on.
+func ExampleStartRandom() {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	clock := idgen.ClockFunc(func() time.Time { return now })
+	for _, start := range []idgen.Option{idgen.StartSpread(0), idgen.StartRandom(0)} {
+		seed := rand.New(rand.NewPCG(1, 2))
+		gen, err := idgen.New(idgen.WithNode(7), start, idgen.WithClock(clock), idgen.WithRandom(seed.Uint64))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		var sequences []int64
+		for range 5 {
+			now = now.Add(time.Minute)
+			id, err := gen.Next(context.Background())
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			sequences = append(sequences, id&4095)
+		}
+		fmt.Println(sequences)
+	}
+	// Output:
+	// [174 175 176 177 178]
+	// [272 108 136 410 336]
 }
 
 // A clock that steps back, under the policy that makes no ids then.

@@ -18,8 +18,10 @@ type lane struct {
 	// Openings of ticks begun and ended: issued and the last word belong together while the two are equal.
 	begun, ended atomic.Int64
 	reported     atomic.Int64 // greatest number of ids that Stats has returned
+	// The calls that wait for words; nil where there are none.
+	line atomic.Pointer[line]
 
-	_ [24]byte
+	_ [16]byte
 }
 
 // mostShardBits is the most that the shard field of a generator with lanes has, which take 64 bytes each: 4 MiB then.
@@ -68,6 +70,9 @@ func (g *Snowflake) NextFor(ctx context.Context, shard int64) (int64, error) {
 			word, tick := last+1, last>>(g.tickBits&63)
 			opens := present > tick
 			if opens {
+				if l.line.Load() != nil {
+					break // those in line come first
+				}
 				tick = present
 				word = tick<<(g.tickBits&63) | g.start(last, tick, 1)
 			} else if word&g.seqMask == 0 || tick-g.borrowed() > present {
@@ -77,6 +82,9 @@ func (g *Snowflake) NextFor(ctx context.Context, shard int64) (int64, error) {
 				break
 			}
 			if g.swap(l, last, word, 1, opens, present) {
+				if opens {
+					g.serveAfter(l)
+				}
 				return placed | g.id(held, word), nil
 			}
 		}

@@ -14,7 +14,7 @@ type policy struct {
 	full   fullPolicy
 	borrow int64 // ticks, of fullBorrow
 	start  startPolicy
-	below  int64 // of startSpread (0: a quarter of the sequence's range) and startRandom
+	below  int64 // of startSpread and startRandom; 0: a quarter of the sequence's range
 }
 
 type (
@@ -110,6 +110,9 @@ func RefuseFull() Option {
 
 // StartSpread makes a tick's sequence start after the last id's, modulo below, which is a power of two up to the sequence's range; 0
 // stands for a quarter of the range. Ids modulo below are then uniform at any traffic. The default, with 0.
+//
+// Sequences that carry on tell how many ids the generator made: who sees an id of 9:00 with the sequence 17 and one of 9:05 with 29 knows
+// that it made 12 ids in these five minutes, or 12 and a multiple of below. [StartRandom] does not tell.
 func StartSpread(below int64) Option {
 	return optionFunc(func(c *config) error {
 		if below < 0 || bits.OnesCount64(uint64(below)) > 1 {
@@ -120,11 +123,22 @@ func StartSpread(below int64) Option {
 	})
 }
 
-// StartRandom makes a tick's sequence start at a random number below the one given, which is 1 up to the sequence's range.
+// StartRandom makes a tick's sequence start at a random number below the one given, which is 1 up to the sequence's range; 0 stands for a
+// quarter of the range. Ids modulo below, and modulo what divides it, are then uniform at any traffic: with 0, id % shards for shards
+// that are a power of two up to a quarter of the range.
+//
+// Ids of two ticks then do not tell how many were made between them. What still tells: the time in each id; ids of one tick carry on by
+// one, so two of them tell how many came between, and a sequence of below or more that at least as many were made in its tick as it is
+// above that; and a tick that starts at 0 in every case is one after a tick that was used up, so that no room of full ticks is lost, or one
+// of a Fill that needs all of it. The first tick of a burst has room for below-1 ids less at most.
+//
+// The numbers are those of math/rand/v2's top-level Uint64: ChaCha8, a cipher's stream, with a seed of the operating system's randomness
+// that the Go runtime sets at the start of the process. Nobody foresees a start from the ones before. It is no promise of Go's, which
+// gives crypto/rand for secrets, and an id is none. [WithRandom] takes another source, and who gives one with a known seed can be foreseen.
 func StartRandom(below int64) Option {
 	return optionFunc(func(c *config) error {
-		if below < 1 {
-			return fmt.Errorf("%w: StartRandom(%d), must be at least 1", ErrRange, below)
+		if below < 0 {
+			return fmt.Errorf("%w: StartRandom(%d), must not be negative", ErrRange, below)
 		}
 		c.policy.start, c.policy.below = startRandom, below
 		return nil

@@ -23,7 +23,7 @@ func TestPoliciesRefuseWhatDoesNotFit(t *testing.T) {
 		{"spread by no power of two", []idgen.Option{idgen.StartSpread(6)}, idgen.ErrRange},
 		{"negative spread", []idgen.Option{idgen.StartSpread(-8)}, idgen.ErrRange},
 		{"spread beyond the sequence", []idgen.Option{idgen.StartSpread(8192)}, idgen.ErrRange},
-		{"random below nothing", []idgen.Option{idgen.StartRandom(0)}, idgen.ErrRange},
+		{"random below less than nothing", []idgen.Option{idgen.StartRandom(-1)}, idgen.ErrRange},
 		{"random beyond the sequence", []idgen.Option{idgen.StartRandom(4097)}, idgen.ErrRange},
 		{"no spare node", []idgen.Option{idgen.SwitchBack()}, idgen.ErrRange},
 		{"spare node too great", []idgen.Option{idgen.SwitchBack(1024)}, idgen.ErrRange},
@@ -42,6 +42,7 @@ func TestPoliciesRefuseWhatDoesNotFit(t *testing.T) {
 	}
 	for name, options := range map[string][]idgen.Option{
 		"borrow a minute": {idgen.BorrowFull(60_000)}, "whole spread": {idgen.StartSpread(4096)}, "whole random": {idgen.StartRandom(4096)},
+		"a quarter at random": {idgen.StartRandom(0)},
 	} {
 		if _, err := idgen.New(append(options, idgen.WithNode(7))...); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -30,7 +30,7 @@ type Snowflake struct {
 	seqAt     uint8 // shift of the sequence field in an id
 	shardAt   uint8 // shift of the shard field in an id
 
-	spread int64 // mask of the sequences that a tick may start at
+	spread int64 // greatest sequence that a tick may start at; of StartSpread a mask
 	random func() uint64
 
 	warnAt int64 // nanoseconds since the epoch; from then on less than a year is left
@@ -195,8 +195,8 @@ func (g *Snowflake) Number(kind Kind) NodeNumber {
 	return NodeNumber{Value: g.layout.span(kind).of(held.base), Origin: "granted"}
 }
 
-// Next returns a new id. When the sequence of the current tick is used up it waits for the next tick, or does what the policy says. Its
-// error wraps the context's when that ends while it waits, and is [ErrExhausted] past the layout's last tick, [ErrFull] or a
+// Next returns a new id. When the sequence of the current tick is used up it waits in line for the next tick, or does what the policy says.
+// Its error wraps the context's when that ends while it waits, and is [ErrExhausted] past the layout's last tick, [ErrFull] or a
 // [ClockError] under policies that say so, [ErrGrant] outside of the ticks that were granted to it, and [ErrNode] under [WithShards]. A
 // context that has ended already is noticed only where the call has to wait.
 func (g *Snowflake) Next(ctx context.Context) (int64, error) {
@@ -224,8 +224,9 @@ func (g *Snowflake) Next(ctx context.Context) (int64, error) {
 }
 
 // Fill sets every element of ids to a new id, each greater than the one before it where the layout has the time above the sequence,
-// from one run of each tick that it needs. It waits and fails as Next does; after an error none of the elements should be used, and
-// what was taken for them is lost. Under [RefuseFull] it fails when there is not room for all of them in the current tick.
+// from one run of each tick that it needs, of which it has a share where other calls wait too. It waits and fails as Next does; after an
+// error none of the elements should be used, and what was taken for them is lost. Under [RefuseFull] it fails when there is not room for all
+// of them in the current tick.
 func (g *Snowflake) Fill(ctx context.Context, ids []int64) error { return g.fill(ctx, &g.own, 0, ids) }
 
 // fill sets ids to new ones of a lane, with the shard in its place.
@@ -246,14 +247,14 @@ func (g *Snowflake) fill(ctx context.Context, l *lane, shard int64, ids []int64)
 	return nil
 }
 
-// take reserves a run of 1 to n words of a lane, of one tick and one node, waiting for a tick that has room. It reserves nothing before that tick
-// has come: what a call that gives up had reserved would be lost, and with many of them all of it. The ids are to be made with the tenure
-// that it returns. It adds to waited how long the call has waited for a clock that stepped back.
+// take reserves a run of 1 to n words of a lane, of one tick and one node, waiting in line for a tick that has room. It reserves nothing
+// before that tick has come: what a call that gives up had reserved would be lost, and with many of them all of it. The ids are to be made
+// with the tenure that it returns. It adds to waited how long the call has waited for a clock that stepped back.
 func (g *Snowflake) take(ctx context.Context, l *lane, n int64, waited *time.Duration) (held *tenure, first, count int64, err error) {
 	if l == &g.own && g.lanes != nil {
 		return nil, 0, 0, fmt.Errorf("%w: the shard is given with each id, 0 to %d; call NextFor or FillFor", ErrNode, len(g.lanes)-1)
 	}
-	for {
+	for l.line.Load() == nil {
 		held = g.held.Load()
 		if held.ticks == 0 {
 			return nil, 0, 0, g.errGrant(held, 0)
@@ -263,55 +264,68 @@ func (g *Snowflake) take(ctx context.Context, l *lane, n int64, waited *time.Dur
 			return nil, 0, 0, err
 		}
 		if behind > 0 && g.policy.back != backSwitch {
-			if err := g.waitBack(ctx, behind, waited); err != nil {
+			if err := g.errBack(time.Duration(behind), *waited); err != nil {
 				return nil, 0, 0, err
 			}
-			continue
+			break
 		}
 		last := l.last.Load()
 		if last == sealedWord && g.held.Load().kind == sealed {
 			continue
 		}
-		first = last + 1
-		tick := last >> (g.tickBits & 63)
-		begin := max(now, held.from)
-		isNew := begin > tick
-		switch {
-		case isNew:
-			tick = begin
-			first = tick<<(g.tickBits&63) | g.start(last, tick, n)
-		case first&g.seqMask == 0 && last >= 0 && !g.spared(first, behind):
-			// The sequence is used up: the next tick.
-			tick, isNew = tick+1, true
-			first = tick << (g.tickBits & 63)
-			if tick > g.lastTick {
-				return nil, 0, 0, g.layout.errExhausted(g.layout.ExhaustsAt())
-			}
-			if g.policy.full == fullRefuse {
-				return nil, 0, 0, fmt.Errorf("%w: %d of %s are used up", ErrFull, g.room, g.layout.unit)
-			}
-		}
-		if !held.covers(tick) {
-			if g.policy.full != fullBorrow || now >= held.until {
-				return nil, 0, 0, g.errGrant(held, tick)
-			}
-			// There is nothing to borrow beyond the grant.
-			if err := g.waitFor(ctx, held, held.until, waited); err != nil {
+		first, isNew := last+1, false
+		if now != last>>(g.tickBits&63) || first&g.seqMask == 0 || !held.covers(now) { // else there is no question: 2 ns less
+			var ready int64
+			if first, ready, isNew, err = g.offer(held, last, now, behind, n); err != nil {
 				return nil, 0, 0, err
 			}
-			continue
-		}
-		if ready := tick - g.borrowed(); ready > now {
-			if err := g.waitFor(ctx, held, ready, waited); err != nil {
-				return nil, 0, 0, err
+			if ready > now {
+				break
 			}
-			continue
 		}
 		count = min(n, g.room-first&g.seqMask)
 		if g.swap(l, last, first, count, isNew, now) {
+			if isNew {
+				g.serveAfter(l)
+			}
 			return held, first, count, nil
 		}
 	}
+	if err := errEnded(ctx); err != nil && l.line.Load() == nil {
+		return nil, 0, 0, err
+	}
+	return g.wait(ctx, l, n, waited)
+}
+
+// offer returns the first word that a lane after the last one has to give at a reading of the clock, when n are wanted, and whether it
+// opens a tick; it may be taken when the clock is ready. The error is that of a lane that has none, now and when others have waited.
+func (g *Snowflake) offer(held *tenure, last, now, behind, n int64) (first, ready int64, isNew bool, err error) {
+	first = last + 1
+	tick := last >> (g.tickBits & 63)
+	begin := max(now, held.from)
+	isNew = begin > tick
+	switch {
+	case isNew:
+		tick = begin
+		first = tick<<(g.tickBits&63) | g.start(last, tick, n)
+	case first&g.seqMask == 0 && last >= 0 && !g.spared(first, behind):
+		// The sequence is used up: the next tick.
+		tick, isNew = tick+1, true
+		first = tick << (g.tickBits & 63)
+		if tick > g.lastTick {
+			return 0, 0, false, g.layout.errExhausted(g.layout.ExhaustsAt())
+		}
+		if g.policy.full == fullRefuse {
+			return 0, 0, false, fmt.Errorf("%w: %d of %s are used up", ErrFull, g.room, g.layout.unit)
+		}
+	}
+	if !held.covers(tick) {
+		if g.policy.full != fullBorrow || now >= held.until {
+			return 0, 0, false, g.errGrant(held, tick)
+		}
+		return 0, held.until, false, nil // there is nothing to borrow beyond the grant
+	}
+	return first, tick - g.borrowed(), isNew, nil
 }
 
 // borrowed returns how many ticks ahead of the clock ids may be.
@@ -365,7 +379,7 @@ func (g *Snowflake) start(last, now, n int64) (start int64) {
 		if last&g.seqMask == g.seqMask && last>>(g.tickBits&63) == now-1 {
 			return 0 // the tick before was used up: this one may be too, and loses nothing
 		}
-		start = int64(g.random() % uint64(g.policy.below))
+		start = int64(g.random() % uint64(g.spread+1))
 	}
 	return max(0, min(start, g.room-n)) // low enough for all n
 }

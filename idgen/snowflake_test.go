@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -360,6 +361,62 @@ func TestLowTrafficFillsAllShards(t *testing.T) {
 				t.Errorf("a generator an id: χ² %.0f, want at most %.1f", got, limit)
 			}
 		})
+	}
+}
+
+// Under StartRandom(0) the ticks of a generator start where the random numbers say, modulo a quarter of the sequence, and at one id a tick
+// id % shards is uniform: χ² below the critical value at 0.001.
+func TestRandomStartsFillAllShards(t *testing.T) {
+	const n = 100_000
+	seeded := func() func() uint64 { return rand.New(rand.NewPCG(20, 26)).Uint64 }
+	clock, numbers := newFakeClock(noon), seeded()
+	g := newGenerator(t, idgen.WithNode(1), idgen.WithClock(clock), idgen.StartRandom(0), idgen.WithRandom(seeded()))
+	critical := map[int64]float64{2: 10.8, 8: 24.3, 16: 37.7, 64: 103.4, 256: 330.5, 1024: 1168.5}
+	counts := map[int64][]int{}
+	for shards := range critical {
+		counts[shards] = make([]int, shards)
+	}
+	for range n {
+		clock.pass(time.Millisecond)
+		id := next(t, g)
+		if want := int64(numbers() % 1024); id&4095 != want {
+			t.Fatalf("a tick starts at the sequence %d, want %d", id&4095, want)
+		}
+		for shards := range critical {
+			counts[shards][id%shards]++
+		}
+	}
+	for shards, limit := range critical {
+		if got := chiSquare(counts[shards]); got > limit {
+			t.Errorf("id %% %d: χ² %.0f, want at most %.1f", shards, got, limit)
+		}
+	}
+}
+
+// Ticks that follow one that was used up have all their ids, wherever the random numbers would have them start, and so has one of which a
+// Fill wants all.
+func TestRandomStartsLoseNothingOfFullTicks(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel() // what would wait fails
+	clock := newFakeClock(noon)
+	greatest := func() uint64 { return 1<<64 - 1 }
+	g := newGenerator(t, idgen.WithNode(1), idgen.WithClock(clock), idgen.StartRandom(0), idgen.WithRandom(greatest))
+	for tick, want := range []int{4096 - 1023, 4096, 4096, 4096} {
+		made := 0
+		for {
+			if _, err := g.Next(ended); err != nil {
+				break
+			}
+			made++
+		}
+		if made != want {
+			t.Errorf("got %d ids of the tick %d, want %d", made, tick, want)
+		}
+		clock.pass(time.Millisecond)
+	}
+	clock.pass(time.Millisecond) // one goes by unused
+	if err := g.Fill(ended, make([]int64, 4096)); err != nil {
+		t.Errorf("a run of all of a tick: %v", err)
 	}
 }
 

@@ -2,7 +2,6 @@ package idgen
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -14,66 +13,21 @@ const (
 	precise = 1100 * time.Microsecond
 )
 
-// waitFor waits until the clock has reached a tick, or the generator has another tenure, or the context ends, or a clock that stepped
-// back makes the policy give up.
-func (g *Snowflake) waitFor(ctx context.Context, held *tenure, tick int64, waited *time.Duration) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("idgen: waiting for the clock: %w", err)
-	}
-	counted := false
-	for pause, seen := shortest, int64(-1); ; {
-		now, behind, err := g.read()
-		if err != nil {
-			return err
-		}
-		if behind > 0 && g.policy.back != backSwitch {
-			if err := g.waitBack(ctx, behind, waited); err != nil {
-				return err
-			}
-			continue
-		}
-		if now >= tick || g.held.Load() != held {
-			return nil
-		}
-		if !counted {
-			g.waits.Add(1)
-			counted = true
-		}
-		at, _ := g.clock.now()
-		if at == seen {
-			pause = min(2*pause, recheck) // it stands still
-		} else {
-			pause, seen = shortest, at
-		}
-		if err := g.sleep(ctx, max(time.Duration(tick*g.unit.d-at), pause)); err != nil {
-			return err
-		}
-	}
-}
-
-// waitBack does what the policy says about a clock that is behind where it was.
-func (g *Snowflake) waitBack(ctx context.Context, behind int64, waited *time.Duration) error {
-	if by := time.Duration(behind); g.policy.back == backRefuse || by > g.policy.bound || *waited >= g.policy.bound {
+// errBack returns the error of a clock that is behind where it was, for a call that has waited for it, or nil where the policy says to
+// wait.
+func (g *Snowflake) errBack(by, waited time.Duration) error {
+	if by > 0 && (g.policy.back == backRefuse || by > g.policy.bound || waited >= g.policy.bound) {
 		return &ClockError{By: by, Last: g.layout.Epoch().Add(time.Duration(g.clock.latest.Load()))}
 	}
-	if *waited == 0 {
-		g.waits.Add(1)
-	}
-	started := time.Now()
-	err := g.sleep(ctx, min(time.Duration(behind), g.policy.bound-*waited))
-	*waited += max(time.Since(started), 1)
-	return err
+	return nil
 }
 
-// sleep returns after about a time, when the clock is worth looking at again, or with an error when the context ends.
-func (g *Snowflake) sleep(ctx context.Context, d time.Duration) error {
+// sleep returns after about a time or when it is woken, when the clock is worth looking at again, or with an error when the context ends.
+func (g *Snowflake) sleep(ctx context.Context, wake <-chan struct{}, d time.Duration) error {
 	// Not longer than the interval at which the clock is compared with the wall clock, so that a step forward ends the wait.
 	d = min(max(d, shortest), recheck)
 	started := time.Now()
 	defer func() { g.waited.Add(int64(time.Since(started))) }()
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("idgen: waiting for the clock: %w", err)
-	}
 	// One goroutine at a time, so that waiting takes one thread; it is late for the end of a context by a millisecond at most.
 	if d < precise && g.clock.clock == nil && g.sleeping.CompareAndSwap(false, true) {
 		slept := sleepPrecisely(d)
@@ -87,7 +41,9 @@ func (g *Snowflake) sleep(ctx context.Context, d time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return fmt.Errorf("idgen: waiting for the clock: %w", ctx.Err())
+		return errEnded(ctx)
+	case <-wake:
+		return nil
 	case <-timer.C:
 		return nil
 	}

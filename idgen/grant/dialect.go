@@ -59,10 +59,9 @@ type statements struct {
 	create string
 	header string // space: the rows of a space itself
 	insert string // space, node, holder, from, until, layout: adds the row if there is none, else does nothing
-	begun  string // from, until, space: sets those of the space's own row
 	echo   string // space, node, holder, from, until: counts the rows with exactly that; empty where insert stores what it is given or fails
 	swap   string // holder, from, until, space, node, holder, until
-	mark   string // until, space, until: raises the space's mark
+	mark   string // what is left beyond the new mark, space, the same: raises the space's mark
 	count  string // space: counts an added row
 	list   string // space, space, least, most: the clock, how many rows the space has, and its own and the others; NULLs beside the first two when there are none
 	losses string // space
@@ -71,7 +70,8 @@ type statements struct {
 }
 
 // What the statements are made of, with @ for the quoted table and ? for parameters. The rows of nodes below 0 are of the space itself: that of
-// node -1 has its layout, its identity in the holder, how many rows were added in from_tick, and the mark in until_tick. Those below are losses.
+// node -1 has its layout, its identity in the holder, in from_tick how many rows can still be added before 2^63-1 were, and in until_tick how many
+// ticks the mark is before 2^63-1: so a column that is made narrower is noticed. Those below are losses.
 const (
 	createText = `CREATE TABLE IF NOT EXISTS @ (
     space      varchar(64)%[1]s  NOT NULL,
@@ -84,23 +84,22 @@ const (
 )`
 	headerText = "SELECT space, holder, from_tick, until_tick, layout FROM @ WHERE space = ? AND node = -1"
 	insertText = "INSERT INTO @ (space, node, holder, from_tick, until_tick, layout) VALUES (?, ?, ?, ?, ?, ?)"
-	begunText  = "UPDATE @ SET from_tick = ?, until_tick = ? WHERE space = ? AND node = -1"
 	echoText   = "SELECT COUNT(*) FROM @ WHERE space = ? AND node = ? AND holder = ? AND from_tick = ? AND until_tick = ?"
 	swapText   = "UPDATE @ SET holder = ?, from_tick = ?, until_tick = ? WHERE space = ? AND node = ? AND holder = ? AND until_tick = ?"
-	markText   = "UPDATE @ SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick < ?"
-	countText  = "UPDATE @ SET from_tick = from_tick + 1 WHERE space = ? AND node = -1"
+	markText   = "UPDATE @ SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick > ?"
+	countText  = "UPDATE @ SET from_tick = from_tick - 1 WHERE space = ? AND node = -1"
 	listText   = "SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick FROM" +
 		" (SELECT %s AS micros, (SELECT COUNT(*) FROM @ WHERE space = ? AND node >= 0) AS nodes) AS clock" +
 		" LEFT JOIN @ AS n ON n.space = ? AND (n.node = -1 OR n.node BETWEEN ? AND ?) ORDER BY n.node"
 	lossesText = "SELECT node, holder, from_tick, until_tick, layout FROM @ WHERE space = ? AND node < -1 ORDER BY node DESC"
-	spacesText = "SELECT space, layout, holder FROM @ WHERE node = -1 ORDER BY space"
+	spacesText = "SELECT space, layout, holder, from_tick, until_tick FROM @ WHERE node = -1 ORDER BY space"
 	hasText    = "SELECT 1 FROM @ WHERE space = ? AND node = -1"
 )
 
 // statementsOf returns the statements for a table by its quoted name.
 func statementsOf(d Dialect, quoted string) statements {
 	s := statements{
-		header: headerText, insert: insertText, begun: begunText, swap: swapText, mark: markText, count: countText,
+		header: headerText, insert: insertText, swap: swapText, mark: markText, count: countText,
 		losses: lossesText, spaces: spacesText, has: hasText,
 	}
 	var clock string
@@ -118,7 +117,8 @@ func statementsOf(d Dialect, quoted string) statements {
 		clock = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
 	case Postgres:
 		s.create = fmt.Sprintf(createText, ` COLLATE "C"`)
-		s.insert += " ON CONFLICT DO NOTHING"
+		// The driver would not send a number that is beyond a narrower column, and the server says more.
+		s.insert = strings.Replace(s.insert, "?, ?, ?)", "CAST(? AS bigint), CAST(? AS bigint), ?)", 1) + " ON CONFLICT DO NOTHING"
 		clock = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)"
 	case SQLite:
 		s.create = fmt.Sprintf(createText, "")
@@ -127,7 +127,7 @@ func statementsOf(d Dialect, quoted string) statements {
 		clock = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000"
 	}
 	s.list = fmt.Sprintf(listText, clock)
-	for _, text := range []*string{&s.create, &s.header, &s.insert, &s.begun, &s.echo, &s.swap, &s.mark, &s.count, &s.list, &s.losses, &s.spaces, &s.has} {
+	for _, text := range []*string{&s.create, &s.header, &s.insert, &s.echo, &s.swap, &s.mark, &s.count, &s.list, &s.losses, &s.spaces, &s.has} {
 		*text = strings.ReplaceAll(d.Bind(*text), "@", quoted)
 	}
 	return s

@@ -7,92 +7,141 @@
 //
 // # What it guarantees
 //
-// Two generators that take their numbers from one key space of one store never make the same id. That rests on no clock, no timeout
-// and no heartbeat, but on four rules:
+// Two generators that take their numbers from one key space never make the same id, as long as the space is in one place whose committed
+// rows stay. That rests on no timeout, no heartbeat and no process's clock, but on five rules:
 //
 //  1. A grant is a range of ticks [from, until) of one number. A generator makes ids with the number at ticks of the range only,
 //     whatever its clock says; one that is past its range makes none.
 //  2. Rows change by compare and swap alone: a change names the holder and the until that it saw, and is made if the row still has
-//     both. It is one statement, in a transaction of its own. Only a swap that was answered with success gives a right; what is read
-//     is a hint for the next swap, since it may never be committed, or be gone already.
+//     both. It is one transaction of its own. Only a swap that was answered with success gives a right; what is read is a hint for the
+//     next swap, since it may never be committed, or be gone already.
 //  3. A holder is a name made up for one acquisition, tried until one of its swaps succeeds, and never used again, nor after a restart. A
-//     release that arrives late finds another holder in the row, a renewal or an acquisition another until, and changes nothing.
+//     keeper takes a row for its own if the row is as its last swap left it, or as a swap asked for that was not answered.
 //  4. The until of a number never becomes smaller while ticks before it may be in use: the next grant begins at the row's until or
 //     later, and a release gives back what no id was made at, after the generator was sealed so that none can be made any more.
+//  5. Time is the database's. A generator is told the time with each grant and goes on by the monotonic clock, so that it makes no ids
+//     ahead of the database's clock, but for the ticks that [idgen.BorrowFull] lets it borrow; and each grant begins after the tick that the
+//     database's clock is in, and after as many ticks as that. What a row has forgotten lies before.
+//
+// Where the place changes, or rows do not stay, the guarantee ends at that moment. The keepers that hold the numbers notice when they
+// renew next, and tell which ids are in doubt: see Loss.
+//
+// # The place
+//
+// The table is found once, by the database's catalogue and not by a search path, and stays where it was found: database, schema and name
+// stand in [State.Table] and in the list of the command snowkey nodes. All processes that make keys for the same tables use one:
+//
+//   - PostgreSQL: a database has one. A role finds it in whichever schema it is, also one that the role may not use: then Open fails with
+//     the GRANT statements, and makes no second one. The first role makes it, in the first schema of its search path that is not the role's own (called
+//     like the role) and in which it may make tables, which usually is public; only where there is none in the role's own.
+//   - MySQL, MariaDB: a database has one, and which database it is says the DSN. USE on a pooled connection changes nothing. Where an
+//     application has several databases, all its processes name one: grant.Table("app.snowkey_nodes").
+//   - SQLite: the main file has one, known by its inode, so that another file of that name is noticed.
+//
+// A key space in two tables that the account can see is an [ErrTwoTables] at the start, which names both; so is a table that cannot be
+// read, unless the configuration names its schema. Applications that have nothing in common and share a server's account, or a schema's database,
+// give their spaces names of their own. Tables that the account cannot see, and those of other names, are not found.
 //
 // # The row
 //
 //	CREATE TABLE snowkey_nodes (space, node, holder, from_tick, until_tick, layout, PRIMARY KEY (space, node))
 //
-// A space is a set of keys that must differ. The row of node -1 is the space's own, and holds its layout: a generator with another
-// epoch, unit or other widths is refused at its start. The others are made when a number is first needed, and used again and again.
+// A space is a set of keys that must differ. The row of node -1 is the space's own. It holds the layout: a generator with another
+// epoch, unit or other widths is refused at its start. It holds a random identity, which a keeper looks at with every renewal; how many
+// rows were ever added; and the mark, the greatest until that any row has ever had: from_tick and until_tick count down to them from 2^63-1. Rows below -1
+// are losses. The
+// others are made when a number is first needed, and used again and again.
 //
-//	          acquire: from = max(until, now), until = now + For, holder = new
-//	┌──────┐ ───────────────────────────────────────────────────────────────▶ ┌──────┐ ──┐ renew: until = now + For,
-//	│ free │                                                                  │ held │   │ and more than it was
+//	          acquire: from = max(until, now + 1), until = from + First, holder = new
+//	┌──────┐ ───────────────────────────────────────────────────────────────▶ ┌──────┐ ──┐ renew: until = now + age, from First
+//	│ free │                                                                  │ held │   │ up to For, and more than it was
 //	└──────┘ ◀─────────────────────────────────────────────────────────────── └──────┘ ◀─┘
 //	   ▲      release: until = last tick used + 1, holder = ""                     │
 //	   └───────────────────────────────────────────────────────────────────────────┘
 //	          the database's clock reaches until: the row stays as it is, and may be acquired
 //
-// A model of this, in model_test.go, explores every interleaving of two and three holders with crashes, messages that are late, lost or
-// repeated, and clocks that say anything, over a few ticks, and finds no overlap; it finds one with each rule taken away.
+// Where there are fewer rows than were added, some are gone, and any number without a row may be one of them: it counts as held until the
+// mark.
 //
-// All three are the same statement,
+// A model of this, in the tests, explores every interleaving of two and three holders with crashes, messages that are late, lost or
+// repeated, clocks that step, rows that are lost, restores, clones and a second table, over a few ticks. It finds no id twice outside of what is
+// said below to be in doubt, and it finds one with each rule taken away.
+//
+// All changes are the same statement,
 //
 //	UPDATE snowkey_nodes SET holder = ?, from_tick = ?, until_tick = ? WHERE space = ? AND node = ? AND holder = ? AND until_tick = ?
 //
-// or, for a number that has no row yet, an INSERT that does nothing where one is there already. Now is the database's clock.
+// or, for a number that has no row yet, an INSERT that does nothing where one is there already; and with it, in one transaction, the
+// space's own row.
 //
 // # The keeper
 //
 // [Open] acquires a number and returns a [Keeper], a source of keys that renews the grant in the background:
 //
 //	            granted ──── past its range ────▶ ended ──▶ renewed or acquired: granted again
-//	opening ──▶ granted ◀─── renewed every minute            the database fails: calls fail with its error
+//	opening ──▶ granted ◀─── renewed                       the database fails: calls fail with its error
 //	            granted ──── row has another holder ──▶ acquires another number, and uses up its own range until then
-//	            granted ──── row is gone or was set back ──▶ stops at once, acquires another number
+//	            granted ──── row is gone, set back, changed by a clone; the space is another ──▶ stops at once, tells the loss, acquires another
+//	                         number; or with [Config.StopOnLoss] stops for good
 //	any state ──── Close, or the end of the context ──▶ closed: sealed, the rest given back
 //
-// Ten minutes are granted and renewed every minute, so ids flow for nine to ten minutes without the database.
+// A number is granted for ten seconds at first, and then for as long again as the process has had it, up to ten minutes. It is renewed
+// ten times in that time: every second at first, every minute from the tenth on. So ids flow without the database for nine tenths of the
+// process's age, nine minutes at most, and a process that ends without Close holds its number for as long as it has lived, ten minutes at most.
 //
 // A keeper whose generator has [idgen.WithShards] makes keys for all shards with one number, see [Keeper.NextFor]. A grant is one of all
 // shards: none makes a key at another tick, and what is given back begins after the greatest tick of any.
 //
-// A grant begins at the tick that the store's clock is in, or where the number's last one ended; that of a number which was never granted
-// before begins one tick later, since it may have been in use without grants. So a first id waits for a tick at most.
+// A first id waits for a tick at most, since a grant begins after the tick that the database's clock is in.
+//
+// A call that finds the grant ended waits for a renewal. It does not when the renewal itself waits for a connection of a pool that is all in
+// use: by such calls perhaps, inside of their transactions. Then calls fail with [ErrEnded] at once, until the renewal has got its connection.
 //
 // # Faults, and why no id comes twice
 //
 //   - A crash, or kill -9: the row stays as it is. The number comes free at its until, and its next grant begins there or later.
 //   - A pause (SIGSTOP, a suspended machine) longer than the grant: the process comes back with a grant that has ended. A call that was
-//     in the middle makes an id of a tick that is in its range, which no other has; all others fail until the grant is renewed.
-//   - The clock of the process is behind: the generator's clock is moved forward to the start of the grant. Ahead: ids are made as long
-//     as the tick is in the range, which is extended by as much as the clock is ahead, up to [Config.MaxSkew]. Further off than that, the
-//     process is refused at its start; when it happens later, the generator takes the time of the database.
-//   - The clock of the process steps: no tick outside of the range is used, and the generator never makes a smaller id than before.
+//     in the middle makes an id of a tick that is in its range, which no other has; all others fail until the grant is renewed. On a
+//     machine that was suspended the monotonic clock stood still: ids have the time of before, within the grant, until the keeper is
+//     told the time, which it asks for as soon as a call has seen the wall clock step.
+//   - The clock of the process is behind, ahead, or steps: it is not looked at. At the start one that is further off than [Config.MaxSkew]
+//     is refused, since somebody should know.
 //   - Two processes ask at once: both swap the same row, one of them has it, the other looks for another.
 //   - A renewal is lost: the row has less than the holder asked for, and the holder uses only what it was told. It asks again.
 //   - A renewal is applied twice, or late: its until is not the row's any more, so the second changes nothing.
 //   - The answer is lost after the commit: the row grants more than the holder knows of, and the holder uses only what it knows. The
-//     next swap fails, the row is read, and swapped again. Should it have been an acquisition, the number is found by the holder's name.
-//   - The database restarts: grants are rows, and what was answered was committed.
-//   - The database's clock steps back: grants begin at the row's until, whatever the clock says. A keeper goes on counting from the
-//     latest time the database has told. Forward: grants seem to have ended, and others begin later than they would have; what is granted meanwhile reaches as far, so that a
-//     number whose holder crashes then is held until the clock gets there.
+//     row is as it was asked to be, so it is renewed from there. Should it have been an acquisition, the number is found by the holder's name.
+//   - The database restarts: grants are rows, and what was answered was committed. Where commits do not wait for the disk
+//     (innodb_flush_log_at_trx_commit, fsync, SQLite's synchronous, an engine or a table that is not logged), Open and renewals fail with
+//     [ErrUnsafe], by the rules of package ticket; on PostgreSQL grants are committed with synchronous_commit on whatever the session's default.
+//   - The database's clock steps back: grants begin at the row's until, whatever the clock says. A generator does not go back before the ids
+//     it has made. Forward: grants seem to have ended, and others begin later than they would have; what is granted meanwhile reaches as
+//     far, so that a number whose holder crashes then is held until the clock gets there.
+//   - Rows deleted by hand: their numbers count as held until the mark, and their holders have a loss when they renew.
 //   - The connections have another time zone: times are asked for in UTC, as numbers.
-//   - Another isolation level, autocommit off, clientFoundRows: each change is a transaction of one statement that names what it
-//     replaces and always changes it. Under the stricter levels it may fail instead, and is tried again.
+//   - Another isolation level, autocommit off, clientFoundRows: each change is a transaction that names what it replaces and always
+//     changes it. Under the stricter levels it may fail instead, and is tried again.
 //
-// # What is not protected
+// # What is not protected, from when to when
 //
-//   - A database that was restored from a backup, or a failover that lost commits, forgets grants. Renewals that were lost do no harm
-//     as long as fewer minutes were lost than were still granted: nine, by default. A number that was acquired in the time that was
-//     lost can be granted again. The keeper that has it sees so when it renews next, which is within [Config.Every], one minute by default,
-//     of the database's return, and stops at once; until then two generators can make the same id. What to do: let all processes of
-//     the old database end before new ones start on the restored one; or start new ones a minute after the failover. To lose no
-//     commits, replicate synchronously, and let the server flush its log at every commit (innodb_flush_log_at_trx_commit=1; on
-//     PostgreSQL grants are committed with synchronous_commit on whatever the session's default).
-//   - Rows deleted or changed by hand, and the table dropped, are the same fault, for as long.
-//   - Ids with numbers from elsewhere (set by hand, another table) in the same key space.
+//   - A restore from an older copy while processes run, or a failover that lost commits: from the database's return until each keeper renews next,
+//     which is within [Config.Every] (a minute by default, less for young processes), or for a process that is cut off from the database that
+//     came back, until the end of its grant. In that time another generator may have been granted its number. To be safe, end all
+//     processes of the old time before the restored database is opened to new ones; then no id comes twice, whatever the
+//     clocks of the processes have said, as long as the database's own clock is not behind what it was. To lose no commits, replicate
+//     synchronously.
+//   - Two processes from one memory image (a snapshot of a virtual machine that is started twice, CRIU): from the start of the second
+//     until the first renewal of the later one, [Config.Every] at most. From then on they have different numbers.
+//   - A table that was dropped, and the whole space lost: as after a restore, until each keeper renews next.
+//   - A database that takes over with a clock behind that of the one before, having lost the rows of its last moments: for as long as it is
+//     behind. Start no processes before.
+//   - A second table that no account sees both of; ids with numbers from elsewhere (set by hand, another table) in the same key space.
+//
+// # Losses
+//
+// A keeper that finds its grant forgotten stops using the number at that moment, and tells: in [State.Losses] and to [Config.Notify], in a
+// line of [Config.Logger], and in the space itself, where snowkey nodes shows it and snowkey nodes doubt says which ids are in doubt:
+// those of the number from the tick in which the store last knew the grant until the last one used. A generator that had the number too
+// made its ids within that range; outside of it none came twice. A process that ends before it renews tells nothing: then the range is from the time
+// to which the database was restored until that end.
 package grant

@@ -232,6 +232,7 @@ func (k *Keeper) pause() time.Duration {
 // keep renews the grant, or acquires another number when there is none. It prepares the space each time: of a store that has lost
 // everything another layout may have taken possession, which numbers do not protect from.
 func (k *Keeper) keep(ctx context.Context) error {
+	defer k.tell(ctx)
 	if k.halted != nil {
 		return k.halted
 	}
@@ -242,14 +243,8 @@ func (k *Keeper) keep(ctx context.Context) error {
 		return err
 	}
 	err := k.renew(ctx)
-	switch {
-	case k.halted != nil:
-		return k.halted
-	case errors.Is(err, ErrLost):
+	if errors.Is(err, ErrLost) && k.halted == nil {
 		err = k.acquire(ctx, false)
-	}
-	if err == nil {
-		k.tell(ctx)
 	}
 	return err
 }
@@ -446,8 +441,9 @@ func (k *Keeper) release(ctx context.Context, end int64) error {
 
 // install gives the generator a row that a swap has made the keeper's, in the tick now of the store's clock.
 func (k *Keeper) install(row Row, now int64) error {
+	grant := idgen.Grant{Number: row.Number, From: row.From, Until: row.Until, Now: k.now()}
 	k.row, k.asked, k.known = row, nil, now
-	return k.generator.SetGrant(idgen.Grant{Number: row.Number, From: row.From, Until: row.Until, Now: k.now()})
+	return k.generator.SetGrant(grant)
 }
 
 // compare refuses a clock, read before and after the store's, that is too far from it.
@@ -477,11 +473,11 @@ func (k *Keeper) list(ctx context.Context, least, most int64) (l Listing, now in
 }
 
 // now returns the store's time: at least what it has told and the time since its answer, at most that and the time since it was asked. In
-// between the generator's clock stays as it is.
+// between a generator's clock that was told the time before stays as it is.
 func (k *Keeper) now() time.Time {
 	least, most, own := k.told.Add(time.Since(k.at)), k.told.Add(time.Since(k.sent)), k.generator.Now()
 	switch {
-	case k.generator.Used() == 0 || own.Before(least):
+	case k.known == 0 || own.Before(least):
 		return least
 	case own.After(most):
 		return most

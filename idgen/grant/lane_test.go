@@ -136,7 +136,7 @@ func TestShardsWaitForTheGrant(t *testing.T) {
 	})
 }
 
-// A process that was suspended past its grant gets it renewed by the first call for a shard that asks.
+// A process that was suspended past its grant gets it renewed when the first call for a shard sees that the clock has stepped.
 func TestShardsAfterASuspension(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := &steppedClock{}
@@ -149,6 +149,7 @@ func TestShardsAfterASuspension(t *testing.T) {
 		if err := k.FillFor(t.Context(), 1, make([]int64, 3)); err != nil {
 			t.Error(err)
 		}
+		synctest.Wait() // the keeper asks what time it is
 		id, err := k.NextFor(t.Context(), 2)
 		if err != nil || timeOf(t, k.Layout(), id).Before(clock.Wall().Add(-time.Second)) {
 			t.Errorf("got %d of %s, %v, want one of now, %s", id, timeOf(t, k.Layout(), id), err, clock.Wall())

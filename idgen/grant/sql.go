@@ -115,7 +115,7 @@ const headerStart, headerEnd = "key space ", ": its layout, how many numbers wer
 // headerRow is the row of a space itself.
 type headerRow struct {
 	space, holder string
-	from, until   int64 // rows added, and the mark
+	from, until   int64 // see the statements
 	layout        string
 }
 
@@ -127,8 +127,12 @@ func (h headerRow) String() string {
 func (h headerRow) id() (string, bool) {
 	rest, started := strings.CutPrefix(h.holder, headerStart)
 	id, ended := strings.CutSuffix(rest, headerEnd)
-	return id, started && ended && len(h.holder) == maxHolder
+	return id, started && ended && len(h.holder) == maxHolder && h.from > maxNumber && h.until > maxNumber
 }
+
+// made returns how many rows were added, and mark the greatest until of any.
+func (h headerRow) made() int64 { return math.MaxInt64 - h.from }
+func (h headerRow) mark() int64 { return math.MaxInt64 - h.until }
 
 // Prepare is [Store.Prepare]. It also sees to it that the table is where it was, that the database keeps what it has committed, and at first
 // that no other table has the space. It needs the right to make tables only where there is none yet, else SELECT, INSERT and UPDATE. The
@@ -341,7 +345,6 @@ func (s *SQLStore) addHeader(ctx context.Context, at *settled, space, layout str
 		if err := s.makeDurable(ctx, conn); err != nil {
 			return err
 		}
-		// At first with the greatest numbers, to see that the table keeps them.
 		want := headerRow{space, headerStart + randomID() + headerEnd, math.MaxInt64, math.MaxInt64, layout}
 		result, err := conn.ExecContext(ctx, at.texts.insert, space, headerNode, want.holder, want.from, want.until, layout)
 		if err != nil {
@@ -364,10 +367,6 @@ func (s *SQLStore) addHeader(ctx context.Context, at *settled, space, layout str
 			return fmt.Errorf("%w: wrote node -1 with %v, and found no such row", ErrTable, want)
 		case added > 0 && found[0] != want:
 			return fmt.Errorf("%w: wrote node -1 with %v, and read %v", ErrTable, want, found[0])
-		case added > 0:
-			if _, err := conn.ExecContext(ctx, at.texts.begun, 0, 0, space); err != nil {
-				return fmt.Errorf("changing the space's own row: %w", err)
-			}
 		}
 		return nil
 	})
@@ -402,8 +401,9 @@ func (s *SQLStore) List(ctx context.Context, space string, least, most int64) (l
 			case !holder.Valid || !from.Valid || !until.Valid:
 				return fmt.Errorf("%w: node %d has a NULL", ErrTable, number.Int64)
 			case number.Int64 == headerNode:
-				l.ID, _ = headerRow{holder: holder.String}.id()
-				made, l.Mark = from.Int64, until.Int64
+				h := headerRow{holder: holder.String, from: from.Int64, until: until.Int64}
+				l.ID, _ = h.id()
+				made, l.Mark = h.made(), h.mark()
 			default:
 				l.Rows = append(l.Rows, Row{Number: number.Int64, Holder: holder.String, From: from.Int64, Until: until.Int64})
 			}
@@ -485,7 +485,7 @@ func (s *SQLStore) Swap(ctx context.Context, space string, old, new Row) (swappe
 
 // note sees to what goes with a swap: the space's mark, and for a row that was added that the table has kept it, and how many there are.
 func (s *SQLStore) note(ctx context.Context, conn *sql.Conn, at *settled, space string, old, new Row) error {
-	if _, err := conn.ExecContext(ctx, at.texts.mark, new.Until, space, new.Until); err != nil {
+	if _, err := conn.ExecContext(ctx, at.texts.mark, math.MaxInt64-new.Until, space, math.MaxInt64-new.Until); err != nil {
 		return fmt.Errorf("raising the space's mark: %w", err)
 	}
 	if old.Holder != Absent {
@@ -649,7 +649,7 @@ func (s *SQLStore) Spaces(ctx context.Context) (spaces []Space, err error) {
 		return dialect.Each(ctx, conn, at.texts.spaces, nil, func(rows *sql.Rows) error {
 			var space Space
 			var h headerRow
-			if err := rows.Scan(&space.Name, &space.Layout, &h.holder); err != nil {
+			if err := rows.Scan(&space.Name, &space.Layout, &h.holder, &h.from, &h.until); err != nil {
 				return err
 			}
 			space.ID, _ = h.id()
@@ -701,7 +701,8 @@ func (s *SQLStore) makeDurable(ctx context.Context, conn *sql.Conn) error {
 func (s *SQLStore) tableError(at *settled, err error) error {
 	e := &TableError{Table: at.At.String(), Statement: at.texts.create + ";", Err: err}
 	switch s.dialect.Diagnose(err).Kind {
-	case dialect.Missing:
+	case dialect.Again, dialect.Unavailable:
+		return err
 	case dialect.Denied:
 		if !at.Exists {
 			break
@@ -710,8 +711,6 @@ func (s *SQLStore) tableError(at *settled, err error) error {
 		if s.dialect == Postgres {
 			e.Statement = fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s;\n", s.dialect.QuoteAny(at.At.Schema), at.Role) + e.Statement
 		}
-	default:
-		return err
 	}
 	return e
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// ErrNoPlace says that a table is not there, and that there is no place to make it in.
+// ErrNoPlace says that a table is in no database that the session has.
 var ErrNoPlace = errors.New("no place for the table")
 
 // Place is where a table is, by names that are the same on every connection, whatever its search_path or USE.
@@ -45,13 +45,9 @@ func (d Dialect) QuoteAny(name string) string {
 // Literal returns the text as SQL.
 func Literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// InCatalog returns the condition that picks a table from information_schema of MySQL: one of the session's database where the place has no schema.
+// InCatalog returns the condition that picks a table from information_schema of MySQL.
 func InCatalog(p Place) string {
-	schema := "DATABASE()"
-	if p.Schema != "" {
-		schema = Literal(p.Schema)
-	}
-	return "TABLE_SCHEMA = " + schema + " AND TABLE_NAME = " + Literal(p.Table)
+	return "TABLE_SCHEMA = " + Literal(p.Schema) + " AND TABLE_NAME = " + Literal(p.Table)
 }
 
 // Location is what a catalogue says about the tables of a name.
@@ -76,11 +72,12 @@ var (
 //
 //   - PostgreSQL: a name alone is that of the only table in the database that is called so, in whichever schema, whatever rights the role
 //     has on it. Of several, the first on the search path is taken. One that is missing belongs in the first schema of the search path
-//     in which the role may make tables and which is not called like the role; else in the one that is.
+//     in which the role may make tables and which is not called like the role; else in the one that is; else where somebody else has to
+//     make it, in the first of the search path, or public.
 //   - MySQL: a name alone is that of a table in the session's database. The others are in the databases that the account sees.
 //   - SQLite: a name alone is that of a table in main.
 //
-// The error says that the catalogue could not be read, or wraps [ErrNoPlace].
+// The error says that the catalogue could not be read, or wraps [ErrNoPlace] where no database is selected.
 func (d Dialect) Locate(ctx context.Context, conn *sql.Conn, name string) (Location, error) {
 	schema, table := SplitName(name)
 	return d.LocateAt(ctx, conn, Place{Schema: schema, Table: table})
@@ -106,11 +103,11 @@ func (d Dialect) LocateAt(ctx context.Context, conn *sql.Conn, at Place) (Locati
 
 func (d Dialect) locatePostgres(ctx context.Context, conn *sql.Conn, schema, table string, kind kinds) (Location, error) {
 	l := Location{At: Place{Schema: schema, Table: table}}
-	// The place of a table to come: of the schemas on the search path those in which the role may make one, its own last.
-	home, path := sql.NullString{}, sql.NullString{}
-	err := conn.QueryRowContext(ctx, `SELECT current_database(), quote_ident(current_user), (SELECT CAST(s.name AS text) FROM unnest(current_schemas(false)) WITH ORDINALITY AS s(name, at)`+
-		` WHERE has_schema_privilege(s.name, 'CREATE') ORDER BY s.name = current_user, s.at LIMIT 1), array_to_string(current_schemas(false), ', ')`).
-		Scan(&l.At.Catalog, &l.Role, &home, &path)
+	// The place of a table to come: of the schemas on the search path first those in which the role may make one, its own last.
+	var home string
+	err := conn.QueryRowContext(ctx, `SELECT current_database(), quote_ident(current_user), COALESCE((SELECT CAST(s.name AS text) FROM unnest(current_schemas(false)) WITH ORDINALITY AS s(name, at)`+
+		` ORDER BY NOT has_schema_privilege(s.name, 'CREATE'), s.name = current_user, s.at LIMIT 1), 'public')`).
+		Scan(&l.At.Catalog, &l.Role, &home)
 	if err != nil {
 		return l, fmt.Errorf("asking for the search path: %w", err)
 	}
@@ -125,10 +122,8 @@ func (d Dialect) locatePostgres(ctx context.Context, conn *sql.Conn, schema, tab
 	case schema != "":
 	case len(places) > 0:
 		l.At = places[0]
-	case home.Valid:
-		l.At.Schema = home.String
 	default:
-		return l, fmt.Errorf("%w: there is no %s, and the role %s may not make it in any schema of its search path (%s)", ErrNoPlace, table, l.Role, path.String)
+		l.At.Schema = home
 	}
 	l.settle(places)
 	return l, nil
