@@ -26,7 +26,7 @@ func (b blockCounter) in(schema string) counter {
 }
 
 func (b blockCounter) rights(at dialect.Location, create bool) []string {
-	return b.grants(at, b.to(at.At.Schema).quoted(), "SELECT, UPDATE", create)
+	return b.names.rights(at, b.to(at.At.Schema).quoted(), "SELECT, UPDATE", create)
 }
 
 func (b blockCounter) tables() []table {

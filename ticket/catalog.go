@@ -70,14 +70,14 @@ func (n names) uniqueKeys(ctx context.Context, conn *sql.Conn) (keys []string, e
 
 // storage adds what it means how the table is kept.
 func (n names) storage(ctx context.Context, conn *sql.Conn, c *condition, unsafe bool) error {
-	findings, err := n.dialect.Storage(ctx, conn, n.schema+"."+n.table)
+	findings, err := n.dialect.Storage(ctx, conn, n.place())
 	c.found(findings, unsafe)
 	return err
 }
 
 // inCatalog is the condition that picks the table from MySQL's information_schema.
 func (n names) inCatalog() string {
-	return dialect.InCatalog(dialect.Place{Schema: n.schema, Table: n.table})
+	return dialect.InCatalog(n.place())
 }
 
 // inPragma are the arguments of a pragma's table function.

@@ -39,7 +39,7 @@
 // A sequence is in one table. A name without a schema is looked up in the catalogue, and not by the search path or the USE of the session that asks:
 //
 //	PostgreSQL   the only table of that name in the database, in whichever schema, whatever the role may do with it; of several, the first on the search path.
-//	             A new one is made in the first schema of the search path that takes the role's tables and is not its own, else in its own
+//	             A new one is made in the first schema of the search path in which the role may make tables, the one that is called as the role last
 //	MySQL        the table in the database that the source's first session is in; name the database where sessions of the pool change theirs
 //	SQLite       the table in main
 //
@@ -50,9 +50,10 @@
 // where the catalogue has none, on PostgreSQL one process at a time, by an advisory lock. A table that may not be used is an error, with the place and the GRANT
 // statements that it takes. [ServerStats] and [Finding] have the place.
 //
-// Another schema of PostgreSQL, or a file attached to SQLite, may have a second table of the name with the same sequence. A source that starts then draws nothing: [ErrTwoTables]. For
-// a source that draws already it is a warning of Check, lest a copy of the table ends all processes. A table that may not be read counts as such a second
-// table, unless the configuration names the schema.
+// Another schema, database of MySQL or file attached to SQLite may have a second table of the name with the same sequence, as far as the account sees. A source that starts
+// then draws nothing: [ErrTwoTables]. For a source that draws already it is a warning of Check, lest a copy of the table ends all processes. A table that may
+// not be read counts as such a second table, unless the configuration names the schema. Applications that have nothing in common and share an account of a
+// server, or a database of PostgreSQL, give their sequences names of their own.
 //
 // # The draw
 //
@@ -150,7 +151,7 @@
 //   - A server that loses commits: a restored backup, a failover to a replica that was behind. A source that runs on notices, and leaves the server
 //     alone; one that starts afterwards, and others' ids, cannot be known. End the processes that hold blocks, and call Restore with the greatest id of the
 //     tables that have them before the server is used. The same goes for a sequence whose only server has lost its database, register and all.
-//   - Sequences in tables of other names, in other databases, or on servers that are not in the list, are other sequences.
+//   - Sequences in tables of other names, in databases that the account does not see, or on servers that are not in the list, are other sequences.
 //   - A list of servers that is changed while processes go by two lists: two lists that differ in their second server are two sequences. Setup tells each
 //     register of the other servers last: a process that is killed in its first Setup may leave a server that only its own register knows.
 //   - The published table has no layout: while the increment of its servers is changed one by one, processes with the old list and the new one give the

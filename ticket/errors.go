@@ -18,7 +18,7 @@ var (
 	// ErrForgotten says that the row of a sequence was there once, and is not any more: after a DELETE, a TRUNCATE, a restored backup. It
 	// comes as a [TableError], whose statement has to be given a number above every id in use.
 	ErrForgotten = errors.New("ticket: the database has forgotten the sequence")
-	// ErrTwoTables says that a second table of the name has the sequence too, in another schema, or may have it. It is an ErrTable.
+	// ErrTwoTables says that a second table of the name has the sequence too, or may have it: in another schema, database of MySQL or attached file. It is an ErrTable.
 	ErrTwoTables = fmt.Errorf("%w: the sequence is in two tables", ErrTable)
 	// ErrLayout says that a server has other numbers than the ones that are its own: another increment or offset.
 	ErrLayout = errors.New("ticket: the server has another layout")

@@ -21,7 +21,7 @@ func (m *mock) located(query string) driver.Rows {
 	dialect := ticket.Dialect(0)
 	switch {
 	case strings.HasPrefix(query, "SELECT current_database(), quote_ident(current_user)"):
-		return &table{rows: [][]driver.Value{values("app", "web", "public", "public")}}
+		return &table{rows: [][]driver.Value{values("app", "web", "public")}}
 	case strings.HasPrefix(query, "SELECT DATABASE(), "):
 		return &table{rows: [][]driver.Value{values("app", "'web'@'%'", 0)}}
 	case strings.HasPrefix(query, "SELECT name, COALESCE(file, '') FROM pragma_database_list"):

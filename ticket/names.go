@@ -32,6 +32,9 @@ func (n names) to(schema string) names {
 	return n
 }
 
+// place is where the table is, as far as it is known.
+func (n names) place() dialect.Place { return dialect.Place{Schema: n.schema, Table: n.table} }
+
 // quote returns the SQL of a name in the table's schema.
 func (n names) quote(name string) string {
 	if n.schema == "" {

@@ -13,12 +13,15 @@ import (
 // find is [counter.find]. Of a table that is gone the register says where it was.
 func (n names) find(ctx context.Context, conn *sql.Conn) (dialect.Location, error) {
 	at, err := n.locate(ctx, conn)
-	if err != nil || at.Exists || n.schema != "" {
-		return at, err
+	if err == nil && !at.Exists && n.schema == "" {
+		var register dialect.Location
+		if register, err = n.dialect.LocateAt(ctx, conn, dialect.Place{Table: n.table + registerSuffix}); register.Exists {
+			at.At.Schema = register.At.Schema
+		}
 	}
-	register, err := n.dialect.LocateAt(ctx, conn, dialect.Place{Table: n.table + registerSuffix})
-	if err == nil && register.Exists {
-		at.At.Schema = register.At.Schema
+	if schema := at.At.Schema; err == nil && (strings.ContainsAny(schema, `'\`) || strings.Contains(schema, "$$")) {
+		// Anybody who may make a schema in the database says how it is called, and statements have it in texts.
+		err = fmt.Errorf("%w: the name of the schema %q has an apostrophe, a backslash or $$ in it", dialect.ErrNoPlace, schema)
 	}
 	return at, err
 }
@@ -28,15 +31,12 @@ func (n names) locate(ctx context.Context, conn *sql.Conn) (dialect.Location, er
 	if n.object != "" {
 		return n.dialect.LocateSequence(ctx, conn, n.schema, n.object)
 	}
-	return n.dialect.LocateAt(ctx, conn, dialect.Place{Schema: n.schema, Table: n.table})
+	return n.dialect.LocateAt(ctx, conn, n.place())
 }
 
 // elsewhere adds a finding for another table of the name that has the sequence too, or may have it. The column has the sequence's name. It is a warning while a source draws from
-// its own table, lest a copy that somebody makes ends the processes that run. Databases of MySQL are separate, as those of PostgreSQL are.
+// its own table, lest a copy that somebody makes ends the processes that run.
 func (n names) elsewhere(ctx context.Context, conn *sql.Conn, c *condition, column string) error {
-	if n.dialect == MySQL {
-		return nil
-	}
 	meant := ", or name the schema that is meant"
 	if n.named {
 		meant = ""
@@ -54,8 +54,8 @@ func (n names) elsewhere(ctx context.Context, conn *sql.Conn, c *condition, colu
 		case has:
 			text = fmt.Sprintf("the sequence %q is in %s, and would begin anew in %s; name another sequence%s", n.sequence, other, c.place.At, meant)
 		case hidden && !n.named:
-			text = fmt.Sprintf("the sequence %q of %s may be in %s too, which %[4]s may not read: GRANT USAGE ON SCHEMA %[5]s TO %[4]s; GRANT SELECT ON %[6]s TO %[4]s%[7]s",
-				n.sequence, c.place.At, other, c.place.Role, n.dialect.QuoteAny(other.Schema), n.dialect.QuotePlace(other), meant)
+			text = fmt.Sprintf("the sequence %q of %s may be in %s too, which %s may not read: %s%s",
+				n.sequence, c.place.At, other, c.place.Role, strings.Join(n.grants(c.place.Role, other.Schema, n.dialect.QuotePlace(other), "SELECT"), "; "), meant)
 		default:
 			continue
 		}
@@ -87,29 +87,35 @@ func (n names) has(ctx context.Context, conn *sql.Conn, other dialect.Place, col
 		has = true
 		return nil
 	})
-	if unusable(n.dialect, err) { // of others
-		err = nil
+	switch n.dialect.Diagnose(err).Kind {
+	case dialect.Missing: // it has other columns, or was dropped meanwhile
+		return false, false, nil
+	case dialect.Denied:
+		return false, true, nil
 	}
 	return has, false, err
 }
 
-// grants are the statements that let the role do what is said with the table, or the SEQUENCE, and use the register; or make them.
-func (n names) grants(at dialect.Location, object, verbs string, create bool) []string {
-	if at.Role == "" {
-		return nil
+// grants are the statements that let the role do what is said with an object in a schema.
+func (n names) grants(role, schema, object, verbs string) (statements []string) {
+	if n.dialect == Postgres {
+		statements = []string{"GRANT USAGE ON SCHEMA " + n.dialect.QuoteAny(schema) + " TO " + role}
 	}
+	return append(statements, "GRANT "+verbs+" ON "+object+" TO "+role)
+}
+
+// rights are the statements that let the role do what is said with the table, or the SEQUENCE, and use the register; or make them.
+func (n names) rights(at dialect.Location, object, verbs string, create bool) []string {
 	schema := n.dialect.QuoteAny(at.At.Schema)
-	to := " TO " + at.Role
-	var statements []string
 	switch {
+	case at.Role == "":
+		return nil
 	case create && n.dialect == Postgres:
-		return []string{"GRANT USAGE, CREATE ON SCHEMA " + schema + to}
+		return []string{"GRANT USAGE, CREATE ON SCHEMA " + schema + " TO " + at.Role}
 	case create:
-		return []string{"GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON " + schema + ".*" + to}
-	case n.dialect == Postgres:
-		statements = []string{"GRANT USAGE ON SCHEMA " + schema + to}
+		return []string{"GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON " + schema + ".* TO " + at.Role}
 	}
-	return append(statements, "GRANT "+verbs+" ON "+object+to, "GRANT SELECT, INSERT ON "+n.to(at.At.Schema).register()+to)
+	return append(n.grants(at.Role, at.At.Schema, object, verbs), "GRANT SELECT, INSERT ON "+n.to(at.At.Schema).register()+" TO "+at.Role)
 }
 
 // inspect looks at what the server tells about itself and the sequence, and notes where the table is.

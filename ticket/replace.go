@@ -27,7 +27,7 @@ func (r replaceCounter) in(schema string) counter {
 }
 
 func (r replaceCounter) rights(at dialect.Location, create bool) []string {
-	return r.grants(at, r.to(at.At.Schema).quoted(), "SELECT, INSERT, UPDATE, DELETE", create)
+	return r.names.rights(at, r.to(at.At.Schema).quoted(), "SELECT, INSERT, UPDATE, DELETE", create)
 }
 
 func (r replaceCounter) tables() []table {

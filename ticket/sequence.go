@@ -32,7 +32,7 @@ func (s sequenceCounter) in(schema string) counter {
 }
 
 func (s sequenceCounter) rights(at dialect.Location, create bool) []string {
-	return s.grants(at, "SEQUENCE "+s.to(at.At.Schema).quote(s.names.object), "USAGE, SELECT, UPDATE", create)
+	return s.names.rights(at, "SEQUENCE "+s.to(at.At.Schema).quote(s.names.object), "USAGE, SELECT, UPDATE", create)
 }
 
 func (s sequenceCounter) tables() []table { return []table{s.registerTable()} }

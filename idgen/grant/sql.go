@@ -247,7 +247,7 @@ func (s *SQLStore) durability(ctx context.Context, conn *sql.Conn, at *settled) 
 	if err != nil {
 		return nil, err
 	}
-	kept, err := s.dialect.Storage(ctx, conn, at.At.Schema+"."+at.At.Table)
+	kept, err := s.dialect.Storage(ctx, conn, at.At)
 	if err != nil {
 		return nil, err
 	}

@@ -150,17 +150,14 @@ func sqliteDurability(ctx context.Context, conn *sql.Conn, schema string) (findi
 	return findings, nil
 }
 
-// Storage returns whether the server may lose what was committed because of how it keeps the table. The table has to exist, and its name to be valid,
-// with its schema's or without. It takes one round trip, and none on SQLite.
-func (d Dialect) Storage(ctx context.Context, conn *sql.Conn, table string) ([]Finding, error) {
+// Storage returns whether the server may lose what was committed because of how it keeps the table, which has to exist. It takes one round trip, and none
+// on SQLite.
+func (d Dialect) Storage(ctx context.Context, conn *sql.Conn, table Place) ([]Finding, error) {
 	var kept sql.NullString // NULL of a view
-	at, quoted := Place{}, d.Quote(table)
-	if at.Schema, at.Table = SplitName(table); at.Schema != "" {
-		quoted = d.QuotePlace(at)
-	}
+	quoted := d.QuotePlace(table)
 	switch d {
 	case MySQL:
-		if err := One(ctx, conn, "SELECT ENGINE FROM information_schema.TABLES WHERE "+InCatalog(at), nil, &kept); err != nil {
+		if err := One(ctx, conn, "SELECT ENGINE FROM information_schema.TABLES WHERE "+InCatalog(table), nil, &kept); err != nil {
 			return nil, fmt.Errorf("asking for the engine of %s: %w", table, err)
 		}
 		if !strings.EqualFold(kept.String, "InnoDB") {
