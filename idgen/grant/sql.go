@@ -255,7 +255,7 @@ func (s *SQLStore) durability(ctx context.Context, conn *sql.Conn, at *settled) 
 	if err != nil {
 		return nil, err
 	}
-	kept, err := s.dialect.StorageAt(ctx, conn, at.At)
+	kept, err := s.dialect.Storage(ctx, conn, at.At)
 	if err != nil {
 		return nil, err
 	}
