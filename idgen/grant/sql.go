@@ -746,12 +746,17 @@ func (s *SQLStore) tableError(at *settled, err error) error {
 			return err
 		}
 	case dialect.Denied:
-		if !at.Exists {
+		grants := fmt.Sprintf("GRANT SELECT, INSERT, UPDATE ON %s TO %s;", s.dialect.QuotePlace(at.At), at.Role)
+		if s.dialect == Postgres {
+			grants = fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s;\n", s.dialect.QuoteAny(at.At.Schema), at.Role) + grants
+		}
+		if s.dialect == SQLite { // which has no accounts
 			break
 		}
-		e.Statement = fmt.Sprintf("GRANT SELECT, INSERT, UPDATE ON %s TO %s;", s.dialect.QuotePlace(at.At), at.Role)
-		if s.dialect == Postgres {
-			e.Statement = fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s;\n", s.dialect.QuoteAny(at.At.Schema), at.Role) + e.Statement
+		if at.Exists {
+			e.Statement = grants
+		} else { // or is there, and MySQL does not show it to who has no right on it
+			e.Statement += "\n" + grants
 		}
 	default:
 		return err
