@@ -736,6 +736,9 @@ func (s *SQLStore) tableError(at *settled, err error) error {
 	fault := s.dialect.Diagnose(err)
 	switch fault.Kind {
 	case dialect.Missing:
+		if text := err.Error(); fault.Code == "42703" || fault.Code == "1054" || s.dialect == SQLite && strings.Contains(text, "no such column") {
+			return fmt.Errorf("%w: %s is no table of grants: %w; rename it, or give the grants another table", ErrTable, at.At, err)
+		}
 	case dialect.Exhausted, dialect.Other:
 		if fault.Code != "" { // a column is too narrow, or has to have a value: no statement here mends that
 			return fmt.Errorf("%w: %s: %w", ErrTable, at.At, err)
