@@ -557,8 +557,12 @@ func TestSQLDeniedToMake(t *testing.T) {
 			m.rollback()
 			_, err := store.Prepare(t.Context(), "default", "layout")
 			var e *grant.TableError
-			if !errors.As(err, &e) || !errors.Is(err, cause) || e.Statement != m.create+";" || !strings.HasSuffix(e.Table, m.home()+".snowkey_nodes") {
-				t.Errorf("got %v, want a TableError with %s", err, m.create)
+			statement := m.create + ";"
+			if cause == denials[m.dialect] {
+				statement += "\n" + m.grants
+			}
+			if !errors.As(err, &e) || !errors.Is(err, cause) || e.Statement != statement || !strings.HasSuffix(e.Table, m.home()+".snowkey_nodes") {
+				t.Errorf("got %v, want a TableError with %s", err, statement)
 			}
 			if want := cause == readOnly[m.dialect]; errors.Is(err, grant.ErrReadOnly) != want {
 				t.Errorf("got %v, ErrReadOnly %t, want %t", err, !want, want)
