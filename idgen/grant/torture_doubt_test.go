@@ -107,7 +107,7 @@ func (r *torture) observe(c *tortureChild, e tortureEvent) {
 				twin := *h
 				twin.known = e.Known
 				r.holds[e.Keeper+tortureTwin] = append(r.holds[e.Keeper+tortureTwin], &twin)
-				r.pairs = append(r.pairs, &torturePair{process: c.number, number: e.Number, holder: e.Holder, from: e.Known})
+				r.pairs = append(r.pairs, &torturePair{process: c.number, number: e.Number, holder: e.Holder, ticks: tickRange{e.Known, h.until}})
 			}
 		}
 	case eventLost:
@@ -116,10 +116,15 @@ func (r *torture) observe(c *tortureChild, e tortureEvent) {
 		r.reported[loss] = true
 		r.doubts.add(&r.doubts.told, e.Number, loss.tickRange)
 		r.holds[e.Keeper] = slices.DeleteFunc(hold, func(h *tortureHold) bool { return h.holder == e.Holder })
-		r.pairs = slices.DeleteFunc(r.pairs, func(p *torturePair) bool { return p.process == c.number && p.holder == e.Holder })
+		r.unpair(c.number, e.Holder)
 	case eventTold:
-		// Of a grant before the present one it had nothing to say.
-		r.holds[e.Keeper] = slices.DeleteFunc(hold, func(h *tortureHold) bool { return h.superseded })
+		// Of a grant before the present one the keeper had nothing to say.
+		r.holds[e.Keeper] = slices.DeleteFunc(hold, func(h *tortureHold) bool {
+			if h.superseded {
+				r.unpair(c.number, h.holder)
+			}
+			return h.superseded
+		})
 	case eventClosed:
 		r.close(e.Keeper)
 		r.closePairs(c.number)
@@ -131,7 +136,12 @@ type torturePair struct {
 	process int
 	number  int64
 	holder  string
-	from    int64
+	ticks   tickRange // that both may have
+}
+
+// unpair is of two keepers of which one has lost the number. The caller holds mu.
+func (r *torture) unpair(process int, holder string) {
+	r.pairs = slices.DeleteFunc(r.pairs, func(p *torturePair) bool { return p.process == process && p.holder == holder })
 }
 
 // close is of a keeper that has ended: what the store has forgotten of its grants without the keeper knowing it is in doubt until now. The
@@ -163,7 +173,7 @@ func (r *torture) closePairs(process int) {
 				}
 			}
 		}
-		r.doubts.add(&r.doubts.untold, p.number, tickRange{p.from, r.now() + tortureLead})
+		r.doubts.add(&r.doubts.untold, p.number, tickRange{p.ticks.from, min(p.ticks.until, r.now()+tortureLead)})
 		r.unheard++
 		return true
 	})
@@ -183,28 +193,42 @@ func (r *torture) silence(c *tortureChild) {
 
 // tortureVerdict is how many ids came twice.
 type tortureVerdict struct {
-	told, untold int // in ranges that were said to be in doubt, and in those of which nobody was left to say it
-	wrong        []string
+	twins        int      // by keepers with one memory; of those in doubt
+	told, untold int      // in ranges that were said to be in doubt, and in those of which nobody was left to say it
+	wrong        int      // the others
+	examples     []string // of these, one for two keepers
 }
 
 // judge looks at all ids that came twice. The caller holds mu, and has merged the doubts.
 func (r *torture) judge() (v tortureVerdict) {
+	seen := map[string]bool{}
+	wrong := func(d tortureDuplicate, why string) {
+		v.wrong++
+		if pair := d.First + " " + d.Second; !seen[pair] {
+			seen[pair] = true
+			v.examples = append(v.examples, fmt.Sprintf("%s: %s; in doubt are from there the number's ticks %s", why, d.Text, r.near(d.Number, d.Tick)))
+		}
+	}
 	for _, d := range r.duplicates {
+		wrongs := v.wrong
 		switch {
 		case r.apart(d):
-			v.wrong = append(v.wrong, "made by a process that had ended before the table was restored, and by one that started after that: "+d.Text)
+			wrong(d, "made by a process that had ended before the table was restored, and by one that started after that")
 		case has(r.doubts.told, d.Number, d.Tick):
 			v.told++
 		case has(r.doubts.untold, d.Number, d.Tick):
 			v.untold++
 		default:
-			v.wrong = append(v.wrong, "twice outside of doubt: "+d.Text+"; in doubt are the number's ticks "+r.near(d.Number, d.Tick))
+			wrong(d, "twice outside of doubt")
+		}
+		if v.wrong == wrongs && processOf(d.First) == processOf(d.Second) {
+			v.twins++
 		}
 	}
 	return v
 }
 
-// near lists the ranges in doubt next to a tick.
+// near lists the ranges in doubt next to a tick, and when the store forgot, counted from the tick.
 func (r *torture) near(number, tick int64) string {
 	var parts []string
 	for kind, ranges := range map[string]map[int64][]tickRange{"told": r.doubts.told, "untold": r.doubts.untold} {
@@ -220,7 +244,7 @@ func (r *torture) near(number, tick int64) string {
 		}
 	}
 	slices.Sort(parts)
-	return strings.Join(parts, ", ") + " from there"
+	return strings.Join(parts, ", ")
 }
 
 // apart tells whether a restore lies between the processes of an id for which all had ended.

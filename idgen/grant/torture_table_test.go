@@ -25,7 +25,7 @@ const (
 // The copies that are kept, and how old one is at least when it is restored. With the older ones all that was granted then has ended, and
 // all numbers are granted a second time.
 const (
-	tortureKept      = 6
+	tortureKept      = 8
 	tortureCopyEvery = 700 * time.Millisecond
 	tortureCopyAge   = time.Second
 )
@@ -125,6 +125,9 @@ func (r *torture) pick() (tableCopy, bool) {
 	}
 	if n == 0 {
 		return tableCopy{}, false
+	}
+	if r.random.IntN(2) == 0 {
+		return r.copies[0], true
 	}
 	return r.copies[r.random.IntN(n)], true
 }
