@@ -774,7 +774,7 @@ func (b *tortureBook) find(number, tick int64) (label string, ok bool) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i, row := range b.grants {
+	for i, row := range slices.Backward(b.grants) { // one that was lost early may reach into the next
 		if row.Number == number && row.From <= tick && tick < row.Until {
 			return fmt.Sprintf("%s.%d", b.label, i+1), true
 		}

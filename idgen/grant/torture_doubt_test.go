@@ -98,7 +98,7 @@ func (r *torture) observe(c *tortureChild, e tortureEvent) {
 		} else if n > 0 {
 			hold[n-1].superseded = true
 		}
-		r.holds[e.Keeper] = append(hold, &tortureHold{process: c.number, number: e.Number, holder: e.Holder})
+		r.holds[e.Keeper] = append(hold, &tortureHold{process: c.number, number: e.Number, holder: e.Holder, known: e.Known, until: e.Until})
 	case eventCloned:
 		// Until one of the two is told that it has lost the number, both make ids.
 		r.clones++

@@ -805,8 +805,10 @@ func (r *torture) verify() (total int64, overlaps []string) {
 		}
 		if u.pid != pid {
 			if u.at.Equal(parts.Time) || u.left[pid] {
-				overlaps = append(overlaps, fmt.Sprintf("number %d: grant %s has ids of %s, in or before which grant %s has some",
-					parts.Node, pid, parts.Time.Format(time.RFC3339Nano), u.pid))
+				r.mu.Lock()
+				overlaps = append(overlaps, fmt.Sprintf("number %d: grant %s has ids of %s, in or before which grant %s has some; in doubt are from there the number's ticks %s",
+					parts.Node, pid, parts.Time.Format(time.RFC3339Nano), u.pid, r.near(parts.Node, tick)))
+				r.mu.Unlock()
 			}
 			u.left[u.pid] = true
 			u.pid = pid
