@@ -153,23 +153,24 @@ func sqliteDurability(ctx context.Context, conn *sql.Conn, schema string) (findi
 // Storage returns whether the server may lose what was committed because of how it keeps the table, which has to exist. It takes one round trip, and none
 // on SQLite.
 func (d Dialect) Storage(ctx context.Context, conn *sql.Conn, table Place) ([]Finding, error) {
+	query := map[Dialect]string{
+		MySQL: "SELECT ENGINE FROM information_schema.TABLES WHERE " + InCatalog(table),
+		// By names, as to_regclass fails without rights on the schema.
+		Postgres: "SELECT c.relpersistence::text FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace" +
+			" WHERE n.nspname = " + Literal(table.Schema) + " AND c.relname = " + Literal(table.Table),
+	}[d]
+	if query == "" {
+		return nil, nil
+	}
 	var kept sql.NullString // NULL of a view
-	quoted := d.QuotePlace(table)
-	switch d {
-	case MySQL:
-		if err := One(ctx, conn, "SELECT ENGINE FROM information_schema.TABLES WHERE "+InCatalog(table), nil, &kept); err != nil {
-			return nil, fmt.Errorf("asking for the engine of %s: %w", table, err)
-		}
-		if !strings.EqualFold(kept.String, "InnoDB") {
-			return []Finding{unsafe("the table %s is kept by the engine %s, which may lose what was committed; ALTER TABLE %s ENGINE = InnoDB", table, kept.String, quoted)}, nil
-		}
-	case Postgres:
-		if err := One(ctx, conn, "SELECT relpersistence::text FROM pg_class WHERE oid = to_regclass("+Literal(quoted)+")", nil, &kept); err != nil {
-			return nil, fmt.Errorf("asking how %s is kept: %w", table, err)
-		}
-		if kept.String != "p" {
-			return []Finding{unsafe("%s is not logged, so it is empty after a crash; ALTER TABLE %s SET LOGGED", table, quoted)}, nil
-		}
+	if err := One(ctx, conn, query, nil, &kept); err != nil {
+		return nil, fmt.Errorf("asking how %s is kept: %w", table, err)
+	}
+	switch quoted := d.QuotePlace(table); {
+	case d == MySQL && !strings.EqualFold(kept.String, "InnoDB"):
+		return []Finding{unsafe("the table %s is kept by the engine %s, which may lose what was committed; ALTER TABLE %s ENGINE = InnoDB", table, kept.String, quoted)}, nil
+	case d == Postgres && kept.String != "p":
+		return []Finding{unsafe("%s is not logged, so it is empty after a crash; ALTER TABLE %s SET LOGGED", table, quoted)}, nil
 	}
 	return nil, nil
 }
