@@ -25,13 +25,17 @@ func newNodes() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "nodes",
 		Short: "List the node numbers that are granted in a database",
-		Long: `List the node numbers that are granted in a database: who has each, from when until when, and whether it is held,
-free (given back), or ended (its holder stopped without giving it back, or cannot reach the database).
-Nothing is written. The time that counts is the database's. A key space that cannot be listed, such as one with a name that
-is not valid, is printed with the error; the others are listed, and the exit status is 1.`,
+		Long: `List the node numbers that are granted in a database: where the table is, and for each key space its identity, who has
+each number, from when until when, and whether it is held, free (given back), or ended (its holder stopped without giving it
+back, or cannot reach the database); rows that are gone; and the losses: grants that the database has forgotten, so that ids may
+exist twice, see "snowkey nodes doubt". Nothing is written. The time that counts is the database's.
+
+The exit status is 1 when a key space cannot be listed, such as one with a name that is not valid, and when a key space is in
+two tables, which are both listed. The rest is listed all the same.`,
 		Example: `  SNOWKEY_DB=postgres://app:secret@127.0.0.1:5432/app snowkey nodes
   snowkey nodes --db-file /run/secrets/app --space orders --json
   snowkey nodes --db sqlite:app.db
+  snowkey nodes doubt --db sqlite:app.db --table orders
   snowkey nodes ddl --dialect mysql`,
 		Args: cobra.NoArgs,
 	}
@@ -39,39 +43,45 @@ is not valid, is printed with the error; the others are listed, and the exit sta
 	table := c.Flags().String("table", grant.DefaultTable, "table that the grants are in")
 	space := c.Flags().String("space", "", "list this key space alone")
 	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
-	c.RunE = func(c *cobra.Command, _ []string) (err error) {
-		d, err := named.parse(c)
-		if err != nil {
-			return err
-		}
-		if _, err := grant.DDL(d.dialect, *table); err != nil {
-			return usageError{fmt.Errorf("--table: %w", err)}
-		}
-		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		pool, err := d.Open()
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, pool.Close()) }()
-		spaces, err := listSpaces(ctx, grant.SQL(pool, d.dialect, grant.Table(*table)), *space)
-		if err != nil {
-			return fmt.Errorf("%s: %w", d, err)
-		}
+	c.RunE = func(c *cobra.Command, _ []string) error {
 		write := writeNodes
 		if *asJSON {
 			write = writeNodesJSON
 		}
-		if err := write(c.OutOrStdout(), spaces); err != nil {
-			return err
-		}
-		if err := unlisted(spaces); err != nil {
-			return fmt.Errorf("%s: %w", d, err)
-		}
-		return nil
+		return withNodes(c, named, "--table", *table, *space, func(_ database, nodes nodeList) error { return write(c.OutOrStdout(), nodes) })
 	}
-	c.AddCommand(newNodesDDL())
+	c.AddCommand(newNodesDDL(), newNodesDoubt())
 	return c
+}
+
+// withNodes reads what a database has in the table of that name, which a flag gave, has it written, and fails with what could not be
+// read.
+func withNodes(c *cobra.Command, named *dsnFlag, flag, table, space string, write func(database, nodeList) error) (err error) {
+	d, err := named.parse(c)
+	if err != nil {
+		return err
+	}
+	if _, err := grant.DDL(d.dialect, table); err != nil {
+		return usageError{fmt.Errorf("%s: %w", flag, err)}
+	}
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	pool, err := d.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	nodes, err := listNodes(ctx, grant.SQL(pool, d.dialect, grant.Table(table)), space)
+	if err != nil {
+		return fmt.Errorf("%s: %w", d, err)
+	}
+	if err := write(d, nodes); err != nil {
+		return err
+	}
+	if err := nodes.failed(); err != nil {
+		return fmt.Errorf("%s: %w", d, err)
+	}
+	return nil
 }
 
 func newNodesDDL() *cobra.Command {
@@ -103,31 +113,73 @@ tables itself. It needs SELECT, INSERT and UPDATE on this one then.`,
 	return c
 }
 
+// nodeList is what the tables of a database have.
+type nodeList struct {
+	table    string // where it is
+	warnings []string
+	spaces   []nodeSpace
+	twice    error // names the spaces that are in two tables
+}
+
 // nodeSpace is a key space with its numbers.
 type nodeSpace struct {
-	name   string
-	text   string // of the layout
+	grant.Space
+	table  string
 	layout idgen.Layout
-	known  bool  // the text is that of a layout
+	known  bool  // the space's layout is that one
 	err    error // why the numbers cannot be listed, nil when they are in the Listing
+	losses []grant.Loss
 	grant.Listing
 }
 
-// listSpaces reads the numbers of all spaces, or of the one with a name. A space that cannot be listed has the error, and the others are read.
-func listSpaces(ctx context.Context, store *grant.SQLStore, name string) ([]nodeSpace, error) {
+// listNodes reads the numbers of all spaces, or of the one with a name. A space that cannot be listed has the error, and the others are
+// read. One that is in several tables comes once for each.
+func listNodes(ctx context.Context, store *grant.SQLStore, name string) (nodes nodeList, err error) {
+	if err := store.Locate(ctx); err != nil {
+		return nodes, err
+	}
+	nodes.table, nodes.warnings = store.Place(), store.Warnings()
+	found, err := listSpaces(ctx, store, name)
+	if err != nil {
+		return nodes, err
+	}
+	for _, space := range found {
+		nodes.spaces = append(nodes.spaces, space)
+		if space.err != nil {
+			continue
+		}
+		others, err := store.Others(ctx, space.Name)
+		if err != nil && !errors.Is(err, grant.ErrTwoTables) {
+			return nodes, err
+		}
+		nodes.twice = errors.Join(nodes.twice, err)
+		for _, other := range others {
+			again, err := listSpaces(ctx, other, space.Name)
+			if err != nil {
+				return nodes, err
+			}
+			nodes.spaces = append(nodes.spaces, again...)
+		}
+	}
+	return nodes, nil
+}
+
+// listSpaces reads the spaces of one table, or the one with a name.
+func listSpaces(ctx context.Context, store *grant.SQLStore, name string) (spaces []nodeSpace, err error) {
 	found, err := store.Spaces(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var spaces []nodeSpace
 	var names []string
 	for _, f := range found {
 		names = append(names, f.Name)
 		if name != "" && f.Name != name {
 			continue
 		}
-		space := nodeSpace{name: f.Name, text: f.Layout}
-		space.Listing, space.err = store.List(ctx, f.Name, 0, math.MaxInt64)
+		space := nodeSpace{Space: f, table: store.Place()}
+		if space.Listing, space.err = store.List(ctx, f.Name, 0, math.MaxInt64); space.err == nil {
+			space.losses, space.err = store.Losses(ctx, f.Name)
+		}
 		if ctx.Err() != nil {
 			return nil, space.err
 		}
@@ -141,13 +193,13 @@ func listSpaces(ctx context.Context, store *grant.SQLStore, name string) ([]node
 	return spaces, nil
 }
 
-// unlisted joins the errors of the spaces that could not be listed.
-func unlisted(spaces []nodeSpace) error {
+// failed joins the errors of the spaces that could not be listed, and names those that are in two tables.
+func (n nodeList) failed() error {
 	var failed error
-	for _, s := range spaces {
+	for _, s := range n.spaces {
 		failed = errors.Join(failed, s.err)
 	}
-	return failed
+	return errors.Join(failed, n.twice)
 }
 
 // time returns when a tick begins, as far as it is known.
@@ -180,44 +232,71 @@ func (s nodeSpace) state(row grant.Row) string {
 	return "ended"
 }
 
-func writeNodes(w io.Writer, spaces []nodeSpace) error {
-	if len(spaces) == 0 {
-		_, err := fmt.Fprintln(w, "no key spaces yet")
-		return err
+// numbers returns how many numbers the space has.
+func (s nodeSpace) numbers() int64 {
+	if !s.known {
+		return 1
 	}
-	for i, s := range spaces {
-		if i > 0 {
-			_, _ = fmt.Fprintln(w)
+	return 1 << (s.layout.Bits(idgen.Datacenter) + s.layout.Bits(idgen.Node))
+}
+
+// count returns how many numbers are in each state.
+func (s nodeSpace) count() map[string]int64 {
+	states := map[string]int64{}
+	for _, row := range s.Rows {
+		states[s.state(row)]++
+	}
+	return states
+}
+
+func writeNodes(w io.Writer, nodes nodeList) error {
+	text := new(strings.Builder)
+	for _, warning := range nodes.warnings {
+		fmt.Fprintf(text, "warning: %s\n", printable(warning))
+	}
+	if len(nodes.spaces) == 0 {
+		fmt.Fprintf(text, "no key spaces yet in table %s\n", printable(nodes.table))
+	}
+	for _, s := range nodes.spaces {
+		if text.Len() > 0 {
+			text.WriteByte('\n')
 		}
 		if s.err != nil {
-			if _, err := fmt.Fprintf(w, "space %q cannot be listed: %s\n", s.name, printable(s.err.Error())); err != nil {
-				return err
-			}
+			fmt.Fprintf(text, "space %q cannot be listed: %s\n", s.Name, printable(s.err.Error()))
 			continue
 		}
-		held := 0
-		table := new(strings.Builder)
-		rows := tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
-		_, _ = fmt.Fprintln(rows, "NODE\tSTATE\tFROM\tUNTIL\tHOLDER")
-		for _, row := range s.Rows {
-			state := s.state(row)
-			if state == "held" {
-				held++
-			}
-			holder, _, _ := strings.Cut(printable(row.Holder), "#")
-			_, _ = fmt.Fprintf(rows, "%d\t%s\t%s\t%s\t%s\n", row.Number, state, s.formatTick(row.From), s.formatTick(row.Until), holder)
-		}
-		_ = rows.Flush() // to memory
-		numbers := int64(1)
-		if s.known {
-			numbers <<= s.layout.Bits(idgen.Datacenter) + s.layout.Bits(idgen.Node)
-		}
-		_, err := fmt.Fprintf(w, "space %s, %d of %d held at %s\nlayout %s\n%s", s.name, held, numbers, s.Now.Format(time.RFC3339), printable(s.text), table)
-		if err != nil {
-			return err
-		}
+		s.writeTo(text)
 	}
-	return nil
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// writeTo prints a space and its numbers.
+func (s nodeSpace) writeTo(text *strings.Builder) {
+	states := s.count()
+	fmt.Fprintf(text, "space %s, %d of %d held at %s, %d free, %d ended\ntable %s\nidentity %s\nlayout %s\n", s.Name, states["held"], s.numbers(),
+		s.Now.Format(time.RFC3339), states["free"], states["ended"], printable(s.table), printable(s.Space.ID), printable(s.Layout))
+	rows := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(rows, "NODE\tSTATE\tFROM\tUNTIL\tHOLDER")
+	for _, row := range s.Rows {
+		_, _ = fmt.Fprintf(rows, "%d\t%s\t%s\t%s\t%s\n", row.Number, s.state(row), s.formatTick(row.From), s.formatTick(row.Until), nameOf(row.Holder))
+	}
+	for _, loss := range s.losses {
+		_, _ = fmt.Fprintf(rows, "%d\t%s\t%s\t%s\t%s\n", loss.Number, "lost", s.formatTick(loss.From), s.formatTick(loss.Until), nameOf(loss.Holder))
+	}
+	_ = rows.Flush() // to memory
+	if s.Gone > 0 {
+		fmt.Fprintf(text, "rows that are gone: %d; numbers without a row count as held until %s\n", s.Gone, s.formatTick(s.Mark))
+	}
+	if len(s.losses) > 0 {
+		fmt.Fprintf(text, "ids that were made with a lost number in its time may exist twice: snowkey nodes doubt has the SQL that finds them\n")
+	}
+}
+
+// nameOf returns the name of a holder that is for people, without what makes it unique.
+func nameOf(holder string) string {
+	name, _, _ := strings.Cut(printable(holder), "#")
+	return name
 }
 
 // printable replaces what a terminal would take for more than text, in what somebody has written to the table.
@@ -230,11 +309,13 @@ func printable(text string) string {
 	}, text)
 }
 
-// nodeLine is the JSON object of a number.
+// nodeLine is the JSON object of a number, or of a loss.
 type nodeLine struct {
+	Kind      string `json:"kind"` // "node", or "loss"
 	Space     string `json:"space"`
+	Table     string `json:"table"`
 	Node      int64  `json:"node"`
-	State     string `json:"state"`
+	State     string `json:"state"` // "lost" of a loss
 	Holder    string `json:"holder"`
 	From      string `json:"from,omitempty"`
 	Until     string `json:"until,omitempty"`
@@ -244,32 +325,72 @@ type nodeLine struct {
 	Layout    string `json:"layout"`
 }
 
+// spaceLine is the JSON object of a space.
+type spaceLine struct {
+	Kind     string   `json:"kind"` // "space"
+	Space    string   `json:"space"`
+	Table    string   `json:"table"`
+	ID       string   `json:"id"`
+	Layout   string   `json:"layout"`
+	Now      string   `json:"now"`
+	Numbers  int64    `json:"numbers"`
+	Held     int64    `json:"held"`
+	Free     int64    `json:"free"`
+	Ended    int64    `json:"ended"`
+	Gone     int64    `json:"gone"`                // rows
+	Mark     string   `json:"mark,omitempty"`      // until when numbers without a row count as held, if rows are gone
+	MarkTick int64    `json:"mark_tick,omitempty"` // the same
+	Losses   int      `json:"losses"`
+	Warnings []string `json:"warnings,omitempty"` // of the database
+}
+
 // spaceError is the JSON object of a space that cannot be listed.
 type spaceError struct {
+	Kind  string `json:"kind"` // "error"
 	Space string `json:"space"`
 	Error string `json:"error"`
 }
 
-func writeNodesJSON(w io.Writer, spaces []nodeSpace) error {
+// line returns the object of a number or a loss.
+func (s nodeSpace) line(kind, state string, number int64, holder string, from, until int64) nodeLine {
+	line := nodeLine{
+		Kind: kind, Space: s.Name, Table: s.table, Node: number, State: state, Holder: holder, FromTick: from, UntilTick: until,
+		Now: s.Now.Format(time.RFC3339Nano), Layout: s.Layout,
+	}
+	if _, ok := s.time(max(from, until)); ok {
+		line.From, line.Until = s.formatTick(from), s.formatTick(until)
+	}
+	return line
+}
+
+func writeNodesJSON(w io.Writer, nodes nodeList) error {
 	out := json.NewEncoder(w)
-	for _, s := range spaces {
+	out.SetEscapeHTML(false)
+	var lines []any
+	for _, s := range nodes.spaces {
 		if s.err != nil {
-			if err := out.Encode(spaceError{Space: s.name, Error: s.err.Error()}); err != nil {
-				return err
-			}
+			lines = append(lines, spaceError{Kind: "error", Space: s.Name, Error: s.err.Error()})
 			continue
 		}
+		states := s.count()
+		whole := spaceLine{
+			Kind: "space", Space: s.Name, Table: s.table, ID: s.Space.ID, Layout: s.Layout, Now: s.Now.Format(time.RFC3339Nano), Numbers: s.numbers(),
+			Held: states["held"], Free: states["free"], Ended: states["ended"], Gone: s.Gone, Losses: len(s.losses), Warnings: nodes.warnings,
+		}
+		if s.Gone > 0 {
+			whole.Mark, whole.MarkTick = s.formatTick(s.Mark), s.Mark
+		}
+		lines = append(lines, whole)
 		for _, row := range s.Rows {
-			line := nodeLine{
-				Space: s.name, Node: row.Number, State: s.state(row), Holder: row.Holder, FromTick: row.From, UntilTick: row.Until,
-				Now: s.Now.Format(time.RFC3339Nano), Layout: s.text,
-			}
-			if _, ok := s.time(max(row.From, row.Until)); ok {
-				line.From, line.Until = s.formatTick(row.From), s.formatTick(row.Until)
-			}
-			if err := out.Encode(line); err != nil {
-				return err
-			}
+			lines = append(lines, s.line("node", s.state(row), row.Number, row.Holder, row.From, row.Until))
+		}
+		for _, loss := range s.losses {
+			lines = append(lines, s.line("loss", "lost", loss.Number, loss.Holder, loss.From, loss.Until))
+		}
+	}
+	for _, line := range lines {
+		if err := out.Encode(line); err != nil {
+			return err
 		}
 	}
 	return nil

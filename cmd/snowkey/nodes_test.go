@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"maps"
 	"strings"
 	"testing"
@@ -50,13 +51,22 @@ func TestNodes(t *testing.T) {
 			if done, err := store.Swap(t.Context(), "orders", absent, grant.Row{Number: 99, Holder: "crashed#1", From: 1, Until: 2}); err != nil || !done {
 				t.Fatal(done, err)
 			}
+			loss := grant.Loss{Number: 5, Holder: "web-9#0123", From: 1000, Until: 2000}
+			if err := store.Record(t.Context(), "orders", loss); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := database.Open(t).ExecContext(t.Context(), "DELETE FROM snowkey_nodes WHERE space = 'default' AND node = 1"); err != nil {
+				t.Fatal(err)
+			}
 			status, table, stderr := nodes()
 			if status != 0 || stderr != "" {
 				t.Fatalf("got status %d and %q", status, stderr)
 			}
 			for _, want := range []string{
-				"space default, 1 of 1024 held at ", "layout " + idgen.Snowkey.String(), "0     held   20", "1     free   20", "  web-1\n",
-				"space orders, 1 of 1024 held at ", "99    ended  2010-11-04T01:42:54.658Z  2010-11-04T01:42:54.659Z  crashed\n",
+				"space default, 1 of 1024 held at ", "layout " + idgen.Snowkey.String(), "0     held   20", "  web-1\n",
+				"\ntable " + store.Place() + "\n", "\nidentity " + keepers[0].State().ID + "\n", "\nrows that are gone: 1; numbers without a row count as held until 20",
+				"space orders, 1 of 1024 held at ", "Z, 0 free, 1 ended\n", "99    ended  2010-11-04T01:42:54.658Z  2010-11-04T01:42:54.659Z  crashed\n",
+				"5     lost   2010-11-04T01:42:55.657Z  2010-11-04T01:42:56.657Z  web-9\n", "snowkey nodes doubt",
 			} {
 				if !strings.Contains(table, want) {
 					t.Errorf("%q is missing in\n%s", want, table)
@@ -69,19 +79,26 @@ func TestNodes(t *testing.T) {
 				t.Errorf("got status %d and %q", status, stderr)
 			}
 			_, lines, _ := nodes("--json")
-			states := map[string]int{}
+			got := map[string]int{} // lines of each kind, and state
 			for line := range strings.Lines(lines) {
-				var got nodeLine
-				if err := json.Unmarshal([]byte(line), &got); err != nil {
+				var node nodeLine
+				var space spaceLine
+				if err := errors.Join(json.Unmarshal([]byte(line), &node), json.Unmarshal([]byte(line), &space)); err != nil {
 					t.Fatal(err)
 				}
-				states[got.State]++
-				if got.Now == "" || got.From == "" || got.Until == "" || got.Layout == "" {
-					t.Errorf("got %+v, want all of it", got)
+				got[strings.TrimSpace(node.Kind+" "+node.State)]++
+				if node.Now == "" || node.Layout == "" || node.Table != store.Place() || node.Kind != "space" && (node.From == "" || node.Until == "") {
+					t.Errorf("got %+v, want all of it", node)
+				}
+				if node.Kind == "space" && node.Space == "default" && (space.ID != keepers[0].State().ID || space.Held != 1 || space.Gone != 1 || space.Mark == "" || space.Numbers != 1024) {
+					t.Errorf("got %+v", space)
+				}
+				if node.Kind == "space" && node.Space == "orders" && (space.ID != keepers[2].State().ID || space.Ended != 1 || space.Gone != 0 || space.Losses != 1) {
+					t.Errorf("got %+v", space)
 				}
 			}
-			if states["held"] != 2 || states["free"] != 1 || states["ended"] != 1 {
-				t.Errorf("got the states %v", states)
+			if want := map[string]int{"space": 2, "node held": 2, "node ended": 1, "loss lost": 1}; !maps.Equal(got, want) {
+				t.Errorf("got the lines %v, want %v", got, want)
 			}
 		})
 	}
@@ -136,6 +153,69 @@ func TestNodesBadSpace(t *testing.T) {
 			}
 			if got := nodes("--space", "name bad!"); strings.Contains(got, "held") || !strings.Contains(got, "cannot be listed") {
 				t.Errorf("got\n%s", got)
+			}
+		})
+	}
+}
+
+// A space in two tables is listed from both, and fails.
+func TestNodesTwoTables(t *testing.T) {
+	for name, make := range map[string]func(testing.TB) dbtest.Database{"mysql": dbtest.MySQL, "postgres": dbtest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			database := make(t)
+			pool := database.Open(t)
+			dialect, err := grant.LookupDialect(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			second, statement := "second", "CREATE SCHEMA second"
+			if name == "mysql" {
+				if err := pool.QueryRowContext(t.Context(), "SELECT CONCAT(DATABASE(), '_2')").Scan(&second); err != nil {
+					t.Fatal(err)
+				}
+				statement = "CREATE DATABASE " + second
+				t.Cleanup(func() {
+					if _, err := pool.Exec("DROP DATABASE " + second); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			store := grant.SQL(pool, dialect)
+			for _, space := range []string{"carts", "orders"} {
+				if _, err := store.Prepare(t.Context(), space, idgen.Snowkey.String()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ddl, err := grant.DDL(dialect, second+".snowkey_nodes")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, statement := range []string{statement, ddl, "INSERT INTO " + second + ".snowkey_nodes SELECT * FROM snowkey_nodes WHERE space = 'orders'"} {
+				if _, err := pool.ExecContext(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			places := []string{store.Place(), strings.Replace(store.Place(), "public.", "second.", 1)}
+			if name == "mysql" {
+				places[1] = second + ".snowkey_nodes"
+			}
+			for _, command := range [][]string{{"nodes"}, {"nodes", "--json"}, {"nodes", "doubt"}} {
+				var out, errOut bytes.Buffer
+				status := run(t.Context(), append(command, "--db", database.DSN), nil, &out, &errOut)
+				if status != 1 || !strings.Contains(errOut.String(), "two tables") || !strings.Contains(errOut.String(), places[0]) || !strings.Contains(errOut.String(), places[1]) {
+					t.Errorf("%q: got status %d and %q, want both of %q", command, status, &errOut, places)
+				}
+				if len(command) == 1 {
+					for what, want := range map[string]int{"space carts": 1, "space orders": 2, "table " + places[0] + "\n": 2, "table " + places[1] + "\n": 1} {
+						if got := strings.Count(out.String(), what); got != want {
+							t.Errorf("got %q %d times, want %d, in\n%s", what, got, want, &out)
+						}
+					}
+				}
+			}
+			var out, errOut bytes.Buffer
+			if status := run(t.Context(), []string{"nodes", "--db", database.DSN, "--space", "carts"}, nil, &out, &errOut); status != 0 {
+				t.Errorf("a space in one table: got status %d and %q", status, &errOut)
 			}
 		})
 	}

@@ -56,6 +56,9 @@ func (c *contents) swap(old, new Row) bool {
 	at, there := slices.BinarySearchFunc(c.Rows, old.Number, func(row Row, number int64) int { return cmp.Compare(row.Number, number) })
 	switch {
 	case old.Holder == Absent && !there:
+		if c.Made > int64(len(c.Rows)) && c.Mark > new.From {
+			return false
+		}
 		c.Rows = slices.Insert(c.Rows, at, new)
 		c.Made++
 	case old.Holder != Absent && there && c.Rows[at].Holder == old.Holder && c.Rows[at].Until == old.Until:

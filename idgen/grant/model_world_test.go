@@ -14,8 +14,6 @@ import (
 // generators are sure of. A keeper that notices has in doubt what [Loss] has. It is sure of what it made before, and, once it has listed
 // its row after the fault and swapped it, of what it made before that listing. One that has crashed or was closed before is sure of no
 // more: what it made since the store last knew its grant counts as in doubt.
-//
-// In three points the model is stricter than the keeper and the stores are so far, see rules: gone, swap and call.
 
 // world is all there is.
 type world struct {

@@ -255,7 +255,7 @@ func (s *SQLStore) durability(ctx context.Context, conn *sql.Conn, at *settled) 
 	if err != nil {
 		return nil, err
 	}
-	kept, err := s.dialect.StorageAt(ctx, conn, at.At)
+	kept, err := s.dialect.Storage(ctx, conn, at.At)
 	if err != nil {
 		return nil, err
 	}
@@ -496,26 +496,48 @@ func (s *SQLStore) Swap(ctx context.Context, space string, old, new Row) (swappe
 		swapped = true
 		return nil
 	})
+	if errors.Is(err, errGone) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
 	return swapped, nil
 }
 
-// note sees to what goes with a swap: the space's mark, and for a row that was added that the table has kept it, and how many there are.
+// errGone says that an added row may be one of those that are gone.
+var errGone = errors.New("rows of the space are gone")
+
+// note sees to what goes with a swap: the space's mark, and for a row that was added how many there are, that it is none of those that are gone, and
+// that the table has kept it.
 func (s *SQLStore) note(ctx context.Context, conn *sql.Conn, at *settled, space string, old, new Row) error {
-	if _, err := conn.ExecContext(ctx, at.texts.mark, math.MaxInt64-new.Until, space, math.MaxInt64-new.Until); err != nil {
+	if old.Holder == Absent {
+		if err := s.noteAdded(ctx, conn, at, space, new); err != nil {
+			return err
+		}
+	}
+	left := math.MaxInt64 - new.Until
+	if _, err := conn.ExecContext(ctx, at.texts.mark, left, space, left); err != nil {
 		return fmt.Errorf("raising the space's mark: %w", err)
 	}
-	if old.Holder != Absent {
-		return nil
-	}
+	return nil
+}
+
+func (s *SQLStore) noteAdded(ctx context.Context, conn *sql.Conn, at *settled, space string, new Row) error {
 	result, err := conn.ExecContext(ctx, at.texts.count, space)
 	if err != nil {
 		return fmt.Errorf("counting the row that was added: %w", err)
 	}
 	if n, err := result.RowsAffected(); err != nil || n != 1 {
 		return errors.Join(fmt.Errorf("%w: %d rows of the space itself, want one", ErrTable, n), err)
+	}
+	var h headerRow
+	var rows int64
+	if err := dialect.One(ctx, conn, at.texts.gone, []any{space, space}, &h.from, &h.until, &rows); err != nil {
+		return fmt.Errorf("counting the rows of the space: %w", err)
+	}
+	if h.made() > rows && h.mark() > new.From {
+		return errGone
 	}
 	if at.texts.echo == "" {
 		return nil
@@ -621,12 +643,17 @@ func (s *SQLStore) place(ctx context.Context) (at *settled, err error) {
 	case err != nil:
 		return nil, err
 	case !at.Exists:
-		return nil, &TableError{Table: at.At.String(), Statement: at.texts.create + ";", Err: errors.New("there is no such table")}
+		return nil, s.missing(at)
 	}
 	return at, nil
 }
 
-// Place returns where the table is: database, schema and table with dots between them; empty before Prepare has found it.
+// missing returns the error for a table that is not there.
+func (s *SQLStore) missing(at *settled) error {
+	return &TableError{Table: at.At.String(), Statement: at.texts.create + ";", Err: errors.New("there is no such table")}
+}
+
+// Place returns where the table is: database, schema and table with dots between them; empty before Prepare or Locate has found it.
 func (s *SQLStore) Place() string {
 	if at := s.settled.Load(); at != nil {
 		return at.At.String()
@@ -634,7 +661,7 @@ func (s *SQLStore) Place() string {
 	return ""
 }
 
-// Warnings returns what the last Prepare had to say of the database: settings with which it may lose what is committed when its machine
+// Warnings returns what the last Prepare or Locate had to say of the database: settings with which it may lose what is committed when its machine
 // crashes, and other tables that have the space.
 func (s *SQLStore) Warnings() []string {
 	s.mu.Lock()
