@@ -87,7 +87,7 @@ func (g *Snowflake) SetGrant(grant Grant) error {
 	var first bool
 	for {
 		held := g.held.Load()
-		first = held.ticks == 0
+		first = held.until == 0 // it never had one
 		switch held.kind {
 		case forGood:
 			return fmt.Errorf("%w: this generator has a number for good; make it with WithGrants", ErrGrant)
@@ -128,7 +128,7 @@ func (g *Snowflake) Stepped() <-chan struct{} { return g.clock.leapt }
 // Suspend takes the generator's grant away: it makes no ids until it is given another. A call that is under way may still make one.
 func (g *Snowflake) Suspend() {
 	if held := g.held.Load(); held.kind == granted {
-		g.held.CompareAndSwap(held, &tenure{kind: granted, number: held.number}) // another grant or its end may have come first
+		g.held.CompareAndSwap(held, &tenure{kind: granted, number: held.number, from: held.from, until: held.until}) // another grant or its end may have come first
 	}
 }
 

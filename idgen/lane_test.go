@@ -330,14 +330,14 @@ func TestGrantsOfBorrowedTicks(t *testing.T) {
 func TestLanesChangeTheNumber(t *testing.T) {
 	clock := newFakeClock(noon.Add(100 * time.Millisecond))
 	g := newGenerator(t, sharded(t), idgen.WithGrants(), idgen.WithShards(), idgen.WithClock(clock), idgen.BorrowFull(50))
-	setGrant(t, g, 5, 100, 1000, noon)
+	setGrant(t, g, 5, 100, 1000, clock.Wall())
 	if err := g.FillFor(t.Context(), 2, make([]int64, 32*20)); err != nil {
 		t.Fatal(err)
 	}
 	if n := g.Number(idgen.Shard); n != (idgen.NodeNumber{}) {
 		t.Errorf("got the shard %v of a generator for all", n)
 	}
-	setGrant(t, g, 1, 90, 1000, noon)
+	setGrant(t, g, 1, 90, 1000, clock.Wall())
 	for _, shard := range []int64{2, 0} {
 		if parts := nextFor(t, g, shard); parts.Node != 1 || !parts.Time.Equal(noon.Add(120*time.Millisecond)) {
 			t.Errorf("got %+v, want one of node 1 and tick 120", parts)

@@ -143,11 +143,27 @@ func (c Config) complete(layout idgen.Layout) (Config, error) {
 }
 
 // newHolder returns a name that no acquisition had before: 128 random bits after the name for people.
-func newHolder(name string) string { return name + "#" + randomID() }
+func newHolder(name string) string { return name + "#" + randomBits(16) }
 
-// randomID returns 128 random bits.
-func randomID() string {
-	var random [16]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return hex.EncodeToString(random[:])
+// stamped returns a holder's name for one renewal: of two processes with one memory each knows its own from the other's, also where both renew
+// the grant until the same tick.
+func stamped(holder string) string { return unstamped(holder) + "." + randomBits(6) }
+
+// unstamped returns a holder's name without the mark of a renewal.
+func unstamped(holder string) string {
+	if at := strings.LastIndexByte(holder, '#'); at >= 0 {
+		if name, _, found := strings.Cut(holder[at:], "."); found {
+			return holder[:at] + name
+		}
+	}
+	return holder
+}
+
+// randomID returns an identity of a space, 128 random bits.
+func randomID() string { return randomBits(16) }
+
+func randomBits(bytes int) string {
+	random := make([]byte, bytes)
+	_, _ = rand.Read(random) // never fails
+	return hex.EncodeToString(random)
 }

@@ -63,6 +63,7 @@ type statements struct {
 	swap   string // holder, from, until, space, node, holder, until
 	mark   string // what is left beyond the new mark, space, the same: raises the space's mark
 	count  string // space: counts an added row
+	gone   string // space, space: from, until of the space's own row, and how many others there are
 	list   string // space, space, least, most: the clock, how many rows the space has, and its own and the others; NULLs beside the first two when there are none
 	losses string // space
 	spaces string
@@ -88,6 +89,7 @@ const (
 	swapText   = "UPDATE @ SET holder = ?, from_tick = ?, until_tick = ? WHERE space = ? AND node = ? AND holder = ? AND until_tick = ?"
 	markText   = "UPDATE @ SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick > ?"
 	countText  = "UPDATE @ SET from_tick = from_tick - 1 WHERE space = ? AND node = -1"
+	goneText   = "SELECT from_tick, until_tick, (SELECT COUNT(*) FROM @ WHERE space = ? AND node >= 0) FROM @ WHERE space = ? AND node = -1"
 	listText   = "SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick FROM" +
 		" (SELECT %s AS micros, (SELECT COUNT(*) FROM @ WHERE space = ? AND node >= 0) AS nodes) AS clock" +
 		" LEFT JOIN @ AS n ON n.space = ? AND (n.node = -1 OR n.node BETWEEN ? AND ?) ORDER BY n.node"
@@ -99,7 +101,7 @@ const (
 // statementsOf returns the statements for a table by its quoted name.
 func statementsOf(d Dialect, quoted string) statements {
 	s := statements{
-		header: headerText, insert: insertText, swap: swapText, mark: markText, count: countText,
+		header: headerText, insert: insertText, swap: swapText, mark: markText, count: countText, gone: goneText,
 		losses: lossesText, spaces: spacesText, has: hasText,
 	}
 	var clock string
@@ -127,7 +129,7 @@ func statementsOf(d Dialect, quoted string) statements {
 		clock = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000"
 	}
 	s.list = fmt.Sprintf(listText, clock)
-	for _, text := range []*string{&s.create, &s.header, &s.insert, &s.echo, &s.swap, &s.mark, &s.count, &s.list, &s.losses, &s.spaces, &s.has} {
+	for _, text := range []*string{&s.create, &s.header, &s.insert, &s.echo, &s.swap, &s.mark, &s.count, &s.gone, &s.list, &s.losses, &s.spaces, &s.has} {
 		*text = strings.ReplaceAll(d.Bind(*text), "@", quoted)
 	}
 	return s
@@ -139,6 +141,17 @@ func beginning(d Dialect) string {
 		return "START TRANSACTION" // BEGIN is no transaction's under sql_mode=ORACLE
 	}
 	return "BEGIN"
+}
+
+// beginningAlone begins a transaction that reads what others may be writing, and then writes.
+func beginningAlone(d Dialect) string {
+	switch d {
+	case Postgres:
+		return "BEGIN ISOLATION LEVEL READ COMMITTED" // under a stricter one, what is read after the wait for a lock is what was there before
+	case SQLite:
+		return "BEGIN IMMEDIATE" // else one that has read fails at once, without a wait, where another one writes
+	}
+	return beginning(d)
 }
 
 // syncCommit makes the commit of the transaction that it is run in wait for the disk, on PostgreSQL. A session cannot change that elsewhere.

@@ -6,74 +6,118 @@ import (
 	"database/sql/driver"
 	"errors"
 	"math"
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/DATA-DOG/go-sqlmock"
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/snowkey-go/snowkey/idgen/grant"
 )
 
-// What each dialect says, word for word.
-var said = map[grant.Dialect]struct{ create, header, insert, echo, swap, list, spaces, durable string }{
+// What each dialect says, word for word, of the table in the database "test", in the schema "public", or in the main file.
+var said = map[grant.Dialect]texts{
 	grant.MySQL: {
-		create: "CREATE TABLE IF NOT EXISTS `snowkey_nodes` (\n    space      varchar(64)  NOT NULL,\n    node       bigint NOT NULL,\n" +
+		begin: "START TRANSACTION", alone: "START TRANSACTION",
+		where: "SELECT DATABASE(), CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), ''''), @@lower_case_table_names",
+		tables: "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_NAME = 'snowkey_nodes' AND TABLE_TYPE = 'BASE TABLE'" +
+			" AND TABLE_SCHEMA NOT IN ('information_schema', 'performance_schema', 'mysql', 'sys') ORDER BY TABLE_SCHEMA",
+		lock: "SELECT GET_LOCK('snowkey: making snowkey_nodes', 10)", unlock: "DO RELEASE_LOCK('snowkey: making snowkey_nodes')",
+		settings: "SELECT @@autocommit, 0 /*M! + @@in_transaction */, @@read_only, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog, @@binlog_format," +
+			" @@auto_increment_increment, @@auto_increment_offset, @@global.autocommit, @@global.auto_increment_increment, @@global.auto_increment_offset",
+		kept: "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?",
+		create: "CREATE TABLE IF NOT EXISTS `test`.`snowkey_nodes` (\n    space      varchar(64)  NOT NULL,\n    node       bigint NOT NULL,\n" +
 			"    holder     varchar(128) NOT NULL,\n    from_tick  bigint NOT NULL,\n    until_tick bigint NOT NULL,\n" +
 			"    layout     varchar(255) NOT NULL,\n    PRIMARY KEY (space, node)\n) ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin",
-		header: "SELECT space, holder, from_tick, until_tick, layout FROM `snowkey_nodes` WHERE space = ? AND node = -1 LOCK IN SHARE MODE",
-		insert: "INSERT IGNORE INTO `snowkey_nodes` (space, node, holder, from_tick, until_tick, layout) VALUES (?, ?, ?, ?, ?, ?)",
-		echo:   "SELECT COUNT(*) FROM `snowkey_nodes` WHERE space = ? AND node = ? AND holder = ? AND from_tick = ? AND until_tick = ?",
-		swap: "UPDATE `snowkey_nodes` SET holder = ?, from_tick = ?, until_tick = ?" +
+		grants: "GRANT SELECT, INSERT, UPDATE ON `test`.`snowkey_nodes` TO 'app'@'%';",
+		header: "SELECT space, holder, from_tick, until_tick, layout FROM `test`.`snowkey_nodes` WHERE space = ? AND node = -1 LOCK IN SHARE MODE",
+		insert: "INSERT IGNORE INTO `test`.`snowkey_nodes` (space, node, holder, from_tick, until_tick, layout) VALUES (?, ?, ?, ?, ?, ?)",
+		echo:   "SELECT COUNT(*) FROM `test`.`snowkey_nodes` WHERE space = ? AND node = ? AND holder = ? AND from_tick = ? AND until_tick = ?",
+		swap: "UPDATE `test`.`snowkey_nodes` SET holder = ?, from_tick = ?, until_tick = ?" +
 			" WHERE space = ? AND node = ? AND CAST(holder AS BINARY) = CAST(? AS BINARY) AND until_tick = ?",
-		list: "SELECT clock.micros, n.node, n.holder, n.from_tick, n.until_tick" +
-			" FROM (SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS micros) AS clock" +
-			" LEFT JOIN `snowkey_nodes` AS n ON n.space = ? AND n.node BETWEEN ? AND ? ORDER BY n.node",
-		spaces: "SELECT space, layout FROM `snowkey_nodes` WHERE node = -1 ORDER BY space",
+		mark:  "UPDATE `test`.`snowkey_nodes` SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick > ?",
+		count: "UPDATE `test`.`snowkey_nodes` SET from_tick = from_tick - 1 WHERE space = ? AND node = -1",
+		list: "SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick" +
+			" FROM (SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS micros," +
+			" (SELECT COUNT(*) FROM `test`.`snowkey_nodes` WHERE space = ? AND node >= 0) AS nodes) AS clock" +
+			" LEFT JOIN `test`.`snowkey_nodes` AS n ON n.space = ? AND (n.node = -1 OR n.node BETWEEN ? AND ?) ORDER BY n.node",
+		losses: "SELECT node, holder, from_tick, until_tick, layout FROM `test`.`snowkey_nodes` WHERE space = ? AND node < -1 ORDER BY node DESC",
+		spaces: "SELECT space, layout, holder, from_tick, until_tick FROM `test`.`snowkey_nodes` WHERE node = -1 ORDER BY space",
+		has:    "SELECT 1 FROM `other`.`snowkey_nodes` WHERE space = ? AND node = -1",
 	},
 	grant.Postgres: {
-		create: "CREATE TABLE IF NOT EXISTS \"snowkey_nodes\" (\n    space      varchar(64) COLLATE \"C\"  NOT NULL,\n    node       bigint NOT NULL,\n" +
+		begin: "BEGIN", alone: "BEGIN ISOLATION LEVEL READ COMMITTED",
+		where: "SELECT current_database(), quote_ident(current_user), COALESCE((SELECT CAST(s.name AS text) FROM unnest(current_schemas(false)) WITH ORDINALITY AS s(name, at)" +
+			" ORDER BY NOT has_schema_privilege(s.name, 'CREATE'), s.name = current_user, s.at LIMIT 1), 'public')",
+		tables: "SELECT CAST(n.nspname AS text) FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace" +
+			" WHERE c.relname = 'snowkey_nodes' AND c.relkind IN ('r', 'p') AND left(n.nspname, 3) <> 'pg_' AND n.nspname <> 'information_schema'" +
+			" ORDER BY COALESCE(array_position(current_schemas(false), n.nspname), 2147483647), n.nspname",
+		lock:     "SELECT pg_advisory_xact_lock(-1776883193322392726)",
+		settings: "SELECT current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery(), current_setting('default_transaction_read_only')",
+		kept: "SELECT c.relpersistence::text FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace" +
+			" WHERE n.nspname = $1 AND c.relname = $2",
+		create: "CREATE TABLE IF NOT EXISTS \"public\".\"snowkey_nodes\" (\n    space      varchar(64) COLLATE \"C\"  NOT NULL,\n    node       bigint NOT NULL,\n" +
 			"    holder     varchar(128) COLLATE \"C\" NOT NULL,\n    from_tick  bigint NOT NULL,\n    until_tick bigint NOT NULL,\n" +
 			"    layout     varchar(255) COLLATE \"C\" NOT NULL,\n    PRIMARY KEY (space, node)\n)",
-		header: `SELECT space, holder, from_tick, until_tick, layout FROM "snowkey_nodes" WHERE space = $1 AND node = -1`,
-		insert: `INSERT INTO "snowkey_nodes" (space, node, holder, from_tick, until_tick, layout) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
-		swap: `UPDATE "snowkey_nodes" SET holder = $1, from_tick = $2, until_tick = $3` +
+		grants: "GRANT USAGE ON SCHEMA \"public\" TO app;\nGRANT SELECT, INSERT, UPDATE ON \"public\".\"snowkey_nodes\" TO app;",
+		header: `SELECT space, holder, from_tick, until_tick, layout FROM "public"."snowkey_nodes" WHERE space = $1 AND node = -1`,
+		insert: `INSERT INTO "public"."snowkey_nodes" (space, node, holder, from_tick, until_tick, layout) VALUES ($1, $2, $3, CAST($4 AS bigint), CAST($5 AS bigint), $6) ON CONFLICT DO NOTHING`,
+		swap: `UPDATE "public"."snowkey_nodes" SET holder = $1, from_tick = $2, until_tick = $3` +
 			` WHERE space = $4 AND node = $5 AND holder = $6 AND until_tick = $7`,
-		list: `SELECT clock.micros, n.node, n.holder, n.from_tick, n.until_tick` +
-			` FROM (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS micros) AS clock` +
-			` LEFT JOIN "snowkey_nodes" AS n ON n.space = $1 AND n.node BETWEEN $2 AND $3 ORDER BY n.node`,
-		spaces: `SELECT space, layout FROM "snowkey_nodes" WHERE node = -1 ORDER BY space`,
+		mark:  `UPDATE "public"."snowkey_nodes" SET until_tick = $1 WHERE space = $2 AND node = -1 AND until_tick > $3`,
+		count: `UPDATE "public"."snowkey_nodes" SET from_tick = from_tick - 1 WHERE space = $1 AND node = -1`,
+		list: `SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick` +
+			` FROM (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS micros,` +
+			` (SELECT COUNT(*) FROM "public"."snowkey_nodes" WHERE space = $1 AND node >= 0) AS nodes) AS clock` +
+			` LEFT JOIN "public"."snowkey_nodes" AS n ON n.space = $2 AND (n.node = -1 OR n.node BETWEEN $3 AND $4) ORDER BY n.node`,
+		losses: `SELECT node, holder, from_tick, until_tick, layout FROM "public"."snowkey_nodes" WHERE space = $1 AND node < -1 ORDER BY node DESC`,
+		spaces: `SELECT space, layout, holder, from_tick, until_tick FROM "public"."snowkey_nodes" WHERE node = -1 ORDER BY space`,
+		has:    `SELECT 1 FROM "other"."snowkey_nodes" WHERE space = $1 AND node = -1`,
 		durable: "SELECT set_config('synchronous_commit', 'on', true)" +
 			" WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')",
 	},
 	grant.SQLite: {
-		create: "CREATE TABLE IF NOT EXISTS \"snowkey_nodes\" (\n    space      varchar(64)  NOT NULL,\n    node       bigint NOT NULL,\n" +
+		begin: "BEGIN", alone: "BEGIN IMMEDIATE",
+		where:  "SELECT name, COALESCE(file, '') FROM pragma_database_list WHERE name <> 'temp'",
+		tables: `SELECT 'main', name FROM "main".sqlite_master WHERE type = 'table' AND name = 'snowkey_nodes' COLLATE NOCASE`,
+		create: "CREATE TABLE IF NOT EXISTS \"main\".\"snowkey_nodes\" (\n    space      varchar(64)  NOT NULL,\n    node       bigint NOT NULL,\n" +
 			"    holder     varchar(128) NOT NULL,\n    from_tick  bigint NOT NULL,\n    until_tick bigint NOT NULL,\n" +
 			"    layout     varchar(255) NOT NULL,\n    PRIMARY KEY (space, node)\n)",
-		header: `SELECT space, holder, from_tick, until_tick, layout FROM "snowkey_nodes" WHERE space = ? AND node = -1`,
-		insert: `INSERT INTO "snowkey_nodes" (space, node, holder, from_tick, until_tick, layout) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		swap: `UPDATE "snowkey_nodes" SET holder = ?, from_tick = ?, until_tick = ?` +
+		header: `SELECT space, holder, from_tick, until_tick, layout FROM "main"."snowkey_nodes" WHERE space = ? AND node = -1`,
+		insert: `INSERT INTO "main"."snowkey_nodes" (space, node, holder, from_tick, until_tick, layout) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		swap: `UPDATE "main"."snowkey_nodes" SET holder = ?, from_tick = ?, until_tick = ?` +
 			` WHERE space = ? AND node = ? AND holder = ? AND until_tick = ?`,
-		list: `SELECT clock.micros, n.node, n.holder, n.from_tick, n.until_tick` +
-			` FROM (SELECT CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000 AS micros) AS clock` +
-			` LEFT JOIN "snowkey_nodes" AS n ON n.space = ? AND n.node BETWEEN ? AND ? ORDER BY n.node`,
-		spaces: `SELECT space, layout FROM "snowkey_nodes" WHERE node = -1 ORDER BY space`,
+		mark:  `UPDATE "main"."snowkey_nodes" SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick > ?`,
+		count: `UPDATE "main"."snowkey_nodes" SET from_tick = from_tick - 1 WHERE space = ? AND node = -1`,
+		list: `SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick` +
+			` FROM (SELECT CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000 AS micros,` +
+			` (SELECT COUNT(*) FROM "main"."snowkey_nodes" WHERE space = ? AND node >= 0) AS nodes) AS clock` +
+			` LEFT JOIN "main"."snowkey_nodes" AS n ON n.space = ? AND (n.node = -1 OR n.node BETWEEN ? AND ?) ORDER BY n.node`,
+		losses: `SELECT node, holder, from_tick, until_tick, layout FROM "main"."snowkey_nodes" WHERE space = ? AND node < -1 ORDER BY node DESC`,
+		spaces: `SELECT space, layout, holder, from_tick, until_tick FROM "main"."snowkey_nodes" WHERE node = -1 ORDER BY space`,
 	},
+}
+
+type texts struct {
+	begin, alone                            string // a transaction's beginning, and that of one which reads before it writes
+	where, tables                           string // finding the table
+	lock, unlock, settings, kept            string // empty where the dialect has none, or in memory
+	create, grants                          string
+	header, insert, echo, swap, mark, count string
+	list, losses, spaces, has, durable      string
 }
 
 var oldRow, newRow = grant.Row{Number: 5, Holder: "a", From: 1, Until: 2}, grant.Row{Number: 5, Holder: "b", From: 3, Until: 4}
 
 // mock returns a store on a database that expects exactly what it is told to.
-func mock(t *testing.T, dialect grant.Dialect) (*grant.SQLStore, sqlmock.Sqlmock) {
+func mock(t *testing.T, dialect grant.Dialect) (*grant.SQLStore, *script) {
 	t.Helper()
-	begin := map[grant.Dialect]string{grant.MySQL: "START TRANSACTION", grant.Postgres: "BEGIN", grant.SQLite: "BEGIN"}[dialect]
-	matcher := sqlmock.QueryMatcherFunc(func(expected, actual string) error {
-		if expected == "BEGIN" {
-			expected = begin
-		}
-		return sqlmock.QueryMatcherEqual.Match(expected, actual)
-	})
-	db, m, err := sqlmock.New(sqlmock.QueryMatcherOption(matcher), sqlmock.MonitorPingsOption(true))
+	db, m, err := sqlmock.New(sqlmock.QueryMatcherOption(sqlmock.QueryMatcherEqual), sqlmock.MonitorPingsOption(true))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,93 +130,581 @@ func mock(t *testing.T, dialect grant.Dialect) (*grant.SQLStore, sqlmock.Sqlmock
 		}
 		_ = db.Close() // which the mock was not told to expect
 	})
-	return grant.SQL(db, dialect), m
+	return grant.SQL(db, dialect), &script{m, dialect, said[dialect]}
 }
 
-func expectBegin(m sqlmock.Sqlmock) { m.ExpectExec("BEGIN").WillReturnResult(driver.ResultNoRows) }
+// script is what a mock is to expect.
+type script struct {
+	sqlmock.Sqlmock
+	dialect grant.Dialect
+	texts
+}
 
-func expectWrite(m sqlmock.Sqlmock, dialect grant.Dialect) {
-	expectBegin(m)
-	if text := said[dialect].durable; text != "" {
-		m.ExpectExec(text).WillReturnResult(driver.ResultNoRows)
+func (m *script) exec(text string, args ...driver.Value) *sqlmock.ExpectedExec {
+	e := m.ExpectExec(text)
+	if len(args) > 0 {
+		e = e.WithArgs(args...)
+	}
+	return e.WillReturnResult(driver.RowsAffected(1))
+}
+
+func (m *script) write() {
+	m.exec(m.begin)
+	if m.durable != "" {
+		m.exec(m.durable)
 	}
 }
 
-func expectCommit(m sqlmock.Sqlmock) { m.ExpectExec("COMMIT").WillReturnResult(driver.ResultNoRows) }
+func (m *script) commit()   { m.exec("COMMIT") }
+func (m *script) rollback() { m.exec("ROLLBACK") }
 
-func expectRollback(m sqlmock.Sqlmock) {
-	m.ExpectExec("ROLLBACK").WillReturnResult(driver.ResultNoRows)
+// search has the catalogue asked for the table, which is in the places given: schemas or databases.
+func (m *script) search(places ...string) {
+	where, tables := sqlmock.NewRows([]string{"1", "2", "3"}), sqlmock.NewRows([]string{"schema", "table"})
+	for _, place := range places {
+		tables.AddRow(place, "snowkey_nodes")
+	}
+	switch m.dialect {
+	case grant.MySQL:
+		where.AddRow("test", "'app'@'%'", 0)
+	case grant.Postgres:
+		where.AddRow("base", "app", "public")
+		tables = sqlmock.NewRows([]string{"schema"})
+		for _, place := range places {
+			tables.AddRow(place)
+		}
+	case grant.SQLite:
+		where = sqlmock.NewRows([]string{"1", "2"}).AddRow("main", "")
+	}
+	m.ExpectQuery(m.where).WillReturnRows(where)
+	m.ExpectQuery(m.tables).WillReturnRows(tables)
 }
 
-func eachMock(t *testing.T, test func(t *testing.T, dialect grant.Dialect, store *grant.SQLStore, m sqlmock.Sqlmock)) {
+// locked has others kept from making tables, and unlocked lets them.
+func (m *script) locked() {
+	switch m.dialect {
+	case grant.MySQL:
+		m.ExpectQuery(m.lock).WillReturnRows(sqlmock.NewRows([]string{"locked"}).AddRow(1))
+	case grant.Postgres:
+		m.exec(m.lock)
+	}
+}
+
+func (m *script) unlocked() {
+	if m.unlock != "" {
+		m.exec(m.unlock)
+	}
+}
+
+// home is where the table is.
+func (m *script) home() string {
+	return map[grant.Dialect]string{grant.MySQL: "test", grant.Postgres: "public", grant.SQLite: "main"}[m.dialect]
+}
+
+// placed has the table found.
+func (m *script) placed() {
+	m.exec(m.begin)
+	m.search(m.home())
+	m.commit()
+}
+
+// located has the table found, there and elsewhere, and the database looked at, as Prepare does.
+func (m *script) located(others ...string) {
+	m.exec(m.begin)
+	m.search(append([]string{m.home()}, others...)...)
+	switch m.dialect {
+	case grant.MySQL:
+		columns := strings.Split("abcdefghijkl", "")
+		m.ExpectQuery(m.settings).WillReturnRows(sqlmock.NewRows(columns).AddRow(1, 1, "0", 1, 0, 0, "MIXED", 1, 1, 1, 1, 1))
+		m.ExpectQuery(m.kept).WithArgs("test", "snowkey_nodes").WillReturnRows(sqlmock.NewRows([]string{"ENGINE"}).AddRow("InnoDB"))
+	case grant.Postgres:
+		m.ExpectQuery(m.settings).WillReturnRows(sqlmock.NewRows(strings.Split("abcd", "")).AddRow("on", "on", false, "off"))
+		m.ExpectQuery(m.kept).WithArgs("public", "snowkey_nodes").WillReturnRows(sqlmock.NewRows([]string{"relpersistence"}).AddRow("p"))
+	}
+	m.commit()
+}
+
+// headed has the space's own row read, which is there or not.
+func (m *script) headed(rows ...headerRow) {
+	found := sqlmock.NewRows(headerColumns)
+	for _, r := range rows {
+		found.AddRow(r.space, r.holder, r.from, r.until, r.layout)
+	}
+	m.ExpectQuery(m.header).WithArgs("default").WillReturnRows(found)
+}
+
+type headerRow struct {
+	space, holder string
+	from, until   int64
+	layout        string
+}
+
+var headerColumns = []string{"space", "holder", "from_tick", "until_tick", "layout"}
+
+// identity is an ID, and the holder that the space's own row has for it.
+const identity = "0123456789abcdef0123456789abcdef"
+const header = "key space " + identity + ": its layout, how many numbers were used, and until when; do not change or delete ...."
+
+// What servers answer, and what drivers say of a connection that broke.
+var (
+	deadlocks = map[grant.Dialect]error{grant.MySQL: &mysql.MySQLError{Number: 1213, Message: "deadlock"}, grant.Postgres: &pgconn.PgError{Code: "40P01"}}
+	denials   = map[grant.Dialect]error{grant.MySQL: &mysql.MySQLError{Number: 1142, Message: "denied"}, grant.Postgres: &pgconn.PgError{Code: "42501"}}
+	missing   = map[grant.Dialect]error{grant.MySQL: &mysql.MySQLError{Number: 1146}, grant.Postgres: &pgconn.PgError{Code: "42P01"}, grant.SQLite: errNoTable{}}
+	narrow    = map[grant.Dialect]error{grant.MySQL: &mysql.MySQLError{Number: 1406}, grant.Postgres: &pgconn.PgError{Code: "22001"}}
+	readOnly  = map[grant.Dialect]error{grant.MySQL: &mysql.MySQLError{Number: 1290, Message: "--read-only"}, grant.Postgres: &pgconn.PgError{Code: "25006"}}
+	broken    = errors.New("write: broken pipe")
+)
+
+// errNoTable is SQLite's error, as its drivers have it.
+type errNoTable struct{}
+
+func (errNoTable) Error() string { return "no such table: main.snowkey_nodes" }
+func (errNoTable) Code() int     { return 1 }
+
+func eachMock(t *testing.T, test func(t *testing.T, store *grant.SQLStore, m *script)) {
 	for dialect := range said {
 		t.Run(dialect.String(), func(t *testing.T) {
 			store, m := mock(t, dialect)
-			test(t, dialect, store, m)
+			test(t, store, m)
 		})
 	}
 }
 
+// eachServer is eachMock without SQLite, which has no accounts and no deadlocks.
+func eachServer(t *testing.T, test func(t *testing.T, store *grant.SQLStore, m *script)) {
+	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		if m.dialect != grant.SQLite {
+			test(t, store, m)
+		}
+	})
+}
+
+// The first process of all makes the table and the space's row, tries to add the row twice, and looks for other tables again.
+func TestSQLPrepare(t *testing.T) {
+	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		m.exec(m.begin)
+		m.search()
+		m.commit()
+
+		m.exec(m.alone)
+		m.locked()
+		m.search()
+		m.exec(m.create)
+		m.search(m.home())
+		m.unlocked()
+		m.commit()
+
+		m.located()
+		m.exec(m.begin)
+		m.headed()
+		m.commit()
+
+		m.write()
+		holder := make([]byte, 128)
+		m.exec(m.insert, "default", -1, capture(holder), math.MaxInt64, math.MaxInt64, "layout")
+		m.exec(m.insert, "default", -1, "", 0, 0, "").WillReturnResult(driver.RowsAffected(0))
+		m.ExpectQuery(m.header).WithArgs("default").WillReturnRows(sqlmock.NewRows(headerColumns).AddRow("default", holder, math.MaxInt64, math.MaxInt64, "layout"))
+		m.commit()
+		m.located()
+
+		if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
+			t.Errorf("got %q, %v", got, err)
+		}
+		if !regexp.MustCompile("^" + strings.Replace(header, identity, "[0-9a-f]{32}", 1) + "$").Match(holder) {
+			t.Errorf("the space's row has the holder %q", holder)
+		}
+		want := map[grant.Dialect]string{grant.MySQL: "test.snowkey_nodes", grant.Postgres: "base.public.snowkey_nodes", grant.SQLite: "main.snowkey_nodes"}
+		if got := store.Place(); got != want[m.dialect] || len(store.Warnings()) != 0 {
+			t.Errorf("got the place %s and the warnings %q, want %s and none", got, store.Warnings(), want[m.dialect])
+		}
+	})
+}
+
+// capture matches any text, and keeps it.
+type capture []byte
+
+func (c capture) Match(v driver.Value) bool {
+	text, ok := v.(string)
+	return ok && copy(c, text) == len(text) && len(text) == len(c)
+}
+
+// A space that is there already is read, and nothing is locked or written for it; nor is anything asked for a second time than where the table is.
+func TestSQLPrepareAgain(t *testing.T) {
+	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		for range 2 {
+			m.located()
+			m.exec(m.begin)
+			m.headed(headerRow{"default", header, math.MaxInt64 - 3, math.MaxInt64 - 4, "other"})
+			m.commit()
+			if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "other" {
+				t.Errorf("got %q, %v", got, err)
+			}
+		}
+		m.write() // at the settled place
+		m.exec(m.swap, "b", 3, 4, "default", 5, "a", 2).WillReturnResult(driver.RowsAffected(0))
+		m.commit()
+		if done, err := store.Swap(t.Context(), "default", oldRow, newRow); err != nil || done {
+			t.Errorf("got %t, %v", done, err)
+		}
+	})
+}
+
+// Others have made the table while the lock was waited for: it is not made twice, wherever it is.
+func TestSQLPrepareFindsTheTableMadeMeanwhile(t *testing.T) {
+	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		m.exec(m.begin)
+		m.search()
+		m.commit()
+		m.exec(m.alone)
+		m.locked()
+		m.search(m.home())
+		m.unlocked()
+		m.commit()
+		m.located()
+		m.exec(m.begin)
+		m.headed(headerRow{"default", header, math.MaxInt64, math.MaxInt64, "layout"})
+		m.commit()
+		if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}
+
+// What is there and no table, such as a view, is said to be in the way, once.
+func TestSQLPrepareMakesNoTable(t *testing.T) {
+	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		m.exec(m.begin)
+		m.search()
+		m.commit()
+		m.exec(m.alone)
+		m.locked()
+		m.search()
+		m.exec(m.create)
+		m.search()
+		m.unlocked()
+		m.rollback()
+		if got, err := store.Prepare(t.Context(), "default", "layout"); !errors.Is(err, grant.ErrTable) || !strings.Contains(err.Error(), "view") {
+			t.Errorf("got %q, %v, want ErrTable", got, err)
+		}
+	})
+}
+
 // Of processes that add the row at once, one that the database makes fail finds the other's row, or tries again, twice.
 func TestSQLPrepareRetries(t *testing.T) {
-	fault := errors.New("deadlock")
-	holder := strings.Repeat("x", 128)
+	fault := errors.New("locked")
 	for name, test := range map[string]struct {
 		faults int
 		found  bool // the other's row, after the faults
 	}{"found at once": {1, true}, "found later": {2, true}, "failed for good": {3, false}} {
 		t.Run(name, func(t *testing.T) {
 			store, m := mock(t, grant.SQLite)
-			texts := said[grant.SQLite]
-			m.ExpectPing()
-			expectBegin(m)
-			m.ExpectQuery(texts.header).WillReturnRows(sqlmock.NewRows(headerColumns))
-			expectCommit(m)
+			m.located()
+			m.exec(m.begin)
+			m.headed()
+			m.commit()
 			for n := range test.faults {
-				expectBegin(m)
-				m.ExpectExec(texts.insert).WillReturnError(fault)
-				expectRollback(m)
-				rows := sqlmock.NewRows(headerColumns)
+				m.write()
+				m.ExpectExec(m.insert).WillReturnError(fault)
+				m.rollback()
+				m.exec(m.begin)
 				if test.found && n == test.faults-1 {
-					rows.AddRow("default", holder, math.MaxInt64, math.MaxInt64, "other")
+					m.headed(headerRow{"default", header, math.MaxInt64, math.MaxInt64, "other"})
+				} else {
+					m.headed()
 				}
-				expectBegin(m)
-				m.ExpectQuery(texts.header).WillReturnRows(rows)
-				expectCommit(m)
-			}
-			if !test.found {
-				m.ExpectPing()
+				m.commit()
 			}
 			got, err := store.Prepare(t.Context(), "default", "layout")
-			if test.found && (got != "other" || err != nil) || !test.found && !(errors.Is(err, fault) && errors.Is(err, grant.ErrTable)) {
+			if test.found && (got != "other" || err != nil) || !test.found && !errors.Is(err, fault) {
 				t.Errorf("got %q, %v", got, err)
 			}
 		})
 	}
 }
 
-// A database that has gone away since it was reached is no missing table.
-func TestSQLDatabaseGone(t *testing.T) {
-	fault := errors.New("gone")
-	store, m := mock(t, grant.SQLite)
-	m.ExpectPing()
-	expectBegin(m)
-	m.ExpectQuery(said[grant.SQLite].spaces).WillReturnError(fault)
-	expectRollback(m)
-	m.ExpectPing().WillReturnError(fault)
-	if _, err := store.Spaces(t.Context()); !errors.Is(err, fault) || errors.Is(err, grant.ErrTable) {
-		t.Errorf("got %v, want an error that is no ErrTable", err)
-	}
+// Another table is asked for the space before the row is added. One that has it is refused; later it is a warning. One that is missing by
+// then, or has other columns, is nothing; one that may not be read may have it.
+func TestSQLPrepareOfTwoTables(t *testing.T) {
+	eachServer(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		elsewhere := func(rows *sqlmock.Rows, err error) {
+			m.exec(m.begin)
+			if err == nil {
+				m.ExpectQuery(m.has).WithArgs("default").WillReturnRows(rows)
+				m.commit()
+			} else {
+				m.ExpectQuery(m.has).WithArgs("default").WillReturnError(err)
+				m.rollback()
+			}
+		}
+		has := func() *sqlmock.Rows { return sqlmock.NewRows([]string{"1"}).AddRow(1) }
+		for _, test := range []struct {
+			rows *sqlmock.Rows
+			err  error
+		}{{rows: has()}, {err: denials[m.dialect]}} {
+			m.located("other")
+			elsewhere(test.rows, test.err)
+			_, err := store.Prepare(t.Context(), "default", "layout")
+			var twice *grant.TwoTablesError
+			if !errors.As(err, &twice) || !errors.Is(err, grant.ErrTwoTables) || twice.Space != "default" || !errors.Is(err, test.err) && test.err != nil ||
+				!strings.HasSuffix(twice.Tables[0], m.home()+".snowkey_nodes") || !strings.HasSuffix(twice.Tables[1], "other.snowkey_nodes") {
+				t.Fatalf("got %v, want ErrTwoTables", err)
+			}
+		}
+		m.located("other")
+		elsewhere(nil, broken)
+		if _, err := store.Prepare(t.Context(), "default", "layout"); !errors.Is(err, broken) {
+			t.Fatalf("got %v, want the connection's error", err)
+		}
+		for _, test := range []struct {
+			rows    *sqlmock.Rows
+			err     error
+			warning string
+		}{{rows: sqlmock.NewRows([]string{"1"})}, {err: missing[m.dialect]}, {rows: has(), warning: "two tables"}, {rows: sqlmock.NewRows([]string{"1"})}} {
+			m.located("other")
+			elsewhere(test.rows, test.err)
+			m.exec(m.begin)
+			m.headed(headerRow{"default", header, math.MaxInt64, math.MaxInt64, "layout"})
+			m.commit()
+			if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
+				t.Fatalf("got %q, %v", got, err)
+			}
+			if got := strings.Join(store.Warnings(), "\n"); (got == "") != (test.warning == "") || !strings.Contains(got, test.warning) {
+				t.Errorf("got the warnings %q, want %q", got, test.warning)
+			}
+		}
+	})
+}
+
+// Who has added the space looks for another table once more: another process may have added it there at the same time.
+func TestSQLPrepareOfTwoTablesAtOnce(t *testing.T) {
+	eachServer(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		has := func(rows *sqlmock.Rows) {
+			m.exec(m.begin)
+			m.ExpectQuery(m.has).WithArgs("default").WillReturnRows(rows)
+			m.commit()
+		}
+		m.located("other")
+		has(sqlmock.NewRows([]string{"1"}))
+		m.exec(m.begin)
+		m.headed()
+		m.commit()
+		m.write()
+		holder := make([]byte, 128)
+		m.exec(m.insert, "default", -1, capture(holder), math.MaxInt64, math.MaxInt64, "layout")
+		m.exec(m.insert, "default", -1, "", 0, 0, "").WillReturnResult(driver.RowsAffected(0))
+		m.ExpectQuery(m.header).WithArgs("default").WillReturnRows(sqlmock.NewRows(headerColumns).AddRow("default", holder, math.MaxInt64, math.MaxInt64, "layout"))
+		m.commit()
+		m.located("other")
+		has(sqlmock.NewRows([]string{"1"}).AddRow(1))
+		if _, err := store.Prepare(t.Context(), "default", "layout"); !errors.Is(err, grant.ErrTwoTables) {
+			t.Errorf("got %v, want ErrTwoTables", err)
+		}
+	})
+}
+
+// A table that may not be read is there: no other one is made, and the error has its place and the rights that are missing.
+func TestSQLDenied(t *testing.T) {
+	eachServer(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		want := func(err error) {
+			t.Helper()
+			var e *grant.TableError
+			if !errors.As(err, &e) || !errors.Is(err, grant.ErrTable) || !errors.Is(err, denials[m.dialect]) || e.Statement != m.grants ||
+				!strings.HasSuffix(e.Table, m.home()+".snowkey_nodes") || !strings.Contains(err.Error(), e.Table) || !strings.Contains(err.Error(), m.grants) {
+				t.Errorf("got %v, want a TableError with %s", err, m.grants)
+			}
+		}
+		m.located()
+		m.exec(m.begin)
+		m.ExpectQuery(m.header).WithArgs("default").WillReturnError(denials[m.dialect])
+		m.rollback()
+		_, err := store.Prepare(t.Context(), "default", "layout")
+		want(err)
+		m.exec(m.begin)
+		m.ExpectQuery(m.spaces).WillReturnError(denials[m.dialect])
+		m.rollback()
+		_, err = store.Spaces(t.Context())
+		want(err)
+		// Who may read and not write.
+		m.located()
+		m.exec(m.begin)
+		m.headed()
+		m.commit()
+		for range 3 {
+			m.write()
+			m.ExpectExec(m.insert).WillReturnError(denials[m.dialect])
+			m.rollback()
+			m.exec(m.begin)
+			m.headed()
+			m.commit()
+		}
+		_, err = store.Prepare(t.Context(), "default", "layout")
+		want(err)
+	})
+}
+
+// Who may not make a table that is not there is told the statement that makes it, also where nobody may.
+func TestSQLDeniedToMake(t *testing.T) {
+	eachServer(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		for _, cause := range []error{denials[m.dialect], readOnly[m.dialect]} {
+			m.exec(m.begin)
+			m.search()
+			m.commit()
+			m.exec(m.alone)
+			m.locked()
+			m.search()
+			m.ExpectExec(m.create).WillReturnError(cause)
+			m.unlocked()
+			m.rollback()
+			_, err := store.Prepare(t.Context(), "default", "layout")
+			var e *grant.TableError
+			if !errors.As(err, &e) || !errors.Is(err, cause) || e.Statement != m.create+";" || !strings.HasSuffix(e.Table, m.home()+".snowkey_nodes") {
+				t.Errorf("got %v, want a TableError with %s", err, m.create)
+			}
+			if want := cause == readOnly[m.dialect]; errors.Is(err, grant.ErrReadOnly) != want {
+				t.Errorf("got %v, ErrReadOnly %t, want %t", err, !want, want)
+			}
+		}
+	})
+}
+
+// A table on a database that takes no writes is not the table's fault.
+func TestSQLReadOnly(t *testing.T) {
+	eachServer(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		m.placed()
+		m.write()
+		m.ExpectExec(m.swap).WillReturnError(readOnly[m.dialect])
+		m.rollback()
+		if done, err := store.Swap(t.Context(), "default", oldRow, newRow); done || !errors.Is(err, grant.ErrReadOnly) || !errors.Is(err, readOnly[m.dialect]) || errors.Is(err, grant.ErrTable) {
+			t.Errorf("got %t, %v, want ErrReadOnly", done, err)
+		}
+	})
+}
+
+// A connection that breaks says nothing of the table, wherever that is noticed.
+func TestSQLConnectionBroken(t *testing.T) {
+	eachServer(t, func(t *testing.T, _ *grant.SQLStore, _ *script) {
+		dialect, _ := grant.LookupDialect(t.Name()[strings.LastIndex(t.Name(), "/")+1:])
+		for name, expect := range map[string]func(m *script){
+			"where": func(m *script) {
+				m.exec(m.begin)
+				m.ExpectQuery(m.where).WillReturnError(broken)
+				m.rollback()
+			},
+			"header": func(m *script) {
+				m.located()
+				m.exec(m.begin)
+				m.ExpectQuery(m.header).WillReturnError(broken)
+				m.rollback()
+			},
+			"header, late": func(m *script) {
+				m.located()
+				m.exec(m.begin)
+				m.ExpectQuery(m.header).WillReturnRows(sqlmock.NewRows(headerColumns).AddRow("default", header, math.MaxInt64, math.MaxInt64, "layout").RowError(0, broken))
+				m.rollback()
+			},
+			"settings": func(m *script) {
+				m.exec(m.begin)
+				m.search(m.home())
+				m.ExpectQuery(m.settings).WillReturnError(broken)
+				m.rollback()
+			},
+			"create": func(m *script) {
+				m.exec(m.begin)
+				m.search()
+				m.commit()
+				m.exec(m.alone)
+				m.locked()
+				m.search()
+				m.ExpectExec(m.create).WillReturnError(broken)
+				m.unlocked()
+				m.rollback()
+			},
+			"insert": func(m *script) {
+				m.located()
+				m.exec(m.begin)
+				m.headed()
+				m.commit()
+				for range 3 {
+					m.write()
+					m.ExpectExec(m.insert).WillReturnError(broken)
+					m.rollback()
+					m.exec(m.begin)
+					m.ExpectQuery(m.header).WillReturnError(broken)
+					m.rollback()
+				}
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				store, m := mock(t, dialect)
+				expect(m)
+				if _, err := store.Prepare(t.Context(), "default", "layout"); !errors.Is(err, broken) || errors.Is(err, grant.ErrTable) || strings.Contains(err.Error(), "CREATE TABLE") {
+					t.Errorf("got %v, want an error that is no ErrTable", err)
+				}
+			})
+		}
+		t.Run("spaces", func(t *testing.T) {
+			store, m := mock(t, dialect)
+			m.placed()
+			m.exec(m.begin)
+			m.ExpectQuery(m.spaces).WillReturnError(broken)
+			m.rollback()
+			if _, err := store.Spaces(t.Context()); !errors.Is(err, broken) || errors.Is(err, grant.ErrTable) {
+				t.Errorf("got %v, want an error that is no ErrTable", err)
+			}
+		})
+	})
+}
+
+// What the database says of a column that does not take a value is the table's fault, and no statement mends it.
+func TestSQLNarrowColumn(t *testing.T) {
+	eachServer(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		m.located()
+		m.exec(m.begin)
+		m.headed()
+		m.commit()
+		for range 3 {
+			m.write()
+			m.ExpectExec(m.insert).WillReturnError(narrow[m.dialect])
+			m.rollback()
+			m.exec(m.begin)
+			m.headed()
+			m.commit()
+		}
+		var e *grant.TableError
+		if _, err := store.Prepare(t.Context(), "default", "layout"); !errors.Is(err, grant.ErrTable) || !errors.Is(err, narrow[m.dialect]) || errors.As(err, &e) {
+			t.Errorf("got %v, want ErrTable, without a statement", err)
+		}
+	})
+}
+
+// A table that is gone since it was found is missing.
+func TestSQLTableGone(t *testing.T) {
+	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		m.placed()
+		m.exec(m.begin)
+		m.ExpectQuery(m.spaces).WillReturnError(missing[m.dialect])
+		m.rollback()
+		var e *grant.TableError
+		if _, err := store.Spaces(t.Context()); !errors.As(err, &e) || e.Statement != m.create+";" {
+			t.Errorf("got %v, want a TableError with %s", err, m.create)
+		}
+		m.exec(m.begin) // and not there in the first place
+		m.search()
+		m.commit()
+		if _, err := store.Spaces(t.Context()); !errors.As(err, &e) || e.Statement != m.create+";" {
+			t.Errorf("got %v, want a TableError with %s", err, m.create)
+		}
+	})
 }
 
 // The error is the context's too where a driver returns another one.
 func TestSQLContextIsNamed(t *testing.T) {
 	store, m := mock(t, grant.SQLite)
 	ctx, cancel := context.WithCancel(t.Context())
-	fault := errors.New("interrupted")
-	expectBegin(m)
-	m.ExpectExec(said[grant.SQLite].swap).WithArgs(ending{cancel}, 3, 4, "default", 5, "a", 2).WillReturnError(fault)
-	expectRollback(m)
+	m.placed()
+	m.exec(m.begin)
+	m.ExpectExec(m.swap).WithArgs(ending{cancel}, 3, 4, "default", 5, "a", 2).WillReturnError(errors.New("interrupted"))
+	m.rollback()
 	if done, err := store.Swap(ctx, "default", oldRow, newRow); done || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %t, %v, want context.Canceled", done, err)
 	}
@@ -186,83 +718,80 @@ func (e ending) Match(driver.Value) bool {
 	return true
 }
 
-var headerColumns = []string{"space", "holder", "from_tick", "until_tick", "layout"}
-
-// The first process of all makes the table and the space's row, and tries to add the row twice.
-func TestSQLPrepare(t *testing.T) {
-	eachMock(t, func(t *testing.T, dialect grant.Dialect, store *grant.SQLStore, m sqlmock.Sqlmock) {
-		texts := said[dialect]
-		holder := "not a node but the space itself, with the layout of all ids made in it: do not change or delete" + strings.Repeat(" ", 32) + "."
-		m.ExpectPing()
-		expectBegin(m)
-		m.ExpectQuery(texts.header).WithArgs("default").WillReturnError(errors.New("no such table"))
-		expectRollback(m)
-		m.ExpectExec(texts.create).WillReturnResult(driver.ResultNoRows)
-		expectBegin(m)
-		m.ExpectQuery(texts.header).WithArgs("default").WillReturnRows(sqlmock.NewRows(headerColumns))
-		expectCommit(m)
-		expectWrite(m, dialect)
-		m.ExpectExec(texts.insert).WithArgs("default", -1, holder, math.MaxInt64, math.MaxInt64, "layout").WillReturnResult(driver.RowsAffected(1))
-		m.ExpectExec(texts.insert).WithArgs("default", -1, "", 0, 0, "").WillReturnResult(driver.RowsAffected(0))
-		m.ExpectQuery(texts.header).WithArgs("default").
-			WillReturnRows(sqlmock.NewRows(headerColumns).AddRow("default", holder, math.MaxInt64, math.MaxInt64, "layout"))
-		expectCommit(m)
-		if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
-			t.Errorf("got %q, %v", got, err)
-		}
-		if len(holder) != 128 {
-			t.Errorf("the space's row has a holder of %d characters, want 128", len(holder))
-		}
-	})
-}
-
 func TestSQLList(t *testing.T) {
-	eachMock(t, func(t *testing.T, dialect grant.Dialect, store *grant.SQLStore, m sqlmock.Sqlmock) {
-		columns := []string{"micros", "node", "holder", "from_tick", "until_tick"}
-		expectBegin(m)
-		m.ExpectQuery(said[dialect].list).WithArgs("default", 0, 9).WillReturnRows(sqlmock.NewRows(columns).AddRow(1600000000123456, 5, "a", 1, 2))
-		expectCommit(m)
-		l, err := store.List(t.Context(), "default", -7, 9)
-		if err != nil || len(l.Rows) != 1 || l.Rows[0] != oldRow || !l.Now.Equal(time.UnixMicro(1600000000123456)) {
-			t.Errorf("got %+v, %v", l, err)
+	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		columns := []string{"micros", "nodes", "node", "holder", "from_tick", "until_tick"}
+		now := time.UnixMicro(1600000000123456).UTC()
+		for name, test := range map[string]struct {
+			rows *sqlmock.Rows
+			want grant.Listing
+		}{
+			"row and space": {sqlmock.NewRows(columns).AddRow(1600000000123456, 3, -1, header, math.MaxInt64-5, math.MaxInt64-9).AddRow(1600000000123456, 3, 5, "a", 1, 2),
+				grant.Listing{Now: now, ID: identity, Mark: 9, Gone: 2, Rows: []grant.Row{oldRow}}},
+			"space alone":        {sqlmock.NewRows(columns).AddRow(1600000000123456, 3, -1, header, math.MaxInt64-3, math.MaxInt64-9), grant.Listing{Now: now, ID: identity, Mark: 9}},
+			"rows added by hand": {sqlmock.NewRows(columns).AddRow(1600000000123456, 4, -1, header, math.MaxInt64-3, math.MaxInt64-9), grant.Listing{Now: now, ID: identity, Mark: 9}},
+			"clock alone":        {sqlmock.NewRows(columns).AddRow(1600000000123456, 0, nil, nil, nil, nil), grant.Listing{Now: now}},
+			"space's row gone":   {sqlmock.NewRows(columns).AddRow(1600000000123456, 1, 5, "a", 1, 2), grant.Listing{Now: now, Rows: []grant.Row{oldRow}}},
+			"another row":        {sqlmock.NewRows(columns).AddRow(1600000000123456, 1, -1, "a", math.MaxInt64-5, math.MaxInt64-9), grant.Listing{Now: now, Mark: 9}},
+		} {
+			m.placed()
+			m.exec(m.begin)
+			m.ExpectQuery(m.list).WithArgs("default", "default", 0, 9).WillReturnRows(test.rows)
+			m.commit()
+			if l, err := store.List(t.Context(), "default", -7, 9); err != nil || !reflect.DeepEqual(l, test.want) {
+				t.Errorf("%s: got %+v, %v, want %+v", name, l, err, test.want)
+			}
 		}
 		for name, rows := range map[string]*sqlmock.Rows{
 			"no clock":    sqlmock.NewRows(columns),
-			"NULL clock":  sqlmock.NewRows(columns).AddRow(nil, 5, "a", 1, 2),
-			"NULL holder": sqlmock.NewRows(columns).AddRow(1, 5, nil, 1, 2),
-			"NULL until":  sqlmock.NewRows(columns).AddRow(1, 5, "a", 1, nil),
-			"text":        sqlmock.NewRows(columns).AddRow(1, 5, "a", 1, "x"),
-			"late error":  sqlmock.NewRows(columns).AddRow(1, 5, "a", 1, 2).AddRow(1, 6, "a", 1, 2).RowError(1, errors.New("broken")),
+			"NULL clock":  sqlmock.NewRows(columns).AddRow(nil, 1, 5, "a", 1, 2),
+			"NULL count":  sqlmock.NewRows(columns).AddRow(1, nil, 5, "a", 1, 2),
+			"NULL holder": sqlmock.NewRows(columns).AddRow(1, 1, 5, nil, 1, 2),
+			"NULL until":  sqlmock.NewRows(columns).AddRow(1, 1, 5, "a", 1, nil),
+			"NULL mark":   sqlmock.NewRows(columns).AddRow(1, 1, -1, header, 1, nil),
+			"text":        sqlmock.NewRows(columns).AddRow(1, 1, 5, "a", 1, "x"),
+			"late error":  sqlmock.NewRows(columns).AddRow(1, 1, 5, "a", 1, 2).AddRow(1, 1, 6, "a", 1, 2).RowError(1, errors.New("broken")),
 		} {
-			expectBegin(m)
-			m.ExpectQuery(said[dialect].list).WithArgs("default", 0, 9).WillReturnRows(rows)
+			m.placed()
+			m.exec(m.begin)
+			m.ExpectQuery(m.list).WithArgs("default", "default", 0, 9).WillReturnRows(rows)
 			if name == "no clock" {
-				expectCommit(m)
+				m.commit()
 			} else {
-				expectRollback(m)
+				m.rollback()
 			}
-			if l, err := store.List(t.Context(), "default", 0, 9); err == nil || l.Rows != nil || !l.Now.IsZero() {
+			if l, err := store.List(t.Context(), "default", 0, 9); err == nil || !reflect.DeepEqual(l, grant.Listing{}) {
 				t.Errorf("%s: got %+v, %v, want an error", name, l, err)
 			}
 		}
 	})
 }
 
+// A change raises the mark, and one that adds a row counts it, all in its transaction. What changes nothing does neither.
 func TestSQLSwap(t *testing.T) {
-	eachMock(t, func(t *testing.T, dialect grant.Dialect, store *grant.SQLStore, m sqlmock.Sqlmock) {
+	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
 		for affected, want := range map[int64]bool{1: true, 0: false} {
-			expectWrite(m, dialect)
-			m.ExpectExec(said[dialect].swap).WithArgs("b", 3, 4, "default", 5, "a", 2).WillReturnResult(driver.RowsAffected(affected))
-			expectCommit(m)
+			m.placed()
+			m.write()
+			m.exec(m.swap, "b", 3, 4, "default", 5, "a", 2).WillReturnResult(driver.RowsAffected(affected))
+			if want {
+				m.exec(m.mark, math.MaxInt64-4, "default", math.MaxInt64-4).WillReturnResult(driver.RowsAffected(0)) // it is greater
+			}
+			m.commit()
 			if done, err := store.Swap(t.Context(), "default", oldRow, newRow); err != nil || done != want {
 				t.Errorf("got %t, %v, want %t", done, err, want)
 			}
-			expectWrite(m, dialect)
-			m.ExpectExec(said[dialect].insert).WithArgs("default", 5, "b", 3, 4, "").WillReturnResult(driver.RowsAffected(affected))
-			if text := said[dialect].echo; text != "" && want {
-				m.ExpectQuery(text).WithArgs("default", 5, "b", 3, 4).WillReturnRows(sqlmock.NewRows([]string{"COUNT(*)"}).AddRow(1))
+			m.placed()
+			m.write()
+			m.exec(m.insert, "default", 5, "b", 3, 4, "").WillReturnResult(driver.RowsAffected(affected))
+			if want {
+				m.exec(m.mark, math.MaxInt64-4, "default", math.MaxInt64-4)
+				m.exec(m.count, "default")
+				if m.echo != "" {
+					m.ExpectQuery(m.echo).WithArgs("default", 5, "b", 3, 4).WillReturnRows(sqlmock.NewRows([]string{"COUNT(*)"}).AddRow(1))
+				}
 			}
-			expectCommit(m)
+			m.commit()
 			if done, err := store.Swap(t.Context(), "default", grant.Row{Number: 5, Holder: grant.Absent}, newRow); err != nil || done != want {
 				t.Errorf("adding: got %t, %v, want %t", done, err, want)
 			}
@@ -270,14 +799,104 @@ func TestSQLSwap(t *testing.T) {
 	})
 }
 
+// A swap that is rolled back by the server because of another transaction is made again, with its place in order. One that ended without
+// a word of the server is not: it may have been made.
+func TestSQLSwapTriedAgain(t *testing.T) {
+	eachServer(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		m.placed()
+		m.write()
+		m.ExpectExec(m.swap).WillReturnError(deadlocks[m.dialect])
+		m.rollback()
+		m.write()
+		m.exec(m.swap)
+		m.ExpectExec(m.mark).WillReturnError(deadlocks[m.dialect])
+		m.rollback()
+		m.write()
+		m.exec(m.swap)
+		m.exec(m.mark)
+		m.ExpectExec("COMMIT").WillReturnError(deadlocks[m.dialect])
+		m.rollback()
+		m.write()
+		m.exec(m.swap)
+		m.exec(m.mark)
+		m.commit()
+		if done, err := store.Swap(t.Context(), "default", oldRow, newRow); err != nil || !done {
+			t.Errorf("got %t, %v", done, err)
+		}
+		m.placed()
+		for range 5 {
+			m.write()
+			m.ExpectExec(m.swap).WillReturnError(deadlocks[m.dialect])
+			m.rollback()
+		}
+		if done, err := store.Swap(t.Context(), "default", oldRow, newRow); done || !errors.Is(err, deadlocks[m.dialect]) {
+			t.Errorf("got %t, %v, want the deadlock", done, err)
+		}
+		m.placed()
+		m.write()
+		m.exec(m.swap)
+		m.exec(m.mark)
+		m.ExpectExec("COMMIT").WillReturnError(broken)
+		m.rollback()
+		if done, err := store.Swap(t.Context(), "default", oldRow, newRow); done || !errors.Is(err, broken) {
+			t.Errorf("got %t, %v, want the connection's error", done, err)
+		}
+	})
+}
+
 func TestSQLSpaces(t *testing.T) {
-	eachMock(t, func(t *testing.T, dialect grant.Dialect, store *grant.SQLStore, m sqlmock.Sqlmock) {
-		m.ExpectPing()
-		expectBegin(m)
-		m.ExpectQuery(said[dialect].spaces).WillReturnRows(sqlmock.NewRows([]string{"space", "layout"}).AddRow("a", "b"))
-		expectCommit(m)
-		if got, err := store.Spaces(t.Context()); err != nil || len(got) != 1 || got[0] != (grant.Space{Name: "a", Layout: "b"}) {
-			t.Errorf("got %+v, %v", got, err)
+	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		m.placed()
+		m.exec(m.begin)
+		m.ExpectQuery(m.spaces).WillReturnRows(sqlmock.NewRows([]string{"space", "layout", "holder", "from_tick", "until_tick"}).
+			AddRow("a", "b", header, math.MaxInt64-5, math.MaxInt64-9).AddRow("c", "d", "x", math.MaxInt64, math.MaxInt64).AddRow("e", "f", header, 1<<31-1, math.MaxInt64))
+		m.commit()
+		want := []grant.Space{{Name: "a", Layout: "b", ID: identity}, {Name: "c", Layout: "d"}, {Name: "e", Layout: "f"}}
+		if got, err := store.Spaces(t.Context()); err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %+v, %v, want %+v", got, err, want)
+		}
+	})
+}
+
+// A loss is a row below the others, at the next node that is free; who comes second takes the one after it.
+func TestSQLRecord(t *testing.T) {
+	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		columns := []string{"node", "holder", "from_tick", "until_tick", "layout"}
+		losses := func() *sqlmock.Rows {
+			return sqlmock.NewRows(columns).AddRow(-2, "a", 3, 4, "lost number 5").AddRow(-3, "b", 6, 7, "lost number 8")
+		}
+		want := []grant.Loss{{Number: 5, Holder: "a", From: 3, Until: 4}, {Number: 8, Holder: "b", From: 6, Until: 7}}
+		alone := func() {
+			m.exec(m.alone)
+			if m.durable != "" {
+				m.exec(m.durable)
+			}
+		}
+		m.placed()
+		alone()
+		m.ExpectQuery(m.losses).WithArgs("default").WillReturnRows(sqlmock.NewRows(columns))
+		m.exec(m.insert, "default", -2, "a", 3, 4, "lost number 5").WillReturnResult(driver.RowsAffected(0))
+		m.commit()
+		alone()
+		m.ExpectQuery(m.losses).WithArgs("default").WillReturnRows(losses())
+		m.exec(m.insert, "default", -4, "a", 3, 4, "lost number 5")
+		m.commit()
+		if err := store.Record(t.Context(), "default", want[0]); err != nil {
+			t.Error(err)
+		}
+		m.placed()
+		m.exec(m.begin)
+		m.ExpectQuery(m.losses).WithArgs("default").WillReturnRows(losses())
+		m.commit()
+		if got, err := store.Losses(t.Context(), "default"); err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %+v, %v, want %+v", got, err, want)
+		}
+		m.placed()
+		m.exec(m.begin)
+		m.ExpectQuery(m.losses).WithArgs("default").WillReturnRows(losses().AddRow(-4, "c", 1, 2, "something else"))
+		m.rollback()
+		if got, err := store.Losses(t.Context(), "default"); !errors.Is(err, grant.ErrTable) {
+			t.Errorf("got %+v, %v, want ErrTable", got, err)
 		}
 	})
 }
@@ -285,44 +904,71 @@ func TestSQLSpaces(t *testing.T) {
 // A swap is true only when its commit was answered with success.
 func TestSQLSwapErrors(t *testing.T) {
 	fault := errors.New("fault")
-	for name, expect := range map[string]func(m sqlmock.Sqlmock){
-		"two rows": func(m sqlmock.Sqlmock) {
-			expectBegin(m)
-			m.ExpectExec(said[grant.SQLite].swap).WillReturnResult(driver.RowsAffected(2))
-			expectRollback(m)
-		},
-		"no count": func(m sqlmock.Sqlmock) {
-			expectBegin(m)
-			m.ExpectExec(said[grant.SQLite].swap).WillReturnResult(sqlmock.NewErrorResult(fault))
-			expectRollback(m)
-		},
-		"statement": func(m sqlmock.Sqlmock) {
-			expectBegin(m)
-			m.ExpectExec(said[grant.SQLite].swap).WillReturnError(fault)
-			expectRollback(m)
-		},
-		"begin": func(m sqlmock.Sqlmock) {
-			m.ExpectExec("BEGIN").WillReturnError(fault)
-			expectRollback(m)
-		},
-		"commit": func(m sqlmock.Sqlmock) {
-			expectBegin(m)
-			m.ExpectExec(said[grant.SQLite].swap).WillReturnResult(driver.RowsAffected(1))
+	absent := grant.Row{Number: 5, Holder: grant.Absent}
+	for name, test := range map[string]struct {
+		old    grant.Row
+		expect func(m *script)
+	}{
+		"two rows": {oldRow, func(m *script) {
+			m.write()
+			m.exec(m.swap).WillReturnResult(driver.RowsAffected(2))
+			m.rollback()
+		}},
+		"no count": {oldRow, func(m *script) {
+			m.write()
+			m.exec(m.swap).WillReturnResult(sqlmock.NewErrorResult(fault))
+			m.rollback()
+		}},
+		"statement": {oldRow, func(m *script) {
+			m.write()
+			m.ExpectExec(m.swap).WillReturnError(fault)
+			m.rollback()
+		}},
+		"mark": {oldRow, func(m *script) {
+			m.write()
+			m.exec(m.swap)
+			m.ExpectExec(m.mark).WillReturnError(fault)
+			m.rollback()
+		}},
+		"count": {absent, func(m *script) {
+			m.write()
+			m.exec(m.insert)
+			m.exec(m.mark)
+			m.ExpectExec(m.count).WillReturnError(fault)
+			m.rollback()
+		}},
+		"no row of the space": {absent, func(m *script) {
+			m.write()
+			m.exec(m.insert)
+			m.exec(m.mark)
+			m.exec(m.count).WillReturnResult(driver.RowsAffected(0))
+			m.rollback()
+		}},
+		"begin": {oldRow, func(m *script) {
+			m.ExpectExec(m.begin).WillReturnError(fault)
+			m.rollback()
+		}},
+		"commit": {oldRow, func(m *script) {
+			m.write()
+			m.exec(m.swap)
+			m.exec(m.mark)
 			m.ExpectExec("COMMIT").WillReturnError(fault)
-			expectRollback(m)
-		},
-		"commit on a connection that is gone": func(m sqlmock.Sqlmock) {
-			expectBegin(m)
-			m.ExpectExec(said[grant.SQLite].swap).WillReturnResult(driver.RowsAffected(1))
+			m.rollback()
+		}},
+		"commit on a connection that is gone": {oldRow, func(m *script) {
+			m.write()
+			m.exec(m.swap)
+			m.exec(m.mark)
 			m.ExpectExec("COMMIT").WillReturnError(errors.Join(fault, driver.ErrBadConn))
 			m.ExpectClose() // not again: the swap may have been made
-		},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, m := mock(t, grant.SQLite)
-			expect(m)
-			done, err := store.Swap(t.Context(), "default", oldRow, newRow)
-			if done || err == nil || !(errors.Is(err, fault) || name == "two rows" && errors.Is(err, grant.ErrTable)) {
+			m.placed()
+			test.expect(m)
+			done, err := store.Swap(t.Context(), "default", test.old, newRow)
+			if table := name == "two rows" || name == "no row of the space"; done || err == nil || errors.Is(err, fault) == table || errors.Is(err, grant.ErrTable) != table {
 				t.Errorf("got %t, %v", done, err)
 			}
 			for _, part := range []string{"grant: ", "swapping node 5", `space "default"`, "table snowkey_nodes"} {
@@ -334,29 +980,35 @@ func TestSQLSwapErrors(t *testing.T) {
 	}
 }
 
+// MySQL stores the nearest value that a column has, so a row that was added is read again.
+func TestSQLSwapStoredOtherwise(t *testing.T) {
+	store, m := mock(t, grant.MySQL)
+	m.placed()
+	m.write()
+	m.exec(m.insert)
+	m.exec(m.mark)
+	m.exec(m.count)
+	m.ExpectQuery(m.echo).WithArgs("default", 5, "b", 3, 4).WillReturnRows(sqlmock.NewRows([]string{"COUNT(*)"}).AddRow(0))
+	m.rollback()
+	if done, err := store.Swap(t.Context(), "default", grant.Row{Number: 5, Holder: grant.Absent}, newRow); done || !errors.Is(err, grant.ErrTable) {
+		t.Errorf("got %t, %v, want ErrTable", done, err)
+	}
+}
+
 // A connection whose transaction could not be ended does not come back to the pool.
 func TestSQLRollbackFails(t *testing.T) {
 	fault := errors.New("fault")
-	for _, dialect := range []grant.Dialect{grant.MySQL, grant.Postgres} {
-		t.Run(dialect.String(), func(t *testing.T) {
-			store, m := mock(t, dialect)
-			expectWrite(m, dialect)
-			m.ExpectExec(said[dialect].swap).WillReturnError(fault)
-			m.ExpectExec("ROLLBACK").WillReturnError(errors.New("another fault"))
+	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		m.placed()
+		m.write()
+		m.ExpectExec(m.swap).WillReturnError(fault)
+		m.ExpectExec("ROLLBACK").WillReturnError(errors.New("another fault"))
+		if m.dialect == grant.SQLite { // whose transaction is over when another begins
+			m.exec("BEGIN")
+			m.rollback()
+		} else {
 			m.ExpectClose()
-			if done, err := store.Swap(t.Context(), "default", oldRow, newRow); done || !errors.Is(err, fault) {
-				t.Errorf("got %t, %v, want the first error", done, err)
-			}
-		})
-	}
-	// SQLite's transaction is over when another begins.
-	t.Run("sqlite", func(t *testing.T) {
-		store, m := mock(t, grant.SQLite)
-		expectBegin(m)
-		m.ExpectExec(said[grant.SQLite].swap).WillReturnError(fault)
-		m.ExpectExec("ROLLBACK").WillReturnError(errors.New("no transaction is active"))
-		expectBegin(m)
-		expectRollback(m)
+		}
 		if done, err := store.Swap(t.Context(), "default", oldRow, newRow); done || !errors.Is(err, fault) {
 			t.Errorf("got %t, %v, want the first error", done, err)
 		}
@@ -374,6 +1026,7 @@ func TestSQLRefusesArguments(t *testing.T) {
 		"negative from":       {absent(1), {Number: 1, From: -1}},
 		"negative until":      {absent(1), {Number: 1, From: -2, Until: -1}},
 		"from after until":    {absent(1), {Number: 1, From: 2, Until: 1}},
+		"until beyond 2^62":   {absent(1), {Number: 1, Until: 1<<62 + 1}},
 		"holder too long":     {absent(1), {Number: 1, Holder: strings.Repeat("x", 129)}},
 		"holder not ASCII":    {absent(1), {Number: 1, Holder: "ä"}},
 		"holder not UTF-8":    {absent(1), {Number: 1, Holder: "\xff"}},
@@ -495,10 +1148,11 @@ func (staleConn) Begin() (driver.Tx, error)           { return nil, errFresh }
 func (staleConn) Close() error                        { return nil }
 
 func TestDDL(t *testing.T) {
+	schema := strings.NewReplacer("`test`.", "", `"public".`, "", `"main".`, "")
 	for dialect, texts := range said {
 		for table, want := range map[string]string{"": "snowkey_nodes", "snowkey_nodes": "snowkey_nodes", "Grants": "Grants"} {
 			got, err := grant.DDL(dialect, table)
-			if want = strings.Replace(texts.create, "snowkey_nodes", want, 1); err != nil || got != want {
+			if want = strings.Replace(schema.Replace(texts.create), "snowkey_nodes", want, 1); err != nil || got != want {
 				t.Errorf("%v, table %q: got %s, %v, want %s", dialect, table, got, err, want)
 			}
 		}

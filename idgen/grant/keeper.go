@@ -303,10 +303,11 @@ func (k *Keeper) acquire(ctx context.Context, starting bool) error {
 // find returns the row that an earlier attempt has acquired without being answered, and that row renewed.
 func (k *Keeper) find(l Listing, now int64) (old, next Row, err error) {
 	for _, row := range l.Rows {
-		if row.Holder != k.holder {
+		if unstamped(row.Holder) != k.holder {
 			continue
 		}
 		if next := k.terms.renewed(row, max(now, k.reached())); k.owns(row) && next.Until > row.Until {
+			next.Holder = stamped(row.Holder)
 			return row, next, nil
 		}
 		// Another process with the same memory has it, and will renew it.
@@ -342,10 +343,12 @@ func (k *Keeper) renew(ctx context.Context) error {
 		mine = append(listing.Rows[:1:1], mine...)
 	}
 	if mine[0] == k.row && len(listing.Rows) == 1 && listing.Rows[0] == k.row && k.terms.enough(k.row, now) {
-		return k.install(k.row, tick) // nothing to add, where ticks are longer than the time between renewals, or the layout ends
+		// Nothing to add, where ticks are longer than the time between renewals, or the layout ends. A reading alone tells nothing of clones.
+		return k.install(k.row, k.known)
 	}
 	for _, row := range mine {
 		next := k.terms.renewed(row, now)
+		next.Holder = stamped(row.Holder)
 		if next.Until == row.Until {
 			return fmt.Errorf("%w: number %d has no more ticks", idgen.ErrExhausted, row.Number)
 		}
@@ -375,7 +378,7 @@ func (k *Keeper) lose(l Listing) error {
 		return k.forget("the space is another one", k.known)
 	case len(l.Rows) != 1:
 		return k.forget("its row is gone", k.known)
-	case l.Rows[0].Holder == k.row.Holder:
+	case unstamped(l.Rows[0].Holder) == unstamped(k.row.Holder):
 		return k.forget("its row was changed, by another process with the memory of this one or by a restore", k.known)
 	case l.Rows[0].From < k.row.Until:
 		return k.forget("its row was set back", min(k.known, l.Rows[0].From))
@@ -388,8 +391,9 @@ func (k *Keeper) lose(l Listing) error {
 // forget gives up a number of which the store has forgotten the grant, at once: what was made since the tick given is in doubt.
 func (k *Keeper) forget(how string, since int64) error {
 	k.generator.Suspend()
-	// A call that is under way may still make an id.
-	loss := Loss{Number: k.row.Number, Holder: k.row.Holder, From: since, Until: max(since, k.generator.Used()+1)}
+	// A call that is under way may still make an id, at the tick that its clock is in.
+	until := max(since, k.generator.Used()+1, k.ticks(k.generator.Now())+1+k.terms.lead)
+	loss := Loss{Number: k.row.Number, Holder: unstamped(k.row.Holder), From: since, Until: until}
 	doubt := Doubt{Loss: loss, From: k.timeOf(loss.From), Until: k.timeOf(loss.Until)}
 	err := fmt.Errorf("%w: number %d: %s; ids that it made from %s until %s may exist twice", ErrLost, loss.Number, how,
 		doubt.From.Format(time.RFC3339Nano), doubt.Until.Format(time.RFC3339Nano))
@@ -422,7 +426,7 @@ func (k *Keeper) release(ctx context.Context, end int64) error {
 			if err != nil {
 				return err
 			}
-			if len(listing.Rows) != 1 || listing.Rows[0].Holder != row.Holder || !k.owns(listing.Rows[0]) {
+			if len(listing.Rows) != 1 || !k.owns(listing.Rows[0]) {
 				return nil
 			}
 			row = listing.Rows[0]
@@ -527,12 +531,12 @@ func (k *Keeper) publish(err error) {
 	}
 	next.Err, next.Held = err, k.row.Holder != "" && !errors.Is(err, ErrClosed)
 	if next.Held {
-		if next.Holder != k.row.Holder {
+		if next.Holder != unstamped(k.row.Holder) {
 			next.Acquired++
 		} else if err == nil {
 			next.Renewed++
 		}
-		next.Number, next.Holder, next.From, next.Until = k.row.Number, k.row.Holder, k.timeOf(k.row.From), k.timeOf(k.row.Until)
+		next.Number, next.Holder, next.From, next.Until = k.row.Number, unstamped(k.row.Holder), k.timeOf(k.row.From), k.timeOf(k.row.Until)
 	}
 	next.Failures++
 	if err == nil {

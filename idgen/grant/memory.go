@@ -40,7 +40,7 @@ func (c *contents) list(now time.Time, least, most int64) Listing {
 	if c == nil {
 		return Listing{Now: now}
 	}
-	l := Listing{Now: now, ID: c.ID, Mark: c.Mark, Gone: c.Made - int64(len(c.Rows))}
+	l := Listing{Now: now, ID: c.ID, Mark: c.Mark, Gone: max(0, c.Made-int64(len(c.Rows)))}
 	for _, row := range c.Rows {
 		if least <= row.Number && row.Number <= most {
 			l.Rows = append(l.Rows, row)
@@ -56,6 +56,9 @@ func (c *contents) swap(old, new Row) bool {
 	at, there := slices.BinarySearchFunc(c.Rows, old.Number, func(row Row, number int64) int { return cmp.Compare(row.Number, number) })
 	switch {
 	case old.Holder == Absent && !there:
+		if c.Made > int64(len(c.Rows)) && c.Mark > new.From {
+			return false
+		}
 		c.Rows = slices.Insert(c.Rows, at, new)
 		c.Made++
 	case old.Holder != Absent && there && c.Rows[at].Holder == old.Holder && c.Rows[at].Until == old.Until:

@@ -104,6 +104,7 @@ func SQL(db *sql.DB, d Dialect, options ...SQLOption) *SQLStore {
 const (
 	headerNode = -1 // the node of a space's own row
 	maxNumber  = 1<<62 - 1
+	maxUntil   = 1 << 62 // with less left of it than this, a space's own row would count as changed
 	maxHolder  = 128
 	maxLayout  = 255
 )
@@ -127,7 +128,10 @@ func (h headerRow) String() string {
 func (h headerRow) id() (string, bool) {
 	rest, started := strings.CutPrefix(h.holder, headerStart)
 	id, ended := strings.CutSuffix(rest, headerEnd)
-	return id, started && ended && len(h.holder) == maxHolder && h.from > maxNumber && h.until > maxNumber
+	if !started || !ended || len(h.holder) != maxHolder || h.from < maxNumber || h.until < math.MaxInt64-maxUntil {
+		return "", false
+	}
+	return id, true
 }
 
 // made returns how many rows were added, and mark the greatest until of any.
@@ -159,6 +163,10 @@ func (s *SQLStore) Prepare(ctx context.Context, space, layout string) (inForce s
 		var added []headerRow
 		if added, err = s.addHeader(ctx, at, space, layout); err == nil {
 			found = added
+			// Another process may have added one to another table since this one looked. Both look again, so that one of them sees it.
+			if at, warnings, err = s.locate(ctx, space); err != nil {
+				return "", err
+			}
 			break
 		}
 		if errors.Is(err, ErrTable) {
@@ -202,7 +210,7 @@ func (s *SQLStore) locate(ctx context.Context, space string) (at *settled, warni
 	started := s.prepared[space]
 	s.mu.Unlock()
 	for _, other := range at.Others {
-		if err := s.elsewhere(ctx, at, other, space); err != nil && !started {
+		if err := s.elsewhere(ctx, at, other, space); err != nil && (!started || !at.Exists) {
 			return nil, nil, err
 		} else if err != nil {
 			warnings = append(warnings, strings.TrimPrefix(err.Error(), "grant: "))
@@ -247,7 +255,7 @@ func (s *SQLStore) durability(ctx context.Context, conn *sql.Conn, at *settled) 
 	if err != nil {
 		return nil, err
 	}
-	kept, err := s.dialect.Storage(ctx, conn, at.At.Schema+"."+at.At.Table)
+	kept, err := s.dialect.StorageAt(ctx, conn, at.At)
 	if err != nil {
 		return nil, err
 	}
@@ -292,17 +300,25 @@ func (s *SQLStore) elsewhere(ctx context.Context, at *settled, other dialect.Pla
 
 // create makes the table, if nobody else has made it meanwhile.
 func (s *SQLStore) create(ctx context.Context, at *settled) error {
-	err := s.transact(ctx, func(conn *sql.Conn) error {
+	err := s.transactBy(ctx, beginningAlone(s.dialect), func(conn *sql.Conn) error {
 		unlock, err := s.dialect.LockTables(ctx, conn, s.table)
 		if err != nil {
 			return err
 		}
 		defer unlock()
 		now, err := s.find(ctx, conn)
-		if err != nil || now.Exists || now.At != at.At {
+		switch {
+		case err != nil || now.Exists:
+			return err
+		case now.At != at.At:
+			return fmt.Errorf("%w: one connection of the pool would have it in %s, another one in %s; name it with its schema", ErrTable, at.At, now.At)
+		}
+		if _, err := conn.ExecContext(ctx, at.texts.create); err != nil {
 			return err
 		}
-		_, err = conn.ExecContext(ctx, at.texts.create)
+		if now, err = s.find(ctx, conn); err == nil && !now.Exists {
+			err = fmt.Errorf("%w: %s is there and is no table, but a view perhaps", ErrTable, at.At)
+		}
 		return err
 	})
 	if err != nil {
@@ -329,6 +345,9 @@ func readHeaders(ctx context.Context, conn *sql.Conn, at *settled, space string)
 	err = dialect.Each(ctx, conn, at.texts.header, []any{space}, func(rows *sql.Rows) error {
 		var h headerRow
 		err := rows.Scan(&h.space, &h.holder, &h.from, &h.until, &h.layout)
+		if err != nil && ctx.Err() == nil {
+			err = fmt.Errorf("%w: %w", ErrTable, err) // a NULL, or what is no number
+		}
 		found = append(found, h)
 		return err
 	})
@@ -435,8 +454,8 @@ func (s *SQLStore) Swap(ctx context.Context, space string, old, new Row) (swappe
 		return false, fmt.Errorf("the old row is of node %d", old.Number)
 	case new.Number < 0 || new.Number > maxNumber:
 		return false, errors.New("a node's number is 0 to 2^62-1")
-	case new.From < 0 || new.From > new.Until:
-		return false, fmt.Errorf("ticks %d to %d are no range", new.From, new.Until)
+	case new.From < 0 || new.From > new.Until || new.Until > maxUntil:
+		return false, fmt.Errorf("ticks %d to %d are no range of ticks up to 2^62", new.From, new.Until)
 	case new.Holder == Absent || len(new.Holder) > maxHolder || !printable(new.Holder):
 		return false, fmt.Errorf("the holder %q is not up to %d printable ASCII characters, other than %q", new.Holder, maxHolder, Absent)
 	case old.Holder == new.Holder && old.Until == new.Until:
@@ -477,26 +496,48 @@ func (s *SQLStore) Swap(ctx context.Context, space string, old, new Row) (swappe
 		swapped = true
 		return nil
 	})
+	if errors.Is(err, errGone) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
 	return swapped, nil
 }
 
-// note sees to what goes with a swap: the space's mark, and for a row that was added that the table has kept it, and how many there are.
+// errGone says that an added row may be one of those that are gone.
+var errGone = errors.New("rows of the space are gone")
+
+// note sees to what goes with a swap: the space's mark, and for a row that was added how many there are, that it is none of those that are gone, and
+// that the table has kept it.
 func (s *SQLStore) note(ctx context.Context, conn *sql.Conn, at *settled, space string, old, new Row) error {
-	if _, err := conn.ExecContext(ctx, at.texts.mark, math.MaxInt64-new.Until, space, math.MaxInt64-new.Until); err != nil {
+	if old.Holder == Absent {
+		if err := s.noteAdded(ctx, conn, at, space, new); err != nil {
+			return err
+		}
+	}
+	left := math.MaxInt64 - new.Until
+	if _, err := conn.ExecContext(ctx, at.texts.mark, left, space, left); err != nil {
 		return fmt.Errorf("raising the space's mark: %w", err)
 	}
-	if old.Holder != Absent {
-		return nil
-	}
+	return nil
+}
+
+func (s *SQLStore) noteAdded(ctx context.Context, conn *sql.Conn, at *settled, space string, new Row) error {
 	result, err := conn.ExecContext(ctx, at.texts.count, space)
 	if err != nil {
 		return fmt.Errorf("counting the row that was added: %w", err)
 	}
 	if n, err := result.RowsAffected(); err != nil || n != 1 {
 		return errors.Join(fmt.Errorf("%w: %d rows of the space itself, want one", ErrTable, n), err)
+	}
+	var h headerRow
+	var rows int64
+	if err := dialect.One(ctx, conn, at.texts.gone, []any{space, space}, &h.from, &h.until, &rows); err != nil {
+		return fmt.Errorf("counting the rows of the space: %w", err)
+	}
+	if h.made() > rows && h.mark() > new.From {
+		return errGone
 	}
 	if at.texts.echo == "" {
 		return nil
@@ -522,10 +563,10 @@ func (s *SQLStore) Record(ctx context.Context, space string, loss Loss) (err err
 	if err != nil {
 		return err
 	}
-	for range attempts {
+	for range 100 { // who else records one at once takes the number
 		next := int64(headerNode - 1)
 		added := int64(0)
-		err := s.transact(ctx, func(conn *sql.Conn) error {
+		err := s.transactBy(ctx, beginningAlone(s.dialect), func(conn *sql.Conn) error {
 			if err := s.makeDurable(ctx, conn); err != nil {
 				return err
 			}
@@ -545,8 +586,14 @@ func (s *SQLStore) Record(ctx context.Context, space string, loss Loss) (err err
 			added, err = result.RowsAffected()
 			return err
 		})
-		if err != nil || added == 1 {
+		if err == nil && added == 1 {
+			return nil
+		}
+		if fault := s.dialect.Diagnose(err); err != nil && (fault.Kind != dialect.Again || fault.Code == "" || s.dialect == SQLite) {
 			return err
+		}
+		if !sleep(ctx, rand.N(firstWait/10)) {
+			return errors.Join(ctx.Err(), err)
 		}
 	}
 	return errors.New("others record losses all the time")
@@ -603,7 +650,7 @@ func (s *SQLStore) place(ctx context.Context) (at *settled, err error) {
 
 // missing returns the error for a table that is not there.
 func (s *SQLStore) missing(at *settled) error {
-	return &TableError{Table: at.At.String(), Statement: at.texts.create, Err: errors.New("there is no such table")}
+	return &TableError{Table: at.At.String(), Statement: at.texts.create + ";", Err: errors.New("there is no such table")}
 }
 
 // Place returns where the table is: database, schema and table with dots between them; empty before Prepare or Locate has found it.
@@ -670,8 +717,13 @@ func (s *SQLStore) Spaces(ctx context.Context) (spaces []Space, err error) {
 
 // transact runs work in a transaction, again where the server has rolled it back because of others.
 func (s *SQLStore) transact(ctx context.Context, work func(*sql.Conn) error) error {
+	return s.transactBy(ctx, beginning(s.dialect), work)
+}
+
+// transactBy is transact with the statement that begins the transaction.
+func (s *SQLStore) transactBy(ctx context.Context, begin string, work func(*sql.Conn) error) error {
 	for attempt := 1; ; attempt++ {
-		err := s.dialect.Transact(ctx, pool{s}, beginning(s.dialect), work)
+		err := s.dialect.Transact(ctx, pool{s}, begin, work)
 		if fault := s.dialect.Diagnose(err); fault.Kind != dialect.Again || fault.Code == "" || attempt == attempts || s.dialect == SQLite {
 			return err
 		}
@@ -704,10 +756,22 @@ func (s *SQLStore) makeDurable(ctx context.Context, conn *sql.Conn) error {
 
 // tableError makes an error of the database one of the table, where it says that the table is missing or may not be used.
 func (s *SQLStore) tableError(at *settled, err error) error {
-	e := &TableError{Table: at.At.String(), Statement: at.texts.create + ";", Err: err}
-	switch s.dialect.Diagnose(err).Kind {
-	case dialect.Again, dialect.Unavailable:
+	if errors.Is(err, ErrTable) {
 		return err
+	}
+	e := &TableError{Table: at.At.String(), Statement: at.texts.create + ";", Err: err}
+	fault := s.dialect.Diagnose(err)
+	switch fault.Kind {
+	case dialect.Missing:
+	case dialect.Exhausted, dialect.Other:
+		if fault.Code != "" { // a column is too narrow, or has to have a value: no statement here mends that
+			return fmt.Errorf("%w: %s: %w", ErrTable, at.At, err)
+		}
+		return err
+	case dialect.ReadOnly:
+		if at.Exists {
+			return err
+		}
 	case dialect.Denied:
 		if !at.Exists {
 			break
@@ -716,6 +780,8 @@ func (s *SQLStore) tableError(at *settled, err error) error {
 		if s.dialect == Postgres {
 			e.Statement = fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s;\n", s.dialect.QuoteAny(at.At.Schema), at.Role) + e.Statement
 		}
+	default:
+		return err
 	}
 	return e
 }
@@ -727,6 +793,9 @@ func (s *SQLStore) explain(ctx context.Context, err error, doing string, args ..
 	}
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
 		err = fmt.Errorf("%w: %w", ended, err)
+	}
+	if s.dialect.Diagnose(err).Kind == dialect.ReadOnly && !errors.Is(err, ErrReadOnly) {
+		err = fmt.Errorf("%w: %w", ErrReadOnly, err)
 	}
 	prefix := "grant: "
 	for _, its := range []error{ErrTable, ErrDialect, ErrTwoTables, ErrMoved, ErrUnsafe, ErrReadOnly} {

@@ -118,6 +118,7 @@ func TestStores(t *testing.T) {
 		parameters string   // of the DSN
 		statements []string // run in each session
 		conns      int      // at most, when it is not 0
+		options    []granttest.Option
 	}{
 		{name: "default", dialect: grant.SQLite},
 		{name: "WAL, one connection", dialect: grant.SQLite, parameters: "_journal_mode=WAL", conns: 1},
@@ -125,7 +126,7 @@ func TestStores(t *testing.T) {
 		{name: "in memory", dialect: grant.SQLite, parameters: "mode=memory", conns: 1},
 
 		{name: "default", dialect: grant.MySQL},
-		{name: "READ UNCOMMITTED, autocommit off", dialect: grant.MySQL, statements: []string{
+		{name: "READ UNCOMMITTED, autocommit off", dialect: grant.MySQL, options: []granttest.Option{granttest.DirtyReads()}, statements: []string{
 			"SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", "SET autocommit = 0", "SET time_zone = '-12:00'"}},
 		{name: "REPEATABLE READ, autocommit off, one connection", dialect: grant.MySQL, conns: 1, statements: []string{
 			"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", "SET autocommit = 0"}},
@@ -156,7 +157,7 @@ func TestStores(t *testing.T) {
 					}
 				})
 				return grant.SQL(db, test.dialect, grant.Table(fmt.Sprint("grants_", tables)))
-			})
+			}, test.options...)
 		})
 	}
 }

@@ -21,8 +21,9 @@ type Store interface {
 
 	// Swap replaces a row and reports true, if the row with the number of both has the holder and the until of old; else it changes
 	// nothing and reports false. An old row with the holder [Absent] stands for none: then the row is added if there is none. In the same
-	// step the space's Mark becomes the new row's Until where that is greater, and an added row is counted. Once Swap has reported true
-	// the change is durable, and all swaps that begin later see it.
+	// step the space's Mark becomes the new row's Until where that is greater, and an added row is counted. While rows of the space are gone
+	// none is added that begins before the Mark: it may be one of these. Once Swap has reported true the change is durable, and all swaps
+	// that begin later see it.
 	Swap(ctx context.Context, space string, old, new Row) (bool, error)
 
 	// Record keeps a loss for [Store.Losses]. A store may forget the oldest beyond a hundred of a space.

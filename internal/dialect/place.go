@@ -102,7 +102,7 @@ func (d Dialect) locatePostgres(ctx context.Context, conn *sql.Conn, schema, tab
 	}
 	// Those of other sessions' temporary tables begin with pg_ too.
 	places, err := d.places(ctx, conn, l.At, fmt.Sprintf(`SELECT CAST(n.nspname AS text) FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace`+
-		` WHERE c.relname = '%s' AND c.relkind IN (%s) AND n.nspname NOT LIKE 'pg\_%%' AND n.nspname <> 'information_schema'`+
+		` WHERE c.relname = '%s' AND c.relkind IN (%s) AND left(n.nspname, 3) <> 'pg_' AND n.nspname <> 'information_schema'`+
 		` ORDER BY COALESCE(array_position(current_schemas(false), n.nspname), 2147483647), n.nspname`, strings.ReplaceAll(table, "'", "''"), kind.postgres))
 	if err != nil {
 		return l, err

@@ -18,15 +18,23 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen/grant"
 )
 
+// Option is a setting of [Run].
+type Option func(*store)
+
+// DirtyReads is for a store on sessions that see what others have not committed yet, as under READ UNCOMMITTED. What it lists while others
+// swap need not be of one moment.
+func DirtyReads() Option { return func(s *store) { s.dirty = true } }
+
 // Run runs the tests as subtests of t. It calls open once for each; open returns a store on storage that is fresh, empty and the
 // subtest's own, and which is used from many goroutines.
-func Run(t *testing.T, open func(t *testing.T) grant.Store) {
+func Run(t *testing.T, open func(t *testing.T) grant.Store, options ...Option) {
 	for _, test := range []struct {
 		name string
 		run  func(t *testing.T, s store)
@@ -46,12 +54,23 @@ func Run(t *testing.T, open func(t *testing.T) grant.Store) {
 		{"SpacesApart", spacesApart},
 		{"SwapChain", swapChain},
 		{"FirstAtOnce", firstAtOnce},
+		{"Mark", mark},
+		{"MarkAndCountAtOnce", markAndCountAtOnce},
+		{"Identity", identity},
+		{"Losses", losses},
+		{"LossesAtOnce", lossesAtOnce},
 		{"CancelledContext", cancelledContext},
 		{"AsMemory", asMemory},
 		{"Keepers", keepers},
 		{"KeepersRefused", keepersRefused},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, store{t, open(t)}) })
+		t.Run(test.name, func(t *testing.T) {
+			s := store{t: t, s: open(t)}
+			for _, option := range options {
+				option(&s)
+			}
+			test.run(t, s)
+		})
 	}
 }
 
@@ -59,8 +78,9 @@ const space, layout = "default", "snowflake epoch=2020-01-01T00:00:00Z unit=1ms 
 
 // store fails the test where the store fails.
 type store struct {
-	t *testing.T
-	s grant.Store
+	t     *testing.T
+	s     grant.Store
+	dirty bool
 }
 
 func (s store) prepare(space, layout, want string) {
@@ -253,7 +273,7 @@ func swapRefuses(t *testing.T, s store) {
 		"zero row":               {Number: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := store{t, s.s}
+			s := store{t: t, s: s.s}
 			s.swap(space, old, grant.Row{Number: old.Number, Holder: "new", From: 20, Until: 30}, false)
 			s.has(space, held, free)
 		})
@@ -266,18 +286,275 @@ func numbers(_ *testing.T, s store) {
 	s.prepare(space, layout, layout)
 	var rows []grant.Row
 	for _, n := range []int64{0, 1, 1023, 1<<15 - 1, 1 << 15, 1<<24 - 1, 1<<31 - 1, 1 << 31, 1<<53 + 1, 1<<62 - 1} {
-		rows = append(rows, grant.Row{Number: n, Holder: "a", From: n, Until: math.MaxInt64 - 2})
+		rows = append(rows, grant.Row{Number: n, Holder: "a", From: n, Until: 1<<62 - 1})
 		s.add(space, rows[len(rows)-1])
 	}
 	s.has(space, rows...)
+	id := s.list(space, 0, 0).ID
 	for i := range rows {
-		next := grant.Row{Number: rows[i].Number, Holder: "a", From: math.MaxInt64 - 1, Until: math.MaxInt64 - 1}
+		next := grant.Row{Number: rows[i].Number, Holder: "a", From: 1 << 62, Until: 1 << 62}
 		s.swap(space, rows[i], next, true)
 		s.swap(space, rows[i], next, false)
 		rows[i] = next
 	}
 	s.has(space, rows...)
 	s.has(space, append(s.list(space, 0, 1<<31-1).Rows, s.list(space, 1<<31, 1<<62-1).Rows...)...)
+	s.prepare(space, layout, layout)
+	s.knows(space, id, 1<<62)
+}
+
+// knows fails the test when the space is another one, has another mark, or lacks a row.
+func (s store) knows(space, id string, mark int64) {
+	s.t.Helper()
+	if l := s.list(space, 0, 0); l.ID == "" || l.ID != id || l.Mark != mark || l.Gone != 0 {
+		s.t.Fatalf("space %q: got the identity %q, the mark %d and %d rows gone, want %q, %d and none", space, l.ID, l.Mark, l.Gone, id, mark)
+	}
+}
+
+// mark raises the mark by acquisitions and renewals, and never lowers it.
+func mark(_ *testing.T, s store) {
+	s.prepare(space, layout, layout)
+	s.prepare("other", layout, layout)
+	id, other := s.list(space, 0, 0).ID, s.list("other", 0, 0).ID
+	s.knows(space, id, 0)
+	row := none(7)
+	for _, step := range []struct {
+		next grant.Row
+		mark int64
+	}{
+		{grant.Row{Number: 7, Holder: "a", From: 10, Until: 20}, 20},
+		{grant.Row{Number: 7, Holder: "a", From: 10, Until: 25}, 25}, // renewed
+		{grant.Row{Number: 7, Holder: "", From: 10, Until: 22}, 25},  // released
+		{grant.Row{Number: 7, Holder: "b", From: 22, Until: 24}, 25}, // acquired
+		{grant.Row{Number: 7, Holder: "b", From: 22, Until: 31}, 31},
+		{grant.Row{Number: 7, Holder: "", From: 22, Until: 22}, 31},
+	} {
+		s.swap(space, row, step.next, true)
+		row = step.next
+		s.knows(space, id, step.mark)
+	}
+	s.add(space, grant.Row{Number: 3, Holder: "c", From: 1, Until: 5})
+	s.knows(space, id, 31)
+	// What is refused raises nothing.
+	s.swap(space, none(7), grant.Row{Number: 7, Holder: "d", From: 40, Until: 50}, false)
+	s.swap(space, grant.Row{Number: 7, Holder: "d", Until: 22}, grant.Row{Number: 7, Holder: "d", From: 40, Until: 50}, false)
+	s.swap(space, grant.Row{Number: 8, Holder: "d", Until: 22}, grant.Row{Number: 8, Holder: "d", From: 40, Until: 50}, false)
+	s.knows(space, id, 31)
+	s.add(space, grant.Row{Number: 1, Holder: "c", From: 31, Until: 32})
+	s.knows(space, id, 32)
+	s.prepare(space, "another", layout)
+	s.knows(space, id, 32)
+	s.knows("other", other, 0)
+}
+
+// markAndCountAtOnce adds and renews rows from many goroutines while others list: no list has a row beyond the mark, or lacks one.
+func markAndCountAtOnce(t *testing.T, s store) {
+	const workers, each = 6, 15
+	s.prepare(space, layout, layout)
+	var greatest atomic.Int64 // so that each swap is to raise the mark
+	var writers, readers sync.WaitGroup
+	done := make(chan struct{})
+	for w := range workers {
+		writers.Go(func() {
+			errs := 0
+			for i := int64(0); i < each && errs < chainErrors; {
+				row := grant.Row{Number: int64(w*each) + i, Holder: fmt.Sprint("worker ", w), Until: greatest.Add(1)}
+				old, added := none(row.Number), false
+				if l, err := s.s.List(t.Context(), space, row.Number, row.Number); err == nil && len(l.Rows) == 1 {
+					old, added = l.Rows[0], true // before, perhaps with an error
+				}
+				switch swapped, err := s.s.Swap(t.Context(), space, old, row); {
+				case err != nil:
+					errs++
+				case !swapped:
+					t.Errorf("worker %d: nobody else has the row %+v, and it was refused", w, old)
+					return
+				case added:
+					i++
+				}
+			}
+			if errs == chainErrors {
+				t.Errorf("worker %d: %d errors", w, errs)
+			}
+		})
+	}
+	for range 2 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				l, err := s.s.List(t.Context(), space, 0, math.MaxInt64)
+				if err != nil || s.dirty {
+					continue
+				}
+				for _, row := range l.Rows {
+					if row.Until > l.Mark {
+						t.Errorf("the row %+v is beyond the mark %d", row, l.Mark)
+						return
+					}
+				}
+				if l.Gone != 0 {
+					t.Errorf("%d rows are gone, of %d", l.Gone, len(l.Rows))
+					return
+				}
+			}
+		})
+	}
+	writers.Wait()
+	close(done)
+	readers.Wait()
+	l, last := s.list(space, 0, math.MaxInt64), int64(0)
+	for _, row := range l.Rows {
+		last = max(last, row.Until)
+	}
+	if l.Mark != last || l.Gone != 0 || len(l.Rows) != workers*each {
+		t.Errorf("got the mark %d, %d rows gone and %d there, want %d, none and %d", l.Mark, l.Gone, len(l.Rows), last, workers*each)
+	}
+}
+
+// identity is made up once for a space, whoever prepares it, and is another one for each.
+func identity(t *testing.T, s store) {
+	spaces := []string{"a", "A", "b"}
+	const workers = 4
+	var told [workers][]string
+	var group sync.WaitGroup
+	begin := make(chan struct{})
+	for w := range workers {
+		group.Go(func() {
+			<-begin
+			for _, space := range spaces {
+				if _, err := s.s.Prepare(t.Context(), space, fmt.Sprint("layout ", w)); err != nil {
+					t.Errorf("Prepare: %v", err)
+				}
+				l, err := s.s.List(t.Context(), space, 0, 9)
+				if err != nil {
+					t.Errorf("List: %v", err)
+				}
+				told[w] = append(told[w], l.ID)
+			}
+		})
+	}
+	close(begin)
+	group.Wait()
+	for w := range workers {
+		if !slices.Equal(told[w], told[0]) {
+			t.Errorf("process %d was told %q, process 0 %q", w, told[w], told[0])
+		}
+	}
+	for i, id := range told[0] {
+		if id == "" || slices.Contains(told[0][:i], id) {
+			t.Errorf("got the identities %q, want different ones", told[0])
+		}
+	}
+	for i, space := range spaces {
+		s.add(space, grant.Row{Number: 7, Holder: "a", From: 10, Until: 20})
+		s.prepare(space, "late", s.prepared(space))
+		s.knows(space, told[0][i], 20)
+	}
+}
+
+// prepared returns the layout in force.
+func (s store) prepared(space string) string {
+	s.t.Helper()
+	return must(s.s.Prepare(s.t.Context(), space, "none"))(s.t)
+}
+
+func (s store) record(space string, losses ...grant.Loss) {
+	s.t.Helper()
+	for _, loss := range losses {
+		if err := s.s.Record(s.t.Context(), space, loss); err != nil {
+			s.t.Fatalf("Record in %q of %+v: %v", space, loss, err)
+		}
+	}
+}
+
+// lost fails the test when other losses of the space end the list. Those before may be there no more.
+func (s store) lost(space string, want ...grant.Loss) {
+	s.t.Helper()
+	got, err := s.s.Losses(s.t.Context(), space)
+	if err != nil || len(got) < len(want) || !slices.Equal(got[len(got)-len(want):], want) {
+		s.t.Fatalf("space %q: got the losses %+v, %v, want %+v", space, got, err, want)
+	}
+}
+
+// losses are kept in their order, at least the last hundred, apart from the rows and from those of other spaces.
+func losses(t *testing.T, s store) {
+	var ascii strings.Builder
+	for c := byte(' '); c <= '~'; c++ {
+		ascii.WriteByte(c)
+	}
+	s.prepare(space, layout, layout)
+	s.prepare("other", layout, layout)
+	row := grant.Row{Number: 7, Holder: "a", From: 10, Until: 20}
+	s.add(space, row)
+	id := s.list(space, 0, 0).ID
+	for _, space := range []string{space, "other"} {
+		if got := must(s.s.Losses(t.Context(), space))(t); len(got) != 0 {
+			t.Fatalf("space %q: got the losses %+v, want none", space, got)
+		}
+	}
+	all := []grant.Loss{
+		{Number: 7, Holder: "a", From: 30, Until: 40},
+		{Number: 7, Holder: "a", From: 30, Until: 40}, // once more
+		{Number: 3, Holder: "", From: 0, Until: 0},
+		{Number: 0, Holder: "a ", From: 5, Until: 6},
+		{Number: 1<<62 - 1, Holder: ascii.String() + strings.Repeat("x", 128-ascii.Len()), From: 1<<62 - 1, Until: 1 << 62},
+		{Number: 1, Holder: strings.Repeat(`'"\%`, 32), From: 1, Until: 2},
+	}
+	for i := range all {
+		s.record(space, all[i])
+		s.lost(space, all[:i+1]...)
+	}
+	theirs := grant.Loss{Number: 9, Holder: "b", From: 50, Until: 60}
+	s.record("other", theirs)
+	s.lost("other", theirs)
+	s.lost(space, all...)
+	for i := range int64(110) {
+		loss := grant.Loss{Number: i % 9, Holder: fmt.Sprint("holder ", i), From: 1000 - i, Until: 2000 - i}
+		s.record(space, loss)
+		all = append(all, loss)
+	}
+	s.lost(space, all[len(all)-100:]...)
+	if got := must(s.s.Losses(t.Context(), "other"))(t); !slices.Equal(got, []grant.Loss{theirs}) {
+		t.Errorf("got the losses %+v of the other space, want %+v", got, theirs)
+	}
+	s.has(space, row)
+	s.knows(space, id, 20)
+	s.prepare(space, "another", layout)
+}
+
+// lossesAtOnce records losses from many goroutines: none is forgotten, and those of each are in their order.
+func lossesAtOnce(t *testing.T, s store) {
+	const workers, each = 8, 6
+	s.prepare(space, layout, layout)
+	var group sync.WaitGroup
+	begin := make(chan struct{})
+	for w := range int64(workers) {
+		group.Go(func() {
+			<-begin
+			for i := range int64(each) {
+				if err := s.s.Record(t.Context(), space, grant.Loss{Number: w, Holder: fmt.Sprint("worker ", w), From: i, Until: i + 1}); err != nil {
+					t.Errorf("Record: %v", err)
+				}
+			}
+		})
+	}
+	close(begin)
+	group.Wait()
+	var next [workers]int64
+	all := must(s.s.Losses(t.Context(), space))(t)
+	for _, loss := range all {
+		if loss.Number < 0 || loss.Number >= workers || loss.From != next[loss.Number] || loss.Holder != fmt.Sprint("worker ", loss.Number) {
+			t.Fatalf("got %+v after %d of that worker, in %+v", loss, next[loss.Number], all)
+		}
+		next[loss.Number]++
+	}
+	if len(all) != workers*each {
+		t.Errorf("got %d losses, want %d", len(all), workers*each)
+	}
 }
 
 func holders(t *testing.T, s store) {
@@ -292,7 +569,7 @@ func holders(t *testing.T, s store) {
 		"a", "A", "a ", " a", "  ", "null", "NULL", "0", "00", "1e2", "-1", "--", `a'; DROP TABLE snowkey_nodes; --`, "?", "$1", "@p1", ":a", "{d}", "~",
 	} {
 		t.Run(fmt.Sprintf("%.12q", holder), func(t *testing.T) {
-			s := store{t, s.s}
+			s := store{t: t, s: s.s}
 			row := grant.Row{Number: int64(i), Holder: holder, From: 5, Until: 6}
 			s.add(space, row)
 			for _, like := range []string{
@@ -483,12 +760,17 @@ func cancelledContext(t *testing.T, s store) {
 			_, err := s.s.Swap(ctx, space, none(8), grant.Row{Number: 8, Holder: "b", From: 20, Until: 30})
 			return err
 		}},
+		{"Record", func() error { return s.s.Record(ctx, space, grant.Loss{Number: 7, Holder: "a", From: 1, Until: 2}) }},
+		{"Losses", func() error { _, err := s.s.Losses(ctx, space); return err }},
 	} {
 		if err := call.err(); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: got the error %v, want context.Canceled", call.name, err)
 		}
 	}
 	s.has(space, row)
+	if got := must(s.s.Losses(t.Context(), space))(t); len(got) != 0 {
+		t.Errorf("got the losses %+v, want none", got)
+	}
 	s.prepare("other", layout, layout)
 	s.swap(space, row, grant.Row{Number: 7, Holder: "b", From: 20, Until: 30}, true)
 }
@@ -524,8 +806,14 @@ func asMemory(t *testing.T, s store) {
 		case op < 8:
 			least, most := random.Int64N(5), random.Int64N(5)
 			want, got := must(memory.List(t.Context(), space, least, most))(t), s.list(space, least, most)
-			if !slices.Equal(got.Rows, want.Rows) {
-				t.Fatalf("call %d: List %q from %d to %d: got %+v, want %+v", call, space, least, most, got.Rows, want.Rows)
+			if !slices.Equal(got.Rows, want.Rows) || got.Mark != want.Mark || got.Gone != want.Gone {
+				t.Fatalf("call %d: List %q from %d to %d: got %+v, want %+v", call, space, least, most, got, want)
+			}
+		case op == 8:
+			loss := grant.Loss{Number: random.Int64N(4), Holder: holders[random.IntN(len(holders))], From: random.Int64N(3), Until: 3}
+			s.record(space, loss)
+			if err := memory.Record(t.Context(), space, loss); err != nil {
+				t.Fatal(err)
 			}
 		default:
 			old, new := row(), row()
@@ -545,6 +833,7 @@ func asMemory(t *testing.T, s store) {
 	}
 	for _, space := range spaces {
 		s.has(space, must(memory.List(t.Context(), space, 0, math.MaxInt64))(t).Rows...)
+		s.lost(space, must(memory.Losses(t.Context(), space))(t)...)
 	}
 }
 

@@ -3,11 +3,14 @@ package granttest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/idgen/grant"
@@ -37,6 +40,34 @@ var broken = map[string]func() grant.Store{
 	"numbers of 32 bits":    func() grant.Store { return &narrow{grant.Memory(nil)} },
 	"deaf to its context":   func() grant.Store { return &deaf{grant.Memory(nil)} },
 	"no clock":              func() grant.Store { return &noClock{grant.Memory(nil)} },
+	"mark of the last swap": func() grant.Store {
+		return &ownMark{Store: grant.Memory(nil), next: func(_, until int64) int64 { return until }}
+	},
+	"no mark": func() grant.Store {
+		return &ownMark{Store: grant.Memory(nil), next: func(int64, int64) int64 { return 0 }}
+	},
+	"mark of refused swaps": func() grant.Store {
+		return &ownMark{Store: grant.Memory(nil), refused: true, next: func(mark, until int64) int64 { return max(mark, until) }}
+	},
+	"mark after the swap": func() grant.Store {
+		return &ownMark{Store: grant.Memory(nil), late: true, next: func(mark, until int64) int64 { return max(mark, until) }}
+	},
+	"a mark for all spaces": func() grant.Store {
+		return &ownMark{Store: grant.Memory(nil), shared: true, next: func(mark, until int64) int64 { return max(mark, until) }}
+	},
+	"counts swaps":         func() grant.Store { return &miscounts{Store: grant.Memory(nil)} },
+	"no identity":          func() grant.Store { return &identities{grant.Memory(nil), func(string, int64) string { return "" }} },
+	"one identity for all": func() grant.Store { return &identities{grant.Memory(nil), func(string, int64) string { return "id" }} },
+	"a new identity after some swaps": func() grant.Store {
+		return &identities{grant.Memory(nil), func(id string, mark int64) string { return fmt.Sprint(id, mark) }}
+	},
+	"losses in reverse":   func() grant.Store { return &lossesOf{Store: grant.Memory(nil), list: reversed} },
+	"losses once":         func() grant.Store { return &lossesOf{Store: grant.Memory(nil), list: slices.Compact[[]grant.Loss]} },
+	"forgets losses":      func() grant.Store { return &lossesOf{Store: grant.Memory(nil), list: last90} },
+	"losses of all":       func() grant.Store { return &lossesOf{Store: grant.Memory(nil), shared: true} },
+	"cuts holders":        func() grant.Store { return &lossesOf{Store: grant.Memory(nil), cut: 127} },
+	"loses losses":        func() grant.Store { return &losesLosses{Store: grant.Memory(nil)} },
+	"losses without ears": func() grant.Store { return &deafLosses{grant.Memory(nil)} },
 }
 
 const chosen = "SNOWKEY_BROKEN_STORE"
@@ -204,4 +235,138 @@ func (n *noClock) List(ctx context.Context, space string, least, most int64) (gr
 		return grant.Listing{}, err
 	}
 	return l, err
+}
+
+// ownMark keeps a mark of its own.
+type ownMark struct {
+	grant.Store
+	next                  func(mark, until int64) int64
+	refused, late, shared bool
+	listed                atomic.Int64
+	mu                    sync.Mutex
+	marks                 map[string]int64
+}
+
+func (o *ownMark) Swap(ctx context.Context, space string, old, new grant.Row) (bool, error) {
+	done, err := o.Store.Swap(ctx, space, old, new)
+	if listed := o.listed.Load(); o.late {
+		for tries := 0; tries < 10_000 && o.listed.Load() < listed+10; tries++ { // who lists, if anybody does, sees the row
+			runtime.Gosched()
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.shared {
+		space = ""
+	}
+	if o.marks == nil {
+		o.marks = map[string]int64{}
+	}
+	if done || o.refused {
+		o.marks[space] = o.next(o.marks[space], new.Until)
+	}
+	return done, err
+}
+
+func (o *ownMark) List(ctx context.Context, space string, least, most int64) (grant.Listing, error) {
+	l, err := o.Store.List(ctx, space, least, most)
+	defer o.listed.Add(1)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.shared {
+		space = ""
+	}
+	l.Mark = o.marks[space]
+	return l, err
+}
+
+// miscounts counts a row that was replaced as one that was added.
+type miscounts struct {
+	grant.Store
+	replaced atomic.Int64
+}
+
+func (m *miscounts) Swap(ctx context.Context, space string, old, new grant.Row) (bool, error) {
+	done, err := m.Store.Swap(ctx, space, old, new)
+	if done && old.Holder != grant.Absent {
+		m.replaced.Add(1)
+	}
+	return done, err
+}
+
+func (m *miscounts) List(ctx context.Context, space string, least, most int64) (grant.Listing, error) {
+	l, err := m.Store.List(ctx, space, least, most)
+	l.Gone = m.replaced.Load()
+	return l, err
+}
+
+// identities has other ones.
+type identities struct {
+	grant.Store
+	id func(id string, mark int64) string
+}
+
+func (i *identities) List(ctx context.Context, space string, least, most int64) (grant.Listing, error) {
+	l, err := i.Store.List(ctx, space, least, most)
+	l.ID = i.id(l.ID, l.Mark)
+	return l, err
+}
+
+// lossesOf keeps losses otherwise.
+type lossesOf struct {
+	grant.Store
+	list   func([]grant.Loss) []grant.Loss
+	shared bool
+	cut    int
+}
+
+func (l *lossesOf) Record(ctx context.Context, space string, loss grant.Loss) error {
+	if l.shared {
+		space = "default"
+	}
+	if l.cut > 0 {
+		loss.Holder = loss.Holder[:min(len(loss.Holder), l.cut)]
+	}
+	return l.Store.Record(ctx, space, loss)
+}
+
+func (l *lossesOf) Losses(ctx context.Context, space string) ([]grant.Loss, error) {
+	if l.shared {
+		space = "default"
+	}
+	losses, err := l.Store.Losses(ctx, space)
+	if l.list != nil {
+		losses = l.list(losses)
+	}
+	return losses, err
+}
+
+func reversed(losses []grant.Loss) []grant.Loss {
+	slices.Reverse(losses)
+	return losses
+}
+
+func last90(losses []grant.Loss) []grant.Loss { return losses[max(0, len(losses)-90):] }
+
+// losesLosses forgets one of those that are recorded at once.
+type losesLosses struct {
+	grant.Store
+	busy atomic.Bool
+}
+
+func (l *losesLosses) Record(ctx context.Context, space string, loss grant.Loss) error {
+	if !l.busy.CompareAndSwap(false, true) {
+		return nil
+	}
+	defer l.busy.Store(false)
+	for range 100 {
+		runtime.Gosched()
+	}
+	return l.Store.Record(ctx, space, loss)
+}
+
+type deafLosses struct{ grant.Store }
+
+func (d *deafLosses) Record(ctx context.Context, space string, loss grant.Loss) error {
+	return d.Store.Record(context.WithoutCancel(ctx), space, loss)
 }
