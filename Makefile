@@ -36,7 +36,7 @@ test-sharding: ## run the tests beside gorm.io/sharding
 
 # The test itself, which `make test` runs for some seconds, is for longer and prints its figures.
 torture: export SNOWKEY_TORTURE ?= 10m
-torture: ## kill, stop and mislead processes that make keys with grants or tickets, and their databases, for SNOWKEY_TORTURE=10m; and kill migrations 200 times, and moves of sharded tables
+torture: ## kill, stop, clone and mislead processes that make keys with grants or tickets, kill their databases and restore old copies, for SNOWKEY_TORTURE=10m; and kill migrations 200 times, and moves of sharded tables
 	$(GO) test -count=1 -v -run '^TestTorture|^TestStartAndStop' -parallel 3 -timeout 60m ./idgen/grant
 	$(GO) test -count=1 -timeout 60m ./ticket
 	$(GO) test -count=1 -v -run '^TestKill$$' -timeout 60m ./gormplugin/migrate

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // blockCounter draws blocks: a row has the first id that is not sold yet, and one UPDATE moves it.
@@ -18,14 +20,23 @@ type blockCounter struct {
 
 var _ counter = blockCounter{}
 
-func (b blockCounter) tables() []string {
+func (b blockCounter) in(schema string) counter {
+	b.names = b.to(schema)
+	return b
+}
+
+func (b blockCounter) rights(at dialect.Location, create bool) []string {
+	return b.names.rights(at, b.to(at.At.Schema).quoted(), "SELECT, UPDATE", create)
+}
+
+func (b blockCounter) tables() []table {
 	collate := ""
 	if b.dialect == Postgres {
 		collate = ` COLLATE "C"`
 	}
-	return []string{
-		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %[1]s (name varchar(64)%[2]s NOT NULL PRIMARY KEY, next bigint NOT NULL, layout varchar(32)%[2]s NOT NULL)%[3]s",
-			b.quoted(), collate, b.tableOptions()),
+	return []table{
+		{b.table, fmt.Sprintf("CREATE TABLE IF NOT EXISTS %[1]s (name varchar(64)%[2]s NOT NULL PRIMARY KEY, next bigint NOT NULL, layout varchar(32)%[2]s NOT NULL)%[3]s",
+			b.quoted(), collate, b.tableOptions())},
 		b.registerTable(),
 	}
 }
@@ -46,6 +57,11 @@ func (b blockCounter) inspect(ctx context.Context, conn *sql.Conn) (condition, e
 	if _, err := b.settings(ctx, conn, &c, b.unsafe); err != nil {
 		return c, err
 	}
+	var err error
+	if c.place, err = b.find(ctx, conn); err != nil {
+		return c, err
+	}
+	b.schema = c.place.At.Schema
 	if err := b.inspectTable(ctx, conn, &c); err != nil {
 		return c, err
 	}
@@ -54,8 +70,10 @@ func (b blockCounter) inspect(ctx context.Context, conn *sql.Conn) (condition, e
 			return c, err
 		}
 	}
-	var err error
-	c.made, err = b.made(ctx, conn)
+	if err := b.elsewhere(ctx, conn, &c, "name"); err != nil {
+		return c, err
+	}
+	err = b.made(ctx, conn, &c)
 	return c, err
 }
 
@@ -86,11 +104,11 @@ func (b blockCounter) inspectTable(ctx context.Context, conn *sql.Conn, c *condi
 	for _, name := range []string{"name", "next", "layout"} {
 		if _, found := columns[name]; !found {
 			c.foreign = true
-			c.findf(ErrTable, "the table %s has no column %s; give the sequences a table of their own", b.table, name)
+			c.findf(ErrTable, "the table %s has no column %s; give the sequences a table of their own", b.names, name)
 		}
 	}
 	if kind := columns["next"].kind; kind != "" && kind != "bigint" && (b.dialect != SQLite || kind != "integer") {
-		c.findf(ErrTable, "the column next of %s is of the type %s; make it bigint", b.table, kind)
+		c.findf(ErrTable, "the column next of %s is of the type %s; make it bigint", b.names, kind)
 	}
 	if c.foreign {
 		return nil

@@ -25,7 +25,7 @@ func (n names) columns(ctx context.Context, conn *sql.Conn) (map[string]column, 
 			" FROM information_schema.COLUMNS WHERE " + n.inCatalog()
 	case Postgres:
 		query = "SELECT attname, format_type(atttypid, NULL), false, CASE WHEN atttypmod > 4 THEN atttypmod - 4 ELSE 0 END" +
-			" FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid = " + n.regclass(n.quoted())
+			" FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid = " + regclass(n.quoted())
 	case SQLite:
 		query = "SELECT name, type, 0, 0 FROM pragma_table_info" + n.inPragma()
 	}
@@ -41,7 +41,7 @@ func (n names) columns(ctx context.Context, conn *sql.Conn) (map[string]column, 
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("asking for the columns of %s: %w", n.table, err)
+		return nil, fmt.Errorf("asking for the columns of %s: %w", n, err)
 	}
 	return found, nil
 }
@@ -51,7 +51,7 @@ func (n names) uniqueKeys(ctx context.Context, conn *sql.Conn) (keys []string, e
 	query := "SELECT GROUP_CONCAT(LOWER(COLUMN_NAME) ORDER BY SEQ_IN_INDEX) FROM information_schema.STATISTICS WHERE NON_UNIQUE = 0 AND " + n.inCatalog() +
 		" GROUP BY INDEX_NAME ORDER BY INDEX_NAME <> 'PRIMARY'"
 	if n.dialect == SQLite {
-		query = "SELECT (SELECT group_concat(lower(c.name)) FROM pragma_index_info(i.name, " + n.schemaText() + ") AS c) FROM pragma_index_list" + n.inPragma() +
+		query = "SELECT (SELECT group_concat(lower(c.name)) FROM pragma_index_info(i.name, " + dialect.Literal(n.schema) + ") AS c) FROM pragma_index_list" + n.inPragma() +
 			` AS i WHERE i."unique" = 1 AND i.partial = 0`
 	}
 	err = dialect.Each(ctx, conn, query, nil, func(rows *sql.Rows) error {
@@ -63,37 +63,27 @@ func (n names) uniqueKeys(ctx context.Context, conn *sql.Conn) (keys []string, e
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("asking for the keys of %s: %w", n.table, err)
+		return nil, fmt.Errorf("asking for the keys of %s: %w", n, err)
 	}
 	return keys, nil
 }
 
 // storage adds what it means how the table is kept.
 func (n names) storage(ctx context.Context, conn *sql.Conn, c *condition, unsafe bool) error {
-	findings, err := n.dialect.Storage(ctx, conn, n.table)
+	findings, err := n.dialect.Storage(ctx, conn, n.place())
 	c.found(findings, unsafe)
 	return err
 }
 
 // inCatalog is the condition that picks the table from MySQL's information_schema.
 func (n names) inCatalog() string {
-	return fmt.Sprintf("TABLE_SCHEMA = %s AND TABLE_NAME = '%s'", n.schemaText(), n.plain())
-}
-
-// schemaText is the table's schema as a value: a text, or what the session is in.
-func (n names) schemaText() string {
-	switch schema := n.schema(); {
-	case schema != "":
-		return "'" + schema + "'"
-	case n.dialect == MySQL:
-		return "DATABASE()"
-	default:
-		return "'main'"
-	}
+	return dialect.InCatalog(n.place())
 }
 
 // inPragma are the arguments of a pragma's table function.
-func (n names) inPragma() string { return fmt.Sprintf("('%s', %s)", n.plain(), n.schemaText()) }
+func (n names) inPragma() string {
+	return fmt.Sprintf("(%s, %s)", dialect.Literal(n.table), dialect.Literal(n.schema))
+}
 
 // regclass is the number of what is called so, NULL where there is none.
-func (n names) regclass(quoted string) string { return "to_regclass('" + quoted + "')" }
+func regclass(quoted string) string { return "to_regclass(" + dialect.Literal(quoted) + ")" }

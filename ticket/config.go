@@ -53,8 +53,8 @@ type Config struct {
 	Sequence string
 
 	// Table is where the sequences are, a row for each; on PostgreSQL, single tickets come from a SEQUENCE that is called as the table and the
-	// sequence with a dot between them. A name of letters, digits and underlines, with a schema's and a dot before it or without. Default:
-	// [DefaultTable], and [DefaultBlockTable] for blocks.
+	// sequence with a dot between them. A name of letters, digits and underlines, with a schema's, MySQL's database, and a dot before it. Without a schema the table is looked
+	// up in the catalogue, see "One place" in the package's documentation. Default: [DefaultTable], and [DefaultBlockTable] for blocks.
 	Table string
 
 	// Increment is how many servers there may be, at least as many as there are; ids that belong to none are not given out. It is used when

@@ -117,7 +117,7 @@ func TestReadyOneByOne(t *testing.T) {
 // A SEQUENCE of others is moved forward by drawing from it, as its owner alone may set it.
 func TestSkip(t *testing.T) {
 	k := sequence
-	const object = `"snowkey_tickets.default"`
+	const object = `"public"."snowkey_tickets.default"`
 	denied := k.statements()[0].sends["fence"][0].answered().fails(pg("42501"))
 	at := func(last int64) step { return queried("SELECT last_value FROM "+object, values(last)) }
 	skip := func(count, last int64) step {

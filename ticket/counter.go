@@ -13,6 +13,12 @@ import (
 // counter is the SQL of a sequence on one server. A [server] has one, with a connection of its own for each call. All methods may be called at
 // once, by any number of processes.
 type counter interface {
+	// in returns the counter of the table in a schema.
+	in(schema string) counter
+	// find asks the catalogue where the table is, or is to be made.
+	find(ctx context.Context, conn *sql.Conn) (dialect.Location, error)
+	// rights are the statements that let the role draw, or make what it draws from.
+	rights(at dialect.Location, create bool) []string
 	// inspect looks at all that the server tells about itself and the sequence.
 	inspect(ctx context.Context, conn *sql.Conn) (condition, error)
 	// draw takes numbers, in one statement that is committed when it returns. The error is errUnmatched where the statement found that
@@ -20,8 +26,10 @@ type counter interface {
 	draw(ctx context.Context, conn *sql.Conn, o order) (span, error)
 	// fence moves the sequence so far forward that all it gives is greater than the order's high, and never back.
 	fence(ctx context.Context, conn *sql.Conn, o order) error
-	// tables returns the statements that make what a row needs, where it is missing.
-	tables() []string
+	// tables returns what a row needs.
+	tables() []table
+	// enter returns the statement that adds a server's number to those of the sequence, if it is not among them.
+	enter(number int64) string
 	// row returns the statements that make the row, with a layout's text, after the number that is given: 0 for a new sequence, openNumber for a text with a question
 	// mark.
 	row(layout string, after int64) []string
@@ -32,6 +40,9 @@ type counter interface {
 	// thaw gives a frozen row the layout to come, and numbers greater than floor.
 	thaw(ctx context.Context, conn *sql.Conn, to layout, floor int64) error
 }
+
+// table is one that a row needs.
+type table struct{ name, create string }
 
 // order says what is drawn, and what has to be true for it.
 type order struct {
@@ -60,17 +71,20 @@ var errUnmatched = errors.New("the statement drew nothing")
 
 // condition is what inspect finds.
 type condition struct {
-	down     bool    // it could not be asked, and the rest is not known
-	table    bool    // it is there
-	row      bool    // and the row
-	foreign  bool    // the table has not the columns that its row is read from
-	made     []int64 // the servers whose rows were made once, by their numbers, as far as this one's register knows
-	bare     bool    // the row has no layout: it is the published table, or a SEQUENCE made by hand
-	text     string  // the layout's
-	last     int64   // the greatest number that was drawn, or less where it cannot be told
-	at       int64   // what the table's counter has come to, where several sequences share one; 0 where it is not known
-	limit    int64   // the greatest number that the type of its column holds
-	stale    bool    // the session has other settings than the server gives new ones
+	place    dialect.Location // of the table
+	twice    bool             // another table has the sequence, or may have it
+	down     bool             // it could not be asked, and the rest is not known
+	table    bool             // it is there
+	row      bool             // and the row
+	foreign  bool             // the table has not the columns that its row is read from
+	made     []int64          // the servers whose rows were made once, by their numbers, as far as this one's register knows
+	bare     bool             // the row has no layout: it is the published table, or a SEQUENCE made by hand
+	text     string           // the layout's
+	last     int64            // the greatest number that was drawn, or less where it cannot be told
+	at       int64            // what the table's counter has come to, where several sequences share one; 0 where it is not known
+	limit    int64            // the greatest number that the type of its column holds
+	stale    bool             // the session has other settings than the server gives new ones
+	offset   bool             // the finding of ErrLayout is of the server's increment and offset, with which a statement draws nothing
 	findings []Finding
 }
 
@@ -82,6 +96,8 @@ func (c *condition) findf(err error, format string, args ...any) {
 // Finding is something about a server or its table that matters to tickets.
 type Finding struct {
 	Server string
+	// Place is where the table is, or is to be made, such as "app.public.snowkey_tickets".
+	Place string
 	// Err is nil for a warning. Otherwise the server is not used, and Err is or wraps ErrLayout, ErrUnsafe, ErrTable or ErrReadOnly.
 	Err error
 	// Text says what is found, and what to do.
@@ -98,76 +114,6 @@ func (f Finding) String() string {
 		level = "refused"
 	}
 	return fmt.Sprintf("%s: %s: %s", f.Server, level, f.Text)
-}
-
-// names are the names that the SQL of a sequence is made of.
-type names struct {
-	dialect  Dialect
-	sequence string // letters, digits, dashes, dots and underlines only
-	table    string
-}
-
-// registerSuffix makes the name of the register of a table.
-const registerSuffix = "_register"
-
-func (n names) quoted() string { return n.dialect.Quote(n.table) }
-
-func (n names) register() string { return n.dialect.Quote(n.table + registerSuffix) }
-
-// registerTable is the statement that makes the register: which servers' rows were ever made.
-func (n names) registerTable() string {
-	return "CREATE TABLE IF NOT EXISTS " + n.register() + " (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))" + n.tableOptions()
-}
-
-// tableOptions is what makes a table keep names letter by letter, and on disk.
-func (n names) tableOptions() string {
-	if n.dialect == MySQL {
-		return " ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"
-	}
-	return ""
-}
-
-// enter is the statement that adds a server's number to those of the sequence, if it is not among them.
-func (n names) enter(number int64) string {
-	text := fmt.Sprintf("INTO %s (name, number) VALUES ('%s', %d)", n.register(), n.sequence, number)
-	if n.dialect == MySQL {
-		return "INSERT IGNORE " + text
-	}
-	return "INSERT " + text + " ON CONFLICT DO NOTHING"
-}
-
-// made returns the numbers that are in the register. One that is missing or may not be read has none.
-func (n names) made(ctx context.Context, conn *sql.Conn) (numbers []int64, err error) {
-	err = dialect.Each(ctx, conn, fmt.Sprintf("SELECT number FROM %s WHERE name = '%s'", n.register(), n.sequence), nil, func(rows *sql.Rows) error {
-		var number int64
-		err := rows.Scan(&number)
-		numbers = append(numbers, number)
-		return err
-	})
-	if n.unusable(err) {
-		return nil, nil
-	}
-	return numbers, err
-}
-
-// unusable reports whether the error says that something does not exist, or may not be used.
-func (n names) unusable(err error) bool {
-	kind := n.dialect.Diagnose(err).Kind
-	return kind == dialect.Missing || kind == dialect.Denied
-}
-
-// denied reports whether the error says that the user may not do it.
-func (n names) denied(err error) bool { return n.dialect.Diagnose(err).Kind == dialect.Denied }
-
-// schema and plain are the parts of the table's name; schema is empty where it has none.
-func (n names) schema() string {
-	schema, _ := dialect.SplitName(n.table)
-	return schema
-}
-
-func (n names) plain() string {
-	_, plain := dialect.SplitName(n.table)
-	return plain
 }
 
 // one is [dialect.One] of a table of tickets, where more rows than one are an ErrTable.

@@ -21,7 +21,7 @@
 //     of columns, binlog_format. Refused is what loses commits when the server crashes; sync_binlog, and SQLite's synchronous = NORMAL with WAL, of which only a
 //     crash of the machine takes advantage, are warnings of Check.
 //  4. What came back is checked once more: it is one of the server's own numbers, and greater than all that the server had given this
-//     source before the draw began. Otherwise it is thrown away, and so is everything else from that server until somebody has looked.
+//     source before the draw began. Otherwise it is thrown away, and nothing is drawn from that server until somebody has looked.
 //  5. A row that is gone is never made again by itself, since its successor would begin anew: a second table, the register, has the number of every
 //     server whose row was ever made. A server's entry and row are written in one transaction, and the registers of the others have it too, so that they
 //     remember a server whose database is lost altogether.
@@ -33,6 +33,27 @@
 // 1,024 shards (a power of two) also while one server does all the work. The layout stands in the row, "1/2" or "1/2x1024", and the row is the authority: all who draw from it name it
 // in the statement, and one who finds another one there, because servers were added, goes on with that, if the server still has the place in it
 // that it has in the list.
+//
+// # One place
+//
+// A sequence is in one table. A name without a schema is looked up in the catalogue, and not by the search path or the USE of the session that asks:
+//
+//	PostgreSQL   the only table of that name in the database, in whichever schema, whatever the role may do with it; of several, the first on the search path.
+//	             A new one is made in the first schema of the search path in which the role may make tables, the one that is called as the role last
+//	MySQL        the table in the database that the source's first session is in; name the database where sessions of the pool change theirs
+//	SQLite       the table in main
+//
+// The register is in the same schema. Where the table is gone, the register says where it was.
+//
+// A source settles on the table in which it first finds the sequence. All its statements name the schema from then on, so that USE, SET search_path and a
+// pooler that resets sessions change nothing. Under a table that is moved it stops; a source that starts finds the new place. Setup makes a table only
+// where the catalogue has none, on PostgreSQL one process at a time, by an advisory lock. A table that may not be used is an error, with the place and the GRANT
+// statements that it takes. [ServerStats] and [Finding] have the place.
+//
+// Another schema, database of MySQL or file attached to SQLite may have a second table of the name with the same sequence, as far as the account sees. A source that starts
+// then draws nothing: [ErrTwoTables]. For a source that draws already it is a warning of Check, lest a copy of the table ends all processes. A table that may
+// not be read counts as such a second table, unless the configuration names the schema. Applications that have nothing in common and share an account of a
+// server, or a database of PostgreSQL, give their sequences names of their own.
 //
 // # The draw
 //
@@ -75,8 +96,8 @@
 //	┌────────┐  Failures in a row    ┌──────┐  Backoff is over, for one call  ┌───────────┐
 //	│ closed │ ────────────────────▶ │ open │ ──────────────────────────────▶ │ half-open │ ◀── the start
 //	└────────┘  one, if permanent     └──────┘ ◀────────────────────────────── └───────────┘
-//	     │                                          it fails: Backoff doubles      │
-//	     │ a number of others, or given out before; another layout; unsafe         │
+//	     │                             it fails: Backoff doubles, or is MaxBackoff │
+//	     │ a number of others, or given out before; another layout in the row      │
 //	     ▼                                                                         ▼
 //	┌────────────────────────────────────────────────────────────────────────────────┐
 //	│ quarantined                                                                    │ ── Readmit ──▶ half-open
@@ -87,21 +108,26 @@
 // after an outage, it is thrown away and the server is fenced: its counter is moved forward beyond them, in a way that never moves it back, and
 // another ticket is drawn.
 //
+// A server whose settings are wrong draws nothing meanwhile. It is open, probed at intervals of MaxBackoff, and closed again by itself once the settings are right and the
+// probe's number is above all that it gave. A suspicious number, or row, stays in quarantine until somebody has looked.
+//
 // # Failures
 //
 //	what happens                                   class       what is done
 //	deadlock, lock timeout, stale connection       retry       again at once, up to three times; then as next
 //	refused, reset, deadline, full, starting,
 //	read-only                                      next        another server; Failures in a row open this one
-//	table or row missing, no rights, ids used up   permanent   another server; this one is open for MaxBackoff
+//	table or row missing, no rights, two tables
+//	with the sequence, table moved, ids used up,
+//	commit does not wait for the disk, wrong
+//	increment or offset                            permanent   another server; this one is open for MaxBackoff
 //	number of another server, number not above
-//	the last, row set back, other layout, commit
-//	does not wait for the disk                     quarantine  another server; this one is not used until Readmit
+//	the last, row set back, other layout in it     quarantine  another server; this one is not used until Readmit
 //	the answer is lost after the commit            next        the ticket is lost, and counted as burnt
 //	kill -9 of the process                         -           what was drawn and not used is lost
 //	kill -9 of the database                        next        committed numbers are on disk, and not given out again
 //	SIGSTOP, a network that swallows packets       next        ServerTimeout, then another server
-//	restart without the offset                     quarantine  the statement draws nothing
+//	restart without the offset                     permanent   the statement draws nothing
 //	SET GLOBAL, and sessions from before           retry       the session is closed, a new one has the new values
 //	TRUNCATE, DELETE, DROP, a new empty database   permanent   ErrForgotten: nothing is drawn, Setup refuses to begin anew; Restore goes on
 //	restored backup                                quarantine  in a process that was running; see below for new ones
@@ -125,7 +151,7 @@
 //   - A server that loses commits: a restored backup, a failover to a replica that was behind. A source that runs on notices, and leaves the server
 //     alone; one that starts afterwards, and others' ids, cannot be known. End the processes that hold blocks, and call Restore with the greatest id of the
 //     tables that have them before the server is used. The same goes for a sequence whose only server has lost its database, register and all.
-//   - Sequences in tables of other names, or on servers that are not in the list, are other sequences.
+//   - Sequences in tables of other names, in databases that the account does not see, or on servers that are not in the list, are other sequences.
 //   - A list of servers that is changed while processes go by two lists: two lists that differ in their second server are two sequences. Setup tells each
 //     register of the other servers last: a process that is killed in its first Setup may leave a server that only its own register knows.
 //   - The published table has no layout: while the increment of its servers is changed one by one, processes with the old list and the new one give the

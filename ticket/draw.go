@@ -127,12 +127,12 @@ func (s *server) once(ctx context.Context, o *order) (span, error) {
 		return span{}, err
 	}
 	defer conn.Close() // which gives it back to the pool
-	sold, err := s.counter.draw(ctx, conn, *o)
+	sold, err := s.sql().draw(ctx, conn, *o)
 	if errors.Is(err, errUnmatched) {
 		return span{}, s.unmatched(ctx, conn, o)
 	}
 	if err != nil {
-		if s.unusable(err) {
+		if unusable(s.dialect, err) {
 			// Also which statement makes it, and after which number.
 			if why := s.unmatched(ctx, conn, o); errors.Is(why, ErrTable) {
 				err = why
@@ -185,7 +185,7 @@ func (s *server) verify(o order, sold span) error {
 
 // unmatched finds out why a statement drew nothing.
 func (s *server) unmatched(ctx context.Context, conn *sql.Conn, o *order) error {
-	c, err := s.counter.inspect(ctx, conn)
+	c, err := s.inspect(ctx, conn)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,8 @@ var (
 	// ErrForgotten says that the row of a sequence was there once, and is not any more: after a DELETE, a TRUNCATE, a restored backup. It
 	// comes as a [TableError], whose statement has to be given a number above every id in use.
 	ErrForgotten = errors.New("ticket: the database has forgotten the sequence")
+	// ErrTwoTables says that a second table of the name has the sequence too, or may have it: in another schema, database of MySQL or attached file. It is an ErrTable.
+	ErrTwoTables = fmt.Errorf("%w: the sequence is in two tables", ErrTable)
 	// ErrLayout says that a server has other numbers than the ones that are its own: another increment or offset.
 	ErrLayout = errors.New("ticket: the server has another layout")
 	// ErrMoving says that a resize has begun and not ended. Until it does the server sells nothing.
@@ -47,10 +49,11 @@ const (
 	// Next is an error that another server does not have: this one is down, hangs, is full, starts, or is read-only. It is tried again
 	// after a while.
 	Next
-	// Permanent is an error that lasts until somebody mends it: a missing table or row, no rights, no ids left. The server is tried again
-	// after the longest while.
+	// Permanent is an error that lasts until somebody mends it: a missing table or row, no rights, no ids left, a setting that is unsafe or not the
+	// server's layout. The server is tried again after the longest while.
 	Permanent
-	// Quarantine is an error after which the server's numbers cannot be trusted. It is not used until [Tickets.Readmit].
+	// Quarantine is an error after which the server's numbers cannot be trusted: one that it gave before, or of another server, a row that was set back
+	// or has another layout. It is not used until [Servers.Readmit].
 	Quarantine
 )
 

@@ -62,19 +62,29 @@ func (l Layout) Span(first, units int64) Span {
 }
 
 // Counter is the SQL of a sequence on one server.
-type Counter struct {
-	c     counter
-	names names
-}
+type Counter struct{ c counter }
 
 // Counter returns that of the server with the number.
 func (s *Servers) Counter(number int) Counter {
-	p := s.servers[number-1]
-	return Counter{p.counter, p.names}
+	return Counter{s.servers[number-1].sql()}
 }
 
-func (c Counter) Enter(number int) string                 { return c.names.enter(int64(number)) }
-func (c Counter) Tables() []string                        { return c.c.tables() }
+// Settle has all servers take their tables to be in the schema.
+func (s *Servers) Settle(schema string) {
+	for _, p := range s.servers {
+		p.schema = schema
+	}
+}
+
+func (c Counter) Enter(number int) string { return c.c.enter(int64(number)) }
+
+func (c Counter) Tables() (statements []string) {
+	for _, t := range c.c.tables() {
+		statements = append(statements, t.create)
+	}
+	return statements
+}
+
 func (c Counter) Row(layout string, after int64) []string { return c.c.row(layout, after) }
 
 func (c Counter) Draw(ctx context.Context, conn *sql.Conn, o Order) (Span, error) {

@@ -15,12 +15,12 @@ import (
 func TestMissing(t *testing.T) {
 	k := blockMySQL
 	const (
-		tables = "CREATE TABLE IF NOT EXISTS `snowkey_blocks` (name varchar(64) NOT NULL PRIMARY KEY, next bigint NOT NULL, layout varchar(32) NOT NULL)" +
+		tables = "CREATE TABLE IF NOT EXISTS `app`.`snowkey_blocks` (name varchar(64) NOT NULL PRIMARY KEY, next bigint NOT NULL, layout varchar(32) NOT NULL)" +
 			" ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin;\n" +
-			"CREATE TABLE IF NOT EXISTS `snowkey_blocks_register` (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))" +
+			"CREATE TABLE IF NOT EXISTS `app`.`snowkey_blocks_register` (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))" +
 			" ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin;\n"
-		insert = "INSERT IGNORE INTO `snowkey_blocks_register` (name, number) VALUES ('default', 2);\n" +
-			"INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', "
+		insert = "INSERT IGNORE INTO `app`.`snowkey_blocks_register` (name, number) VALUES ('default', 2);\n" +
+			"INSERT INTO `app`.`snowkey_blocks` (name, next, layout) VALUES ('default', "
 	)
 	down := script{queried(mysqlSettings).fails(my(1040))}
 	for _, test := range []struct {
@@ -30,12 +30,12 @@ func TestMissing(t *testing.T) {
 		forgotten     bool
 		text          string
 	}{
-		{"nothing anywhere", k.empty(), k.empty(), tables + insert + "101, '2/2x100')", false, `no sequence "default" in snowkey_blocks`},
+		{"nothing anywhere", k.empty(), k.empty(), tables + insert + "101, '2/2x100')", false, `no sequence "default" in app.snowkey_blocks`},
 		{"a table without register", k.empty(), k.inspected("2/2x100").rowless(), tables + insert + "101, '2/2x100')", false, "no sequence"},
 		{"another sequence's tables", k.empty(), k.inspected("2/2x100").rowless(1), insert + "101, '2/2x100')", false, "no sequence"},
 		{"a place of the others", k.inspected("1/3x50"), k.empty(), tables + insert + "51, '2/3x50')", false, "no sequence"},
 		{"a place, frozen", k.inspected(">1/3x50"), k.empty(), "", false, "Setup makes it when all servers can be asked"},
-		{"the other is down", down, k.empty(), "", false, "no sequence \"default\" in snowkey_blocks; Setup makes it when all servers can be asked"},
+		{"the other is down", down, k.empty(), "", false, "no sequence \"default\" in app.snowkey_blocks; Setup makes it when all servers can be asked"},
 		{"forgotten", k.inspected("1/3x50"), k.inspected("2/3x50").rowless(1, 2), insert + "(? DIV 150 + 1) * 150 + 51, '2/3x50')", true, "of which the greatest id known here is 0; Restore makes it again, or the statement with a number for the question mark"},
 		{"forgotten with its table", k.inspected("1/3x50"), k.inspected("2/3x50").tableless(2), tables + insert + "(? DIV 150 + 1) * 150 + 51, '2/3x50')", true, "Restore makes it again"},
 		{"forgotten, the other is down", down, k.inspected("2/3x50").rowless(2), insert + "(? DIV 200 + 1) * 200 + 101, '2/2x100')", true, "Restore makes it again"},
@@ -103,7 +103,7 @@ func TestProbeAsksOthers(t *testing.T) {
 		probe(s)
 		stats := s.Stats().Servers[1]
 		var table *ticket.TableError
-		if stats.State != ticket.Open || !errors.As(stats.Err, &table) || !strings.HasSuffix(table.Statement, "INSERT INTO `snowkey_tickets` (stub, layout) VALUES ('default', '2/2')") {
+		if stats.State != ticket.Open || !errors.As(stats.Err, &table) || !strings.HasSuffix(table.Statement, "INSERT INTO `app`.`snowkey_tickets` (stub, layout) VALUES ('default', '2/2')") {
 			t.Errorf("got %+v", stats)
 		}
 	})
@@ -163,12 +163,12 @@ func TestMissingMeanwhile(t *testing.T) {
 		m.expect(k.inspected("1/3").rowless(1)...)
 		_, err := s.Check(t.Context())
 		var table *ticket.TableError
-		if !errors.As(err, &table) || table.Statement != "INSERT IGNORE INTO `snowkey_tickets_register` (name, number) VALUES ('default', 1);\nINSERT INTO `snowkey_tickets` (id, stub, layout) VALUES (?, 'default', '1/3')" {
+		if !errors.As(err, &table) || table.Statement != "INSERT IGNORE INTO `app`.`snowkey_tickets_register` (name, number) VALUES ('default', 1);\nINSERT INTO `app`.`snowkey_tickets` (id, stub, layout) VALUES (?, 'default', '1/3')" {
 			t.Errorf("got %v", err)
 		}
 		m.expect(publishedLook(k.inspected("1/3").rowless(1))...)
 		_, err = s.Check(t.Context())
-		if !errors.As(err, &table) || table.Statement != "INSERT IGNORE INTO `snowkey_tickets_register` (name, number) VALUES ('default', 1);\nINSERT INTO `snowkey_tickets` (id, stub) VALUES (?, 'default')" {
+		if !errors.As(err, &table) || table.Statement != "INSERT IGNORE INTO `app`.`snowkey_tickets_register` (name, number) VALUES ('default', 1);\nINSERT INTO `app`.`snowkey_tickets` (id, stub) VALUES (?, 'default')" {
 			t.Errorf("got %v", err)
 		}
 	})

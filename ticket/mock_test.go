@@ -104,6 +104,8 @@ type mock struct {
 	closed atomic.Int64
 	after  func(statement int64) // is called after each, with how many there were; nil for nothing
 	sent   atomic.Int64
+	steps  []step // all that were expected
+	schema string // that the tables are in; empty for that of homes
 
 	sqlite      bool         // it has to be made ready first: see readied
 	readied     atomic.Int64 // how often a connection was
@@ -144,6 +146,7 @@ func newMock(t *testing.T, steps ...step) *mock {
 
 // expect adds steps.
 func (m *mock) expect(steps ...step) {
+	m.steps = append(m.steps, steps...)
 	for _, s := range steps {
 		if s.result != nil {
 			e := m.ExpectExec(s.sql).WillReturnResult(s.result)
@@ -245,6 +248,9 @@ func (c *mockConn) ResetSession(context.Context) error {
 func (c *mockConn) AutoCommit() bool { return !c.mock.transaction }
 
 func (c *mockConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if answer := c.mock.located(query); answer != nil {
+		return answer, nil
+	}
 	if c.mock.sqlite && !c.ready {
 		c.mock.t.Errorf("sent %s, on a connection that was not made ready", query)
 	}
@@ -267,6 +273,9 @@ func (c *mockConn) ExecContext(ctx context.Context, query string, args []driver.
 	}
 	if c.mock.sqlite && !c.ready {
 		c.mock.t.Errorf("sent %s, on a connection that was not made ready", query)
+	}
+	if strings.HasPrefix(query, "SELECT pg_advisory_xact_lock(") {
+		return driver.RowsAffected(0), nil
 	}
 	result, err := c.Conn.(timeless).Exec(query, unnamed(args))
 	if err == nil && ctx.Err() != nil {
@@ -341,9 +350,13 @@ func (k kind) String() string {
 // servers are mocks of the kind.
 func (k kind) servers(t *testing.T, config ticket.Config, mocks ...*mock) *ticket.Servers {
 	t.Helper()
+	schema, _, named := strings.Cut(config.Table, ".")
+	if !named {
+		schema = homes[k.dialect]
+	}
 	var list []ticket.Server
 	for _, m := range mocks {
-		m.sqlite = k.dialect == ticket.SQLite
+		m.sqlite, m.schema = k.dialect == ticket.SQLite, schema
 		list = append(list, ticket.Server{DB: m.db, Dialect: k.dialect})
 	}
 	var s *ticket.Servers
@@ -360,5 +373,6 @@ func (k kind) servers(t *testing.T, config ticket.Config, mocks ...*mock) *ticke
 		t.Fatal(err)
 	}
 	t.Cleanup(s.CloseServers)
+	s.Settle(schema)
 	return s
 }

@@ -72,7 +72,7 @@ func (s *Servers) fence(ctx context.Context, p *server, o order, sold span, high
 	if high >= o.limit {
 		return span{}, &ServerError{Server: p.name, Class: Permanent, Err: &ExhaustedError{Limit: o.limit}}
 	}
-	if err := p.with(ctx, func(conn *sql.Conn) error { return p.counter.fence(ctx, conn, o) }); err != nil {
+	if err := p.with(ctx, func(conn *sql.Conn) error { return p.sql().fence(ctx, conn, o) }); err != nil {
 		return span{}, err
 	}
 	o.high = 0

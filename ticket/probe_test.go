@@ -73,7 +73,7 @@ func TestSetupReconsiders(t *testing.T) {
 		s, _ := tickets(t, ticket.Config{}, m)
 		_, err := s.Next(t.Context())
 		wantUnavailable(t, err, ticket.ErrTable)
-		m.expect(slices.Concat(k.empty(), k.making(s.Counter(1), "1/1", k.empty()), one.look(0), one.look(0), one.look(0), script{one.draw(0, 1)})...)
+		m.expect(slices.Concat(k.empty(), k.making(s.Counter(1), "1/1"), one.look(0), one.look(0), one.look(0), script{one.draw(0, 1)})...)
 		if err := s.Setup(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -99,9 +99,9 @@ func TestSetupPublished(t *testing.T) {
 	s := k.servers(t, ticket.Config{}, m)
 	inside, made := publishedLook(k.rowless(1)), publishedLook(k.inspected("1/1"))
 	m.expect(slices.Concat(
-		publishedLook(k.rowless()), publishedLook(k.rowless()),
-		k.making(s.Counter(1), "1/1", nil).until("enter"), inside,
-		script{executed("INSERT INTO `snowkey_tickets` (stub) VALUES ('default')", 1, 1), executed(k.end("COMMIT"), 0, 0)}, made, made)...)
+		publishedLook(k.rowless()),
+		k.making(s.Counter(1), "1/1").until("enter"), inside,
+		script{executed("INSERT INTO `app`.`snowkey_tickets` (stub) VALUES ('default')", 1, 1), executed(k.end("COMMIT"), 0, 0)}, made, made)...)
 	if err := s.Setup(t.Context()); err != nil {
 		t.Error(err)
 	}

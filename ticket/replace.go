@@ -21,13 +21,22 @@ type replaceCounter struct {
 
 var _ counter = replaceCounter{}
 
-func (r replaceCounter) tables() []string {
+func (r replaceCounter) in(schema string) counter {
+	r.names = r.to(schema)
+	return r
+}
+
+func (r replaceCounter) rights(at dialect.Location, create bool) []string {
+	return r.names.rights(at, r.to(at.At.Schema).quoted(), "SELECT, INSERT, UPDATE, DELETE", create)
+}
+
+func (r replaceCounter) tables() []table {
 	columns := " (id bigint unsigned NOT NULL AUTO_INCREMENT, stub varchar(64) NOT NULL, layout varchar(32) NOT NULL, PRIMARY KEY (stub), UNIQUE KEY (id))"
 	if r.dialect == SQLite {
 		// Numbers that count by themselves have to be the primary key there.
 		columns = " (id integer PRIMARY KEY AUTOINCREMENT, stub varchar(64) NOT NULL UNIQUE, layout varchar(32) NOT NULL)"
 	}
-	return []string{"CREATE TABLE IF NOT EXISTS " + r.quoted() + columns + r.tableOptions(), r.registerTable()}
+	return []table{{r.table, "CREATE TABLE IF NOT EXISTS " + r.quoted() + columns + r.tableOptions()}, r.registerTable()}
 }
 
 func (r replaceCounter) row(text string, after int64) []string {
@@ -52,6 +61,10 @@ func (r replaceCounter) inspect(ctx context.Context, conn *sql.Conn) (condition,
 	if err != nil {
 		return c, err
 	}
+	if c.place, err = r.find(ctx, conn); err != nil {
+		return c, err
+	}
+	r.schema = c.place.At.Schema
 	if err := r.inspectTable(ctx, conn, &c); err != nil {
 		return c, err
 	}
@@ -65,7 +78,10 @@ func (r replaceCounter) inspect(ctx context.Context, conn *sql.Conn) (condition,
 			}
 		}
 	}
-	c.made, err = r.made(ctx, conn)
+	if err := r.elsewhere(ctx, conn, &c, "stub"); err != nil {
+		return c, err
+	}
+	err = r.made(ctx, conn, &c)
 	return c, err
 }
 
@@ -79,25 +95,25 @@ func (r replaceCounter) inspectTable(ctx context.Context, conn *sql.Conn, c *con
 	id, stub := columns["id"], columns["stub"]
 	if id.kind == "" || stub.kind == "" {
 		c.foreign = true
-		c.findf(ErrTable, "the table %s has not the columns id and stub; give the sequences a table of their own", r.table)
+		c.findf(ErrTable, "the table %s has not the columns id and stub; give the sequences a table of their own", r.names)
 		return nil
 	}
 	_, layout := columns["layout"]
 	c.bare = !layout
 	if stub.width > 0 && stub.width < int64(len(r.sequence)) {
-		c.findf(ErrTable, "the column stub of %s holds %d characters, the sequence %q has %d", r.table, stub.width, r.sequence, len(r.sequence))
+		c.findf(ErrTable, "the column stub of %s holds %d characters, the sequence %q has %d", r.names, stub.width, r.sequence, len(r.sequence))
 	}
 	bits := map[string]int{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "integer": 32, "bigint": 64}[id.kind]
 	if r.dialect == MySQL {
 		switch {
 		case bits == 0:
-			c.findf(ErrTable, "the column id of %s is of the type %s; make it bigint", r.table, id.kind)
+			c.findf(ErrTable, "the column id of %s is of the type %s; make it bigint", r.names, id.kind)
 		case bits < 64:
 			c.limit = 1<<(bits-1) - 1
 			if id.unsigned {
 				c.limit = 1<<bits - 1
 			}
-			c.findf(nil, "the column id of %s is of the type %s, and ends at %d; make it bigint", r.table, id.kind, c.limit)
+			c.findf(nil, "the column id of %s is of the type %s, and ends at %d; make it bigint", r.names, id.kind, c.limit)
 		}
 	}
 	if err := r.inspectKeys(ctx, conn, c); err != nil {
@@ -118,10 +134,10 @@ func (r replaceCounter) inspectKeys(ctx context.Context, conn *sql.Conn, c *cond
 	}
 	switch {
 	case !unique:
-		c.findf(ErrTable, "the table %s has no unique key on stub, so that REPLACE would add rows; ALTER TABLE %s ADD UNIQUE KEY (stub)", r.table, r.quoted())
+		c.findf(ErrTable, "the table %s has no unique key on stub, so that REPLACE would add rows; ALTER TABLE %s ADD UNIQUE KEY (stub)", r.names, r.quoted())
 	case r.dialect == MySQL && keys[0] == "id":
 		c.findf(nil, "the table %s has PRIMARY KEY (id) and UNIQUE KEY (stub), as published: each REPLACE leaves an entry that the next ones wait for, so that a server "+
-			"gives about an eighth of the tickets; ALTER TABLE %s DROP PRIMARY KEY, DROP KEY stub, ADD PRIMARY KEY (stub), ADD UNIQUE KEY (id)", r.table, r.quoted())
+			"gives about an eighth of the tickets; ALTER TABLE %s DROP PRIMARY KEY, DROP KEY stub, ADD PRIMARY KEY (stub), ADD UNIQUE KEY (id)", r.names, r.quoted())
 	}
 	return nil
 }
@@ -164,6 +180,7 @@ func (r replaceCounter) inspectOffset(ctx context.Context, conn *sql.Conn, c *co
 	if s.ServerIncrement == l.servers && s.ServerOffset == l.number {
 		c.stale = true
 	}
+	c.offset = l.number == r.number
 	c.findf(ErrLayout, "auto_increment_increment is %d and auto_increment_offset %d, want %d and %d; set them in the server's configuration, and with SET GLOBAL",
 		s.Increment, s.Offset, l.servers, l.number)
 	return nil
@@ -172,31 +189,28 @@ func (r replaceCounter) inspectOffset(ctx context.Context, conn *sql.Conn, c *co
 // inspectCounter adds what SQLite's counter of the table is at.
 func (r replaceCounter) inspectCounter(ctx context.Context, conn *sql.Conn, c *condition) error {
 	if c.bare && r.of > 1 {
-		c.findf(ErrLayout, "the table %s has no column layout, so that nothing says which server's numbers are in it; give the sequences a table of their own", r.table)
+		c.findf(ErrLayout, "the table %s has no column layout, so that nothing says which server's numbers are in it; give the sequences a table of their own", r.names)
 	}
 	var made string
-	if err := one(ctx, conn, fmt.Sprintf("SELECT COALESCE(sql, '') FROM %s.sqlite_master WHERE type = 'table' AND name = '%s' COLLATE NOCASE", r.inSchema(), r.plain()), nil,
+	if err := one(ctx, conn, fmt.Sprintf("SELECT COALESCE(sql, '') FROM %s.sqlite_master WHERE type = 'table' AND name = '%s' COLLATE NOCASE", r.dialect.QuoteAny(r.schema), r.table), nil,
 		&made); err != nil {
-		return fmt.Errorf("asking how %s was made: %w", r.table, err)
+		return fmt.Errorf("asking how %s was made: %w", r.names, err)
 	}
 	if !strings.Contains(strings.ToUpper(made), "AUTOINCREMENT") {
-		c.findf(ErrTable, "the column id of %s is not AUTOINCREMENT, so that numbers would come again; make it integer PRIMARY KEY AUTOINCREMENT", r.table)
+		c.findf(ErrTable, "the column id of %s is not AUTOINCREMENT, so that numbers would come again; make it integer PRIMARY KEY AUTOINCREMENT", r.names)
 		return nil
 	}
 	if err := one(ctx, conn, r.counter(), nil, &c.at); err != nil {
-		return fmt.Errorf("reading the counter of %s: %w", r.table, err)
+		return fmt.Errorf("reading the counter of %s: %w", r.names, err)
 	}
 	return nil
 }
-
-// inSchema is the schema's name in SQLite, quoted.
-func (r replaceCounter) inSchema() string { return r.dialect.Quote(orDefault(r.schema(), "main")) }
 
 // counter is the query for the greatest number that SQLite's table has come to: by its own count, which knows numbers of rows that are gone, and by its
 // rows, of which one may have been moved forward by hand.
 func (r replaceCounter) counter() string {
 	return fmt.Sprintf("SELECT MAX(COALESCE(MAX(id), 0), COALESCE((SELECT seq FROM %s.sqlite_sequence WHERE name = '%s' COLLATE NOCASE), 0)) AS at FROM %s",
-		r.inSchema(), r.plain(), r.quoted())
+		r.dialect.QuoteAny(r.schema), r.table, r.quoted())
 }
 
 // matching is the condition that the row is as the order says.

@@ -83,7 +83,7 @@ func (s *Servers) resize(ctx context.Context) error {
 		greatest = max(greatest, c.last)
 	}
 	for _, p := range s.servers {
-		if err := p.with(ctx, func(conn *sql.Conn) error { return p.counter.thaw(ctx, conn, p.layoutToBe(), greatest) }); err != nil {
+		if err := p.with(ctx, func(conn *sql.Conn) error { return p.sql().thaw(ctx, conn, p.layoutToBe(), greatest) }); err != nil {
 			return fmt.Errorf("giving the rows their layout: %w", err)
 		}
 	}
@@ -133,7 +133,7 @@ func (s *server) resizable(ctx context.Context, c condition, servers int) error 
 		case l != to && int(l.servers) > servers:
 			return fmt.Errorf("%w: it has %s, so that all %d servers have to be in the list, which has %d", ErrLayout, l, l.servers, servers)
 		}
-		if err := s.with(ctx, func(conn *sql.Conn) error { return s.counter.preflight(ctx, conn, to) }); err != nil {
+		if err := s.with(ctx, func(conn *sql.Conn) error { return s.sql().preflight(ctx, conn, to) }); err != nil {
 			return err
 		}
 	} else if slices.Contains(c.made, s.number) {
@@ -152,5 +152,5 @@ func (s *server) freeze(ctx context.Context, c condition) error {
 	if err != nil || frozen {
 		return err
 	}
-	return s.with(ctx, func(conn *sql.Conn) error { return s.counter.freeze(ctx, conn, l, to) })
+	return s.with(ctx, func(conn *sql.Conn) error { return s.sql().freeze(ctx, conn, l, to) })
 }

@@ -18,12 +18,12 @@ import (
 type resized struct{ first, second script }
 
 func blocksChanged(set, layout string) step {
-	return executed("UPDATE `snowkey_blocks` SET "+set+" WHERE name = 'default' AND layout = '"+layout+"'", 1, 0)
+	return executed("UPDATE `app`.`snowkey_blocks` SET "+set+" WHERE name = 'default' AND layout = '"+layout+"'", 1, 0)
 }
 
 // blocksThawed is the statement that gives a frozen row its layout, and where it goes on.
 func blocksThawed(next int64, layout string) step {
-	return executed(fmt.Sprintf("UPDATE `snowkey_blocks` SET next = %[1]d, layout = '%[2]s' WHERE name = 'default' AND layout = '>%[2]s' AND next <= %[1]d", next, layout), 1, 0)
+	return executed(fmt.Sprintf("UPDATE `app`.`snowkey_blocks` SET next = %[1]d, layout = '%[2]s' WHERE name = 'default' AND layout = '>%[2]s' AND next <= %[1]d", next, layout), 1, 0)
 }
 
 // marked gives the first step a name.
@@ -49,7 +49,7 @@ func newResized(first, second ticket.Counter) resized {
 		),
 		second: slices.Concat(
 			k.empty().marked("before"),
-			k.making(second, ">2/2x100", k.empty()).marked("making"),
+			k.making(second, ">2/2x100").marked("making"),
 			made.marked("frozen"),
 			script{blocksThawed(701, "2/2x100").named("thaw")},
 			k.inspected("2/2x100").answer("row", values(701, "2/2x100")).marked("after"),
@@ -267,7 +267,7 @@ func TestResizeRefuses(t *testing.T) {
 		{"published", replaceMySQL, slices.Concat(moving, moving[:1]), publishedLook(replaceMySQL.inspected("2/2")), ticket.ErrLayout, "the row has no layout, as published"},
 		{"no privilege", replaceMySQL, slices.Concat(global(replaceMySQL.inspected("1/1")), preflight(nil, my(1227))), replaceMySQL.empty(), ticket.ErrLayout, "SET GLOBAL auto_increment_increment = 2, GLOBAL auto_increment_offset = 1 first"},
 		{"settings", replaceMySQL, slices.Concat(global(replaceMySQL.inspected("1/1")), preflight(my(1040))), replaceMySQL.empty(), nil, "1040"},
-		{"no right", sequence, sequence.inspected("1/1").then(executed(locked(`"snowkey_tickets.default"`, ""), 0, 0).fails(pg("42501"))), sequence.empty(), ticket.ErrTable, "42501"},
+		{"no right", sequence, sequence.inspected("1/1").then(executed(locked(`"public"."snowkey_tickets.default"`, ""), 0, 0).fails(pg("42501"))), sequence.empty(), ticket.ErrTable, "42501"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := test.kind.servers(t, ticket.Config{}, newMock(t, test.first...), newMock(t, test.second...))
@@ -299,12 +299,12 @@ func TestThaw(t *testing.T) {
 			queried(mysqlSettings, values(1, 0, 0, 1, 1, 1, "ROW", 1, 1, 1, 1, 1)),
 			executed("SET GLOBAL auto_increment_increment = 3, GLOBAL auto_increment_offset = 2", 0, 0).fails(my(1227)),
 		}, 700, ticket.ErrLayout},
-		{"raise fails", replaceSQLite, script{executed(`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT 700, stub, layout FROM "snowkey_tickets"`+
-			` WHERE stub = 'default' AND layout = '>2/3' AND id < 700 AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other WHERE other.id >= 700)`, 0, 0).fails(errReset)}, 700, errReset},
+		{"raise fails", replaceSQLite, script{executed(`REPLACE INTO "main"."snowkey_tickets" (id, stub, layout) SELECT 700, stub, layout FROM "main"."snowkey_tickets"`+
+			` WHERE stub = 'default' AND layout = '>2/3' AND id < 700 AND NOT EXISTS (SELECT 1 FROM "main"."snowkey_tickets" AS other WHERE other.id >= 700)`, 0, 0).fails(errReset)}, 700, errReset},
 		{"no numbers left", sequence, nil, math.MaxInt64, ticket.ErrExhausted},
 		{"no numbers left", blockPostgres, nil, math.MaxInt64, ticket.ErrExhausted},
-		{"row is gone", blockPostgres, script{queried(`UPDATE "snowkey_blocks" SET next = 701, layout = '2/3' WHERE name = 'default' AND layout = '>2/3' AND next <= 701 RETURNING ` + durable)}, 700, nil},
-		{"commit fails", blockPostgres, script{queried(`UPDATE "snowkey_blocks" SET next = 701, layout = '2/3' WHERE name = 'default' AND layout = '>2/3' AND next <= 701 RETURNING `+durable,
+		{"row is gone", blockPostgres, script{queried(`UPDATE "public"."snowkey_blocks" SET next = 701, layout = '2/3' WHERE name = 'default' AND layout = '>2/3' AND next <= 701 RETURNING ` + durable)}, 700, nil},
+		{"commit fails", blockPostgres, script{queried(`UPDATE "public"."snowkey_blocks" SET next = 701, layout = '2/3' WHERE name = 'default' AND layout = '>2/3' AND next <= 701 RETURNING `+durable,
 			values("on")).uncommitted(errReset)}, 700, errReset},
 	} {
 		t.Run(test.kind.String()+"/"+test.name, func(t *testing.T) {

@@ -111,7 +111,7 @@ func (s *server) advance(ctx context.Context, c condition, after int64) error {
 		_, err := s.try(ctx, o)
 		return err
 	}
-	err = s.with(ctx, func(conn *sql.Conn) error { return s.counter.fence(ctx, conn, o) })
+	err = s.with(ctx, func(conn *sql.Conn) error { return s.sql().fence(ctx, conn, o) })
 	if errors.Is(err, errUnmatched) {
 		err = &ServerError{Server: s.name, Class: Permanent, Err: &ExhaustedError{Limit: o.limit}}
 	}

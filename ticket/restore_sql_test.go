@@ -19,14 +19,14 @@ func (k kind) moved() step {
 	case replaceMySQL:
 		return single{1, 1}.fence(0, 9000)
 	case replaceSQLite:
-		return executed(`REPLACE INTO "snowkey_tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "snowkey_tickets" WHERE stub = 'default' AND id >= 0`+
-			` AND layout = '1/1' AND id < 9000 AND NOT EXISTS (SELECT 1 FROM "snowkey_tickets" AS other WHERE other.id >= 9000)`, 1, 9000)
+		return executed(`REPLACE INTO "main"."snowkey_tickets" (id, stub, layout) SELECT 9000, stub, layout FROM "main"."snowkey_tickets" WHERE stub = 'default' AND id >= 0`+
+			` AND layout = '1/1' AND id < 9000 AND NOT EXISTS (SELECT 1 FROM "main"."snowkey_tickets" AS other WHERE other.id >= 9000)`, 1, 9000)
 	case sequence:
-		return executed(locked(`"snowkey_tickets.default"`, `IF last < 9001 AND 1 = (pg_sequence_parameters('"snowkey_tickets.default"'::regclass)).increment AND said NOT LIKE '>%' THEN
-				PERFORM setval('"snowkey_tickets.default"', 9001);
+		return executed(locked(`"public"."snowkey_tickets.default"`, `IF last < 9001 AND 1 = (pg_sequence_parameters('"public"."snowkey_tickets.default"'::regclass)).increment AND said NOT LIKE '>%' THEN
+				PERFORM setval('"public"."snowkey_tickets.default"', 9001);
 			END IF;`), 0, 0)
 	case blockMySQL:
-		return executed("UPDATE `snowkey_blocks` SET next = LAST_INSERT_ID(GREATEST(next, 9001) + 100) WHERE name = 'default' AND layout = '1/1x100'"+
+		return executed("UPDATE `app`.`snowkey_blocks` SET next = LAST_INSERT_ID(GREATEST(next, 9001) + 100) WHERE name = 'default' AND layout = '1/1x100'"+
 			" AND next BETWEEN 1 AND 9223372036854775707 AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */ AND @@innodb_flush_log_at_trx_commit IN (1, 3)", 1, 9101)
 	}
 	s := k.draw(9001-1400).with(9001, 100, "default", "1/1x100", 1, math.MaxInt64-100)
@@ -55,7 +55,7 @@ func TestRestoreStatements(t *testing.T) {
 			if err := s.Restore(t.Context(), "server 1", 9000); err != nil {
 				t.Error(err)
 			}
-			making := k.making(s.Counter(1), k.only(), k.rowless(1))
+			making := k.making(s.Counter(1), k.only())
 			making[making.find("enter")].result = answer{} // it is there
 			insert := making.find("insert")
 			for i, statement := range s.Counter(1).Row(k.only(), 9000) {
@@ -89,7 +89,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{"garbage", "server 2", 9000, k.inspected("1/2x100"), k.inspected("2/2x100").answer("row", values(101, "two")), ticket.Quarantine, ticket.ErrLayout, `it is "two"`},
 		{"frozen", "server 2", 9000, k.inspected(">1/2x100"), k.inspected(">2/2x100"), ticket.Next, ticket.ErrMoving, "to 2; if none is at work, run it again"},
 		{"another number", "server 2", 9000, k.inspected("1/2x100"), k.inspected("1/2x100"), ticket.Quarantine, ticket.ErrLayout, "it is number 1 of 2, and in the list it is number 2"},
-		{"unsafe", "server 2", 9000, k.inspected("1/2x100"), settings(1, 0, 0, 0, 1, 1, "ROW", 1, 1, 1, 1, 1)(k.inspected("2/2x100")), ticket.Quarantine, ticket.ErrUnsafe, "innodb_flush"},
+		{"unsafe", "server 2", 9000, k.inspected("1/2x100"), settings(1, 0, 0, 0, 1, 1, "ROW", 1, 1, 1, 1, 1)(k.inspected("2/2x100")), ticket.Permanent, ticket.ErrUnsafe, "innodb_flush"},
 		{"no place", "server 2", 9000, k.inspected("1/1x100"), k.inspected("2/2x100").rowless(2), 0, ticket.ErrLayout, "server 1: ticket: the server has another layout: it has 1/1x100, and there are 2 servers; Resize makes place for them"},
 		{"not known", "server 2", 9000, down, k.inspected("2/2x100").rowless(2), 0, nil, "the row's layout is not known unless all servers can be asked: server 1: "},
 		{"exhausted", "server 2", 999_950, k.inspected("1/2x100"), slices.Concat(k.inspected("2/2x100"), k.inspected("2/2x100")), ticket.Permanent, ticket.ErrExhausted, "1000000"},
@@ -150,9 +150,9 @@ func TestRestoreTakesThePlace(t *testing.T) {
 	s := k.servers(t, ticket.Config{}, a, b)
 	a.expect(k.inspected("1/4x50").registered(1, 2)...)
 	gone := k.inspected("2/4x50").rowless(2)
-	making := k.making(s.Counter(2), "2/4x50", gone)
+	making := k.making(s.Counter(2), "2/4x50")
 	making[making.find("enter")].result = answer{}
-	making[making.find("insert")].sql = "INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', 9051, '2/4x50')"
+	making[making.find("insert")].sql = "INSERT INTO `app`.`snowkey_blocks` (name, next, layout) VALUES ('default', 9051, '2/4x50')"
 	b.expect(slices.Concat(gone, making, k.inspected("2/4x50").answer("row", values(9051, "2/4x50")))...)
 	if err := s.Restore(t.Context(), "server 2", 9000); err != nil {
 		t.Error(err)
@@ -164,7 +164,7 @@ func TestRestoreMeets(t *testing.T) {
 	k := blockMySQL
 	m := newMock(t)
 	s := k.servers(t, ticket.Config{}, m)
-	making := k.making(s.Counter(1), k.only(), k.rowless(1)).until("enter")
+	making := k.making(s.Counter(1), k.only()).until("enter")
 	making[making.find("enter")].result = answer{}
 	m.expect(slices.Concat(k.rowless(1), making, k.inspected(k.only()), script{k.rollback()})...)
 	if err := s.Restore(t.Context(), "server 1", 9000); !errors.Is(err, ticket.ErrTable) || !strings.Contains(err.Error(), "run Restore again") {
@@ -178,16 +178,16 @@ func TestRestorePublished(t *testing.T) {
 	m := newMock(t)
 	s := k.servers(t, ticket.Config{}, m)
 	gone := publishedLook(k.rowless(1))
-	making := k.making(s.Counter(1), "1/1", nil).until("enter")
-	m.expect(slices.Concat(gone, gone, making, gone,
-		script{executed("INSERT INTO `snowkey_tickets` (id, stub) VALUES (9000, 'default')", 1, 9000), executed(k.end("COMMIT"), 0, 0)}, publishedLook(k.beyond("1/1")))...)
+	making := k.making(s.Counter(1), "1/1").until("enter")
+	m.expect(slices.Concat(gone, making, gone,
+		script{executed("INSERT INTO `app`.`snowkey_tickets` (id, stub) VALUES (9000, 'default')", 1, 9000), executed(k.end("COMMIT"), 0, 0)}, publishedLook(k.beyond("1/1")))...)
 	if err := s.Restore(t.Context(), "server 1", 9000); err != nil {
 		t.Error(err)
 	}
 	m.expect(slices.Concat(publishedLook(k.inspected("1/1")), script{executed(
-		"REPLACE INTO `snowkey_tickets` (id, stub) SELECT 9000, stub FROM `snowkey_tickets` WHERE stub = 'default' AND id >= 0"+
+		"REPLACE INTO `app`.`snowkey_tickets` (id, stub) SELECT 9000, stub FROM `app`.`snowkey_tickets` WHERE stub = 'default' AND id >= 0"+
 			" AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */ AND @@innodb_flush_log_at_trx_commit IN (1, 3)"+
-			" AND id < 9000 AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other WHERE other.id >= 9000) FOR UPDATE", 2, 9000)}, publishedLook(k.beyond("1/1")))...)
+			" AND id < 9000 AND NOT EXISTS (SELECT 1 FROM `app`.`snowkey_tickets` AS other WHERE other.id >= 9000) FOR UPDATE", 2, 9000)}, publishedLook(k.beyond("1/1")))...)
 	if err := s.Restore(t.Context(), "server 1", 9000); err != nil {
 		t.Error(err)
 	}
@@ -238,7 +238,8 @@ func TestRestoreWhileAnAnswerIsUnderWay(t *testing.T) {
 					wantNext(t, s, 601)
 					sent = script{one.draw(last+given, 602)}
 				}
-				making := k.making(s.Counter(1), k.only(), k.rowless(1))
+				s.Settle("app")
+				making := k.making(s.Counter(1), k.only())
 				making[making.find("enter")].result = answer{} // it is there
 				for i, statement := range s.Counter(1).Row(k.only(), 9000) {
 					making[making.find("insert")+i].sql = statement

@@ -209,8 +209,10 @@ func TestDatabaseLost(t *testing.T) {
 			_, most, _ := l.audit()
 			noError(t, source.Restore(t.Context(), "server 2", most))
 			inTime(t, "Setup", source.Setup)
-			l.draw("restored", source, 20_000)
-			inState(t, source, 2, ticket.Closed)
+			blockEventually(t, func() string { return fmt.Sprintf("server 2 is in use: %+v", source.Stats()) }, func() bool { // a probe of before may end after Restore
+				l.draw("restored", source, 5000)
+				return source.Stats().Servers[1].State == ticket.Closed
+			})
 			fresh := blocks(t, config, nowhere(t), blockServer(t, d[1])) // sells what the restored one has
 			l.draw("from it alone", fresh, 5000)
 		})

@@ -2,8 +2,6 @@ package ticket_test
 
 import (
 	"errors"
-	"net/url"
-	"strings"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -19,19 +17,10 @@ func TestPostgresRoleThatOwnsNothing(t *testing.T) {
 	const object = `"snowkey_tickets.default"`
 	user := make([]ticket.Server, 2)
 	for i, d := range d {
-		u, err := url.Parse(d.DriverDSN)
-		must(t, err)
-		role := "r" + strings.TrimPrefix(u.Path, "/")[1:] // the roles of a server belong to all its databases
 		owner := open(t, d)
-		execute(t, owner, `CREATE ROLE "`+role+`" LOGIN PASSWORD 'drawer'`)
-		t.Cleanup(func() { execute(t, owner, `DROP OWNED BY "`+role+`"`, `DROP ROLE "`+role+`"`) })
-		execute(t, owner, `GRANT USAGE, SELECT, UPDATE ON SEQUENCE `+object+` TO "`+role+`"`, `GRANT SELECT, INSERT ON snowkey_tickets_register TO "`+role+`"`)
-		query := u.Query()
-		query.Del("user")
-		query.Del("password")
-		u.User, u.RawQuery = url.UserPassword(role, "drawer"), query.Encode()
-		d.DriverDSN = u.String()
-		user[i] = serverOf(t, d)
+		plain, role := role(t, d, owner, "")
+		execute(t, owner, "GRANT USAGE, SELECT, UPDATE ON SEQUENCE "+object+" TO "+role, "GRANT SELECT, INSERT ON snowkey_tickets_register TO "+role)
+		user[i] = serverOf(t, plain)
 	}
 	source := flickr(t, config, user...)
 	mustSetUp(t, source) // nothing is missing

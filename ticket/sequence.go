@@ -23,14 +23,19 @@ const maxSequenceName = 63
 
 // object is the SEQUENCE's name, quoted.
 func (s sequenceCounter) object() string {
-	name := `"` + s.plain() + "." + s.sequence + `"` // neither has a quote
-	if schema := s.schema(); schema != "" {
-		name = Postgres.Quote(schema) + "." + name
-	}
-	return name
+	return s.quote(s.names.object)
 }
 
-func (s sequenceCounter) tables() []string { return []string{s.registerTable()} }
+func (s sequenceCounter) in(schema string) counter {
+	s.names = s.to(schema)
+	return s
+}
+
+func (s sequenceCounter) rights(at dialect.Location, create bool) []string {
+	return s.names.rights(at, "SEQUENCE "+s.to(at.At.Schema).quote(s.names.object), "USAGE, SELECT, UPDATE", create)
+}
+
+func (s sequenceCounter) tables() []table { return []table{s.registerTable()} }
 
 func (s sequenceCounter) row(text string, after int64) []string {
 	l, frozen, _ := parseFrozen(text) // which made the text
@@ -53,11 +58,16 @@ func (s sequenceCounter) inspect(ctx context.Context, conn *sql.Conn) (condition
 	if _, err := s.settings(ctx, conn, &c, s.unsafe); err != nil {
 		return c, err
 	}
+	var err error
+	if c.place, err = s.find(ctx, conn); err != nil {
+		return c, err
+	}
+	s.schema = c.place.At.Schema
 	var start, increment, most, cache int64
 	var cycle bool
 	var persistence, kind string
-	err := one(ctx, conn, "SELECT c.relkind::text, c.relpersistence::text, s.seqstart, s.seqincrement, s.seqmax, s.seqcache, s.seqcycle, COALESCE(obj_description(c.oid, 'pg_class'), '')"+
-		" FROM pg_class AS c JOIN pg_sequence AS s ON s.seqrelid = c.oid WHERE c.oid = "+s.regclass(s.object()), nil,
+	err = one(ctx, conn, "SELECT c.relkind::text, c.relpersistence::text, s.seqstart, s.seqincrement, s.seqmax, s.seqcache, s.seqcycle, COALESCE(obj_description(c.oid, 'pg_class'), '')"+
+		" FROM pg_class AS c JOIN pg_sequence AS s ON s.seqrelid = c.oid WHERE c.oid = "+regclass(s.object()), nil,
 		&kind, &persistence, &start, &increment, &most, &cache, &cycle, &c.text)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -69,7 +79,10 @@ func (s sequenceCounter) inspect(ctx context.Context, conn *sql.Conn) (condition
 			return c, err
 		}
 	}
-	c.made, err = s.made(ctx, conn)
+	if err := s.elsewhere(ctx, conn, &c, ""); err != nil {
+		return c, err
+	}
+	err = s.made(ctx, conn, &c)
 	return c, err
 }
 
@@ -163,7 +176,7 @@ func (s sequenceCounter) fence(ctx context.Context, conn *sql.Conn, o order) err
 	err := s.locked(ctx, conn, fmt.Sprintf(`	IF last < %d AND %d = (pg_sequence_parameters('%[3]s'::regclass)).increment AND said NOT LIKE '>%%' THEN
 		PERFORM setval('%[3]s', %[1]d);
 	END IF;`, to, o.layout.servers, s.object()))
-	if s.denied(err) {
+	if denied(s.dialect, err) {
 		return s.skip(ctx, conn, o.high, o.layout.servers)
 	}
 	return err

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // State is what a server is used for. See the diagram in the package's documentation.
@@ -19,9 +21,9 @@ const (
 	HalfOpen State = iota
 	// Closed is a server in use.
 	Closed
-	// Open is a server that failed, and is left alone for a while.
+	// Open is a server that failed, or whose settings are refused, and is left alone for a while.
 	Open
-	// Quarantined is a server whose numbers cannot be trusted, and that is left alone until Readmit.
+	// Quarantined is a server that gave, or is about to give, a number that cannot be trusted, and that is left alone until Readmit.
 	Quarantined
 )
 
@@ -40,8 +42,8 @@ type server struct {
 	name    string
 	number  int64 // 1 is the first
 	db      *sql.DB
-	names   // of the sequence
-	counter counter
+	dialect Dialect
+	counter counter // of the configuration; see sql
 	config  Config
 	// gate has a place for the one that may draw on SQLite, which has one writer: without it, those who lose wait in ever longer sleeps, deaf to
 	// their contexts. It is nil for other dialects.
@@ -49,7 +51,9 @@ type server struct {
 
 	told State // to Notify; guarded by Servers.telling
 
-	mu       sync.Mutex // guards all below
+	mu       sync.Mutex       // guards all below
+	schema   string           // that the table was found in; empty before
+	place    dialect.Location // where the table is, or is to be made, as it was seen last
 	state    State
 	probing  bool          // HalfOpen, and somebody is at it
 	lasting  bool          // Open, and not by itself closed again
@@ -121,7 +125,7 @@ func (s *server) look(ctx context.Context) (c condition, err error) {
 	defer cancel()
 	for stale := s.db.Stats().Idle + 1; ; stale-- {
 		err = s.with(ctx, func(conn *sql.Conn) error {
-			if c, err = s.counter.inspect(ctx, conn); err == nil && c.stale {
+			if c, err = s.inspect(ctx, conn); err == nil && c.stale {
 				_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it
 			}
 			return err
@@ -132,10 +136,13 @@ func (s *server) look(ctx context.Context) (c condition, err error) {
 	}
 	c.stale = false
 	for i := range c.findings {
-		c.findings[i].Server = s.name
+		c.findings[i].Server, c.findings[i].Place = s.name, c.place.At.String()
 	}
 	return c, err
 }
+
+// unprepared is PostgreSQL's code for a prepared statement that a session has no more, as after a pooler's DISCARD ALL.
+const unprepared = "26000"
 
 // with calls the function with a connection, again with another one where the server has closed that. The error is a *ServerError.
 func (s *server) with(ctx context.Context, work func(*sql.Conn) error) error {
@@ -147,7 +154,12 @@ func (s *server) with(ctx context.Context, work func(*sql.Conn) error) error {
 				return err
 			}
 			defer conn.Close() // which gives it back to the pool
-			return work(conn)
+			err = work(conn)
+			if s.dialect.Diagnose(err).Code == unprepared { // nor are the others that the driver takes to be prepared on it
+				_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it
+				err = fmt.Errorf("%w: %w", driver.ErrBadConn, err)
+			}
+			return err
 		}()
 		if err == nil {
 			return nil

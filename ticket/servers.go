@@ -38,8 +38,7 @@ func newServers(config Config, unit int64, list []Server) (*Servers, error) {
 	taken := map[string]bool{}
 	for i, given := range list {
 		p := &server{
-			name: orDefault(given.Name, fmt.Sprintf("server %d", i+1)), number: int64(i + 1), db: given.DB, config: config,
-			names:   names{dialect: given.Dialect, sequence: config.Sequence, table: config.Table},
+			name: orDefault(given.Name, fmt.Sprintf("server %d", i+1)), number: int64(i + 1), db: given.DB, dialect: given.Dialect, config: config,
 			backoff: config.Backoff, limit: config.Limit, since: time.Now(), faults: map[Class]int64{},
 		}
 		switch {
@@ -54,17 +53,17 @@ func newServers(config Config, unit int64, list []Server) (*Servers, error) {
 		if p.dialect == SQLite {
 			p.gate = make(chan struct{}, 1)
 		}
+		n := newNames(p.dialect, config)
 		switch {
 		case s.blocks:
-			p.counter = blockCounter{names: p.names, unsafe: config.AllowUnsafe, unit: unit}
+			p.counter = blockCounter{names: n, unsafe: config.AllowUnsafe, unit: unit}
 		case p.dialect == Postgres:
-			c := sequenceCounter{names: p.names, unsafe: config.AllowUnsafe}
-			if name := c.plain() + "." + c.sequence; len(name) > maxSequenceName {
-				return nil, fmt.Errorf("%w: the SEQUENCE's name %q has %d characters, at most %d", ErrConfig, name, len(name), maxSequenceName)
+			if n.object = n.table + "." + n.sequence; len(n.object) > maxSequenceName {
+				return nil, fmt.Errorf("%w: the SEQUENCE's name %q has %d characters, at most %d", ErrConfig, n.object, len(n.object), maxSequenceName)
 			}
-			p.counter = c
+			p.counter = sequenceCounter{names: n, unsafe: config.AllowUnsafe}
 		default:
-			p.counter = replaceCounter{names: p.names, unsafe: config.AllowUnsafe, number: p.number, of: int64(config.Increment)}
+			p.counter = replaceCounter{names: n, unsafe: config.AllowUnsafe, number: p.number, of: int64(config.Increment)}
 		}
 		s.servers = append(s.servers, p)
 	}

@@ -10,7 +10,7 @@ import (
 // settings adds what the settings of a session and its server mean. The session is MySQL's alone.
 func (n names) settings(ctx context.Context, conn *sql.Conn, c *condition, unsafe bool) (session dialect.MySQLSession, err error) {
 	if n.dialect != MySQL {
-		findings, err := n.dialect.Durability(ctx, conn, n.schema())
+		findings, err := n.dialect.Durability(ctx, conn, n.schema)
 		c.found(findings, unsafe)
 		return session, err
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // Setup makes the tables and the sequence's row on all servers, where they are missing. It may be run at each start, and by many processes at once. What
@@ -125,13 +127,13 @@ func (s *Servers) spread(ctx context.Context, conditions []condition) error {
 				if slices.Contains(conditions[i].made, number) {
 					continue
 				}
-				if _, err := conn.ExecContext(ctx, p.enter(number)); err != nil {
+				if _, err := conn.ExecContext(ctx, p.sql().enter(number)); err != nil {
 					return fmt.Errorf("entering number %d into the register: %w", number, err)
 				}
 			}
 			return nil
 		})
-		errs = append(errs, unless(p.denied(err), err))
+		errs = append(errs, unless(denied(p.dialect, err), err))
 	}
 	return errors.Join(errs...)
 }
@@ -223,7 +225,7 @@ func (s *server) ensure(ctx context.Context, c condition, layout string, made []
 		if err == nil || errors.Is(err, ErrForgotten) || ctx.Err() != nil {
 			return err
 		}
-		if s.denied(err) { // who may draw need not be allowed to use the register
+		if denied(s.dialect, err) { // who may draw need not be allowed to use the register
 			return unless(c.row, err)
 		}
 		if c, lookErr := s.look(ctx); lookErr == nil && c.row && slices.Contains(c.made, s.number) {
@@ -239,16 +241,13 @@ func (s *server) ensure(ctx context.Context, c condition, layout string, made []
 // makeRow makes the tables, and in one transaction the row and its entry in the register. After is 0 for a new sequence; otherwise the row is made also where
 // the entry is there already.
 func (s *server) makeRow(ctx context.Context, conn *sql.Conn, layout string, after int64) error {
-	c, err := s.counter.inspect(ctx, conn)
-	if err != nil {
-		return err
-	}
-	for _, statement := range s.counter.tables() {
-		if _, err := conn.ExecContext(ctx, statement); err != nil && !c.row {
-			return fmt.Errorf("making a table: %w", err)
+	// At other isolation levels what others have committed is not seen after the wait for their lock.
+	begin := map[Dialect]string{MySQL: "START TRANSACTION", Postgres: "BEGIN ISOLATION LEVEL READ COMMITTED", SQLite: "BEGIN IMMEDIATE"}[s.dialect]
+	if s.dialect == MySQL { // to make a table ends a transaction
+		if _, err := s.makeTables(ctx, conn); err != nil {
+			return err
 		}
 	}
-	begin := map[Dialect]string{MySQL: "START TRANSACTION", Postgres: "BEGIN", SQLite: "BEGIN IMMEDIATE"}[s.dialect]
 	if _, err := conn.ExecContext(ctx, begin); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
@@ -263,14 +262,52 @@ func (s *server) makeRow(ctx context.Context, conn *sql.Conn, layout string, aft
 	return nil
 }
 
+// makeTables makes the tables that the catalogue does not have, and returns the counter of the place where they are. PostgreSQL's lock, which lasts until the end of the
+// transaction, has one process at a time look for the place and make them; elsewhere there is but one place.
+func (s *server) makeTables(ctx context.Context, conn *sql.Conn) (counter, error) {
+	if s.dialect == Postgres {
+		if _, err := s.dialect.LockTables(ctx, conn, s.config.Table); err != nil {
+			return nil, err
+		}
+	}
+	at, err := s.sql().find(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	s.note(condition{place: at})
+	placed := s.counter.in(at.At.Schema)
+	for _, t := range placed.tables() {
+		found, err := s.dialect.LocateAt(ctx, conn, dialect.Place{Schema: at.At.Schema, Table: t.name})
+		if err != nil {
+			return nil, err
+		}
+		if found.Exists {
+			continue
+		}
+		if _, err := conn.ExecContext(ctx, t.create); denied(s.dialect, err) {
+			return nil, s.deny(fmt.Errorf("making a table: %w", err), true)
+		} else if err != nil {
+			return nil, fmt.Errorf("making a table: %w", err)
+		}
+	}
+	return placed, nil
+}
+
 func (s *server) insertRow(ctx context.Context, conn *sql.Conn, layout string, after int64) error {
+	placed := s.sql()
 	if s.dialect == Postgres {
 		if _, err := conn.ExecContext(ctx, "SELECT "+durable); err != nil {
 			return fmt.Errorf("setting synchronous_commit: %w", err)
 		}
 	}
+	if s.dialect != MySQL {
+		var err error
+		if placed, err = s.makeTables(ctx, conn); err != nil {
+			return err
+		}
+	}
 	// The entry comes first: whoever makes the row holds its lock.
-	result, err := conn.ExecContext(ctx, s.enter(s.number))
+	result, err := conn.ExecContext(ctx, placed.enter(s.number))
 	if err != nil {
 		return fmt.Errorf("entering the sequence into the register: %w", err)
 	}
@@ -278,10 +315,12 @@ func (s *server) insertRow(ctx context.Context, conn *sql.Conn, layout string, a
 	if err != nil {
 		return err
 	}
-	c, err := s.counter.inspect(ctx, conn)
+	c, err := placed.inspect(ctx, conn)
 	switch {
 	case err != nil:
 		return err
+	case c.twice: // since the look
+		return refusal(c.findings)
 	case c.row && after != 0:
 		return fmt.Errorf("%w: somebody else made the row meanwhile; run Restore again", ErrTable)
 	case c.row:
@@ -289,7 +328,7 @@ func (s *server) insertRow(ctx context.Context, conn *sql.Conn, layout string, a
 	case entered == 0 && after == 0:
 		return s.missing(c, order{})
 	}
-	for _, statement := range s.counter.row(layout, after) {
+	for _, statement := range placed.row(layout, after) {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("making the row: %w", err)
 		}

@@ -76,15 +76,19 @@ func (k kind) rowless(registered ...int64) script {
 }
 
 // making is what makes the row of a layout, on a server where nothing is, or where the row is missing.
-func (k kind) making(c ticket.Counter, layout string, first script) script {
-	s := slices.Clone(first)
+func (k kind) making(c ticket.Counter, layout string) script {
+	var tables script
 	for _, statement := range c.Tables() {
-		s = s.then(executed(statement, 0, 0).named("table"))
+		tables = tables.then(executed(statement, 0, 0).named("table"))
 	}
-	begin := map[ticket.Dialect]string{ticket.MySQL: "START TRANSACTION", ticket.Postgres: "BEGIN", ticket.SQLite: "BEGIN IMMEDIATE"}[k.dialect]
-	s = s.then(executed(begin, 0, 0).named("begin"))
-	if k.dialect == ticket.Postgres {
-		s = s.then(executed("SELECT "+durable, 0, 0).named("durable"))
+	var s script
+	switch k.dialect {
+	case ticket.MySQL: // where they end transactions
+		s = tables.then(executed("START TRANSACTION", 0, 0).named("begin"))
+	case ticket.Postgres:
+		s = s.then(executed("BEGIN ISOLATION LEVEL READ COMMITTED", 0, 0).named("begin"), executed("SELECT "+durable, 0, 0).named("durable")).then(tables...)
+	case ticket.SQLite:
+		s = s.then(executed("BEGIN IMMEDIATE", 0, 0).named("begin")).then(tables...)
 	}
 	l, _, _ := ticket.ParseFrozen(layout)
 	number, _, _ := l.Parts()
@@ -96,6 +100,14 @@ func (k kind) making(c ticket.Counter, layout string, first script) script {
 		s = s.then(executed(statement, 1, 0).named("insert"))
 	}
 	return s.then(executed(k.end("COMMIT"), 0, 0).named("commit"))
+}
+
+// ended is what follows the step that fails, by its name: the end of the transaction, where there is one.
+func (k kind) ended(name string) script {
+	if name == "begin" || name == "table" && k.dialect == ticket.MySQL {
+		return nil
+	}
+	return script{k.rollback()}
 }
 
 // end is the statement that ends a transaction.
@@ -113,7 +125,7 @@ func TestSetup(t *testing.T) {
 		t.Run(k.String(), func(t *testing.T) {
 			m := newMock(t)
 			s := k.servers(t, ticket.Config{}, m)
-			m.expect(slices.Concat(k.empty(), k.making(s.Counter(1), k.only(), k.empty()), k.inspected(k.only()), k.inspected(k.only()))...)
+			m.expect(slices.Concat(k.empty(), k.making(s.Counter(1), k.only()), k.inspected(k.only()), k.inspected(k.only()))...)
 			if err := s.Setup(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -130,18 +142,14 @@ func TestSetup(t *testing.T) {
 func TestSetupFails(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds {
-		for _, name := range []string{k.steps()[0], "table", "begin", "durable", "enter", "inside", "insert", "commit"} {
+		for _, name := range []string{"table", "begin", "durable", "enter", "inside", "insert", "commit"} {
 			if name == "durable" && k.dialect != ticket.Postgres {
 				continue
 			}
 			broken := map[ticket.Dialect]error{ticket.MySQL: my(1062), ticket.Postgres: pg("23505"), ticket.SQLite: lite(19)}[k.dialect]
 			failing := func(c ticket.Counter) script {
-				s := k.making(c, k.only(), k.empty())
-				s = s.fail(name, broken).until(name)
-				if !slices.Contains([]string{k.steps()[0], "table", "begin"}, name) {
-					s = s.then(k.rollback())
-				}
-				return s
+				s := k.making(c, k.only())
+				return s.fail(name, broken).until(name).then(k.ended(name)...)
 			}
 			t.Run(fmt.Sprintf("%v/%s/once", k, name), func(t *testing.T) {
 				t.Parallel()
@@ -180,7 +188,7 @@ func TestSetupAbandons(t *testing.T) {
 		k := blockMySQL
 		m := newMock(t)
 		s := k.servers(t, ticket.Config{}, m)
-		making := k.making(s.Counter(1), k.only(), k.empty())
+		making := k.making(s.Counter(1), k.only())
 		making = making.fail("insert", my(1062)).until("insert").then(k.rollback().fails(my(1053)))
 		m.expect(slices.Concat(k.empty(), making, k.inspected(k.only()), k.inspected(k.only()), k.inspected(k.only()))...)
 		if err := s.Setup(t.Context()); err != nil || m.closed.Load() != 1 {
@@ -198,7 +206,7 @@ func TestSetupForgotten(t *testing.T) {
 			m.expect(append(k.rowless(1), k.rowless(1)...)...)
 			wantForgotten(t, k, s.Setup(t.Context()))
 			// It was entered, and its row made and lost, since the look.
-			making := k.making(s.Counter(1), k.only(), k.rowless())
+			making := k.making(s.Counter(1), k.only())
 			making = making[:making.find("insert")].then(k.rollback())
 			making[making.find("enter")].result = answer{}
 			m.expect(append(k.rowless(), making...)...)
@@ -216,13 +224,13 @@ func wantForgotten(t *testing.T, k kind, err error) {
 		t.Fatalf("got %v, want a TableError that is %v", err, ticket.ErrForgotten)
 	}
 	want := map[kind]string{
-		replaceMySQL:  "INSERT INTO `snowkey_tickets` (id, stub, layout) VALUES (?, 'default', '1/1')",
-		replaceSQLite: `INSERT INTO "snowkey_tickets" (id, stub, layout) VALUES (?, 'default', '1/1')`,
-		sequence: `CREATE SEQUENCE "snowkey_tickets.default" INCREMENT BY 1 MINVALUE 0 START WITH 1;` + "\nCOMMENT ON SEQUENCE \"snowkey_tickets.default\" IS '1/1';\n" +
-			`SELECT setval('"snowkey_tickets.default"', ? / 1 * 1 + 1)`,
-		blockMySQL:    "INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', (? DIV 100 + 1) * 100 + 1, '1/1x100')",
-		blockPostgres: `INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', (? / 100 + 1) * 100 + 1, '1/1x100')`,
-		blockSQLite:   `INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', (? / 100 + 1) * 100 + 1, '1/1x100')`,
+		replaceMySQL:  "INSERT INTO `app`.`snowkey_tickets` (id, stub, layout) VALUES (?, 'default', '1/1')",
+		replaceSQLite: `INSERT INTO "main"."snowkey_tickets" (id, stub, layout) VALUES (?, 'default', '1/1')`,
+		sequence: `CREATE SEQUENCE "public"."snowkey_tickets.default" INCREMENT BY 1 MINVALUE 0 START WITH 1;` + "\nCOMMENT ON SEQUENCE \"public\".\"snowkey_tickets.default\" IS '1/1';\n" +
+			`SELECT setval('"public"."snowkey_tickets.default"', ? / 1 * 1 + 1)`,
+		blockMySQL:    "INSERT INTO `app`.`snowkey_blocks` (name, next, layout) VALUES ('default', (? DIV 100 + 1) * 100 + 1, '1/1x100')",
+		blockPostgres: `INSERT INTO "public"."snowkey_blocks" (name, next, layout) VALUES ('default', (? / 100 + 1) * 100 + 1, '1/1x100')`,
+		blockSQLite:   `INSERT INTO "main"."snowkey_blocks" (name, next, layout) VALUES ('default', (? / 100 + 1) * 100 + 1, '1/1x100')`,
 	}[k]
 	want = k.servers(t, ticket.Config{}, newMock(t)).Counter(1).Enter(1) + ";\n" + want
 	if table.Statement != want || !strings.Contains(err.Error(), "this makes it:\n"+want) {
@@ -235,7 +243,7 @@ func TestSetupTogether(t *testing.T) {
 	k := blockPostgres
 	m := newMock(t)
 	s := k.servers(t, ticket.Config{}, m)
-	making := k.making(s.Counter(1), k.only(), k.empty()).until("enter")
+	making := k.making(s.Counter(1), k.only()).until("enter")
 	making[making.find("enter")].result = answer{}
 	m.expect(slices.Concat(k.empty(), making, k.inspected(k.only()), script{executed(k.end("COMMIT"), 0, 0)}, k.inspected(k.only()), k.inspected(k.only()))...)
 	if err := s.Setup(t.Context()); err != nil {
@@ -249,7 +257,7 @@ func TestSetupEntersUnknown(t *testing.T) {
 		k := blockMySQL
 		m := newMock(t)
 		s := k.servers(t, ticket.Config{}, m)
-		making := k.making(s.Counter(1), k.only(), k.empty()).until("enter").then(k.rollback())
+		making := k.making(s.Counter(1), k.only()).until("enter").then(k.rollback())
 		making[making.find("enter")].result = answer{changedErr: &mysql.MySQLError{Number: 1105}}
 		m.expect(slices.Concat(k.empty(), making, k.inspected(k.only()), k.inspected(k.only()), k.inspected(k.only()))...)
 		if err := s.Setup(t.Context()); err != nil {
@@ -291,7 +299,7 @@ func TestSetupEnds(t *testing.T) {
 		k := blockMySQL
 		m := newMock(t)
 		s := k.servers(t, ticket.Config{}, m)
-		making := k.making(s.Counter(1), k.only(), k.empty()).fail("begin", my(1040)).until("begin")
+		making := k.making(s.Counter(1), k.only()).fail("begin", my(1040)).until("begin")
 		m.expect(slices.Concat(k.empty(), making, k.empty(), making, k.empty())...)
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond) // the second pause takes longer
 		defer cancel()
@@ -315,7 +323,7 @@ func TestSetupAgainStatements(t *testing.T) {
 	k := blockMySQL
 	m := newMock(t)
 	s := k.servers(t, ticket.Config{}, m)
-	making := k.making(s.Counter(1), k.only(), k.empty())
+	making := k.making(s.Counter(1), k.only())
 	fails := k.inspected(k.only()).fail("settings", my(1040)).until("settings")
 	for _, between := range []script{nil, k.inspected(k.only())} { // before it looks for the first server's row, and after
 		m.expect(slices.Concat(k.empty(), making, between, k.inspected("2/2x100"))...)

@@ -162,8 +162,8 @@ func TestSetupWithoutAutocommit(t *testing.T) {
 	if !errors.Is(err, ticket.ErrUnsafe) {
 		t.Errorf("got %d, %v, want ErrUnsafe", id, err)
 	}
-	if s := source.Stats().Servers[0]; s.State != ticket.Quarantined {
-		t.Errorf("got %+v, want it in quarantine", s)
+	if s := source.Stats().Servers[0]; s.State != ticket.Open {
+		t.Errorf("got %+v, want it open", s)
 	}
 	wantFinding(t, source, ticket.ErrUnsafe, "autocommit is 0")
 	r.draw("with autocommit", setUp(t, config, d), 20)

@@ -34,13 +34,13 @@ func (s single) matching(last int64) string {
 
 // draw is the statement that draws the ticket, by a source that has the last one.
 func (s single) draw(last, id int64) step {
-	return executed("REPLACE INTO `snowkey_tickets` (stub, layout) SELECT stub, layout FROM `snowkey_tickets` WHERE "+s.matching(last)+" FOR UPDATE", 2, id)
+	return executed("REPLACE INTO `app`.`snowkey_tickets` (stub, layout) SELECT stub, layout FROM `app`.`snowkey_tickets` WHERE "+s.matching(last)+" FOR UPDATE", 2, id)
 }
 
 // fence is the statement that moves it beyond a number.
 func (s single) fence(last, high int64) step {
-	return executed(fmt.Sprintf("REPLACE INTO `snowkey_tickets` (id, stub, layout) SELECT %d, stub, layout FROM `snowkey_tickets` WHERE %s"+
-		" AND id < %[1]d AND NOT EXISTS (SELECT 1 FROM `snowkey_tickets` AS other WHERE other.id >= %[1]d) FOR UPDATE", high, s.matching(last)), 2, high)
+	return executed(fmt.Sprintf("REPLACE INTO `app`.`snowkey_tickets` (id, stub, layout) SELECT %d, stub, layout FROM `app`.`snowkey_tickets` WHERE %s"+
+		" AND id < %[1]d AND NOT EXISTS (SELECT 1 FROM `app`.`snowkey_tickets` AS other WHERE other.id >= %[1]d) FOR UPDATE", high, s.matching(last)), 2, high)
 }
 
 // tickets is a source from mocks of MySQL servers, that notes what it is notified of.
@@ -265,7 +265,7 @@ func TestPermanent(t *testing.T) {
 		_, err := s.Next(t.Context())
 		wantUnavailable(t, err, ticket.ErrTable)
 		var table *ticket.TableError
-		if !errors.As(err, &table) || !strings.HasPrefix(table.Statement, "CREATE TABLE IF NOT EXISTS `snowkey_tickets`") || strings.Count(table.Statement, ";\n") != 3 {
+		if !errors.As(err, &table) || !strings.HasPrefix(table.Statement, "CREATE TABLE IF NOT EXISTS `app`.`snowkey_tickets`") || strings.Count(table.Statement, ";\n") != 3 {
 			t.Errorf("got %v", err)
 		}
 		if waited := time.Since(start); waited != 0 {

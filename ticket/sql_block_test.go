@@ -8,50 +8,50 @@ var blockMySQLStatements = []statements{
 			"inspect": {
 				{mysqlSettings},
 				{"SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE LIKE '%unsigned%', COALESCE(CHARACTER_MAXIMUM_LENGTH, 0)" +
-					" FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'snowkey_blocks'"},
-				{"SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'snowkey_blocks'"},
-				{"SELECT next, COALESCE(layout, '') FROM `snowkey_blocks` WHERE name = 'default'"},
-				{"SELECT number FROM `snowkey_blocks_register` WHERE name = 'default'"},
+					" FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'app' AND TABLE_NAME = 'snowkey_blocks'"},
+				{"SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'app' AND TABLE_NAME = 'snowkey_blocks'"},
+				{"SELECT next, COALESCE(layout, '') FROM `app`.`snowkey_blocks` WHERE name = 'default'"},
+				{"SELECT number FROM `app`.`snowkey_blocks_register` WHERE name = 'default'"},
 			},
 			"draw": {
-				{"UPDATE `snowkey_blocks` SET next = LAST_INSERT_ID(GREATEST(next, 9101) + 1500)" +
+				{"UPDATE `app`.`snowkey_blocks` SET next = LAST_INSERT_ID(GREATEST(next, 9101) + 1500)" +
 					" WHERE name = 'default' AND layout = '2/3x100' AND next BETWEEN 501 AND 9223372036854774307 AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */" +
 					" AND @@innodb_flush_log_at_trx_commit IN (1, 3)"},
 			},
-			"freeze": {{"UPDATE `snowkey_blocks` SET layout = '>2/4x100' WHERE name = 'default' AND layout = '2/3x100'"}},
-			"thaw":   {{"UPDATE `snowkey_blocks` SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100' AND next <= 9301"}},
+			"freeze": {{"UPDATE `app`.`snowkey_blocks` SET layout = '>2/4x100' WHERE name = 'default' AND layout = '2/3x100'"}},
+			"thaw":   {{"UPDATE `app`.`snowkey_blocks` SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100' AND next <= 9301"}},
 			"tables": {
-				{"CREATE TABLE IF NOT EXISTS `snowkey_blocks` (name varchar(64) NOT NULL PRIMARY KEY, next bigint NOT NULL," +
+				{"CREATE TABLE IF NOT EXISTS `app`.`snowkey_blocks` (name varchar(64) NOT NULL PRIMARY KEY, next bigint NOT NULL," +
 					" layout varchar(32) NOT NULL) ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"},
-				{"CREATE TABLE IF NOT EXISTS `snowkey_blocks_register` (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))" +
+				{"CREATE TABLE IF NOT EXISTS `app`.`snowkey_blocks_register` (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))" +
 					" ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"},
 			},
-			"row":      {{"INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', 101, '2/3x100')"}},
-			"after":    {{"INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', 9101, '2/3x100')"}},
-			"frozen":   {{"INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', 101, '>2/3x100')"}},
-			"register": {{"INSERT IGNORE INTO `snowkey_blocks_register` (name, number) VALUES ('default', 2)"}},
+			"row":      {{"INSERT INTO `app`.`snowkey_blocks` (name, next, layout) VALUES ('default', 101, '2/3x100')"}},
+			"after":    {{"INSERT INTO `app`.`snowkey_blocks` (name, next, layout) VALUES ('default', 9101, '2/3x100')"}},
+			"frozen":   {{"INSERT INTO `app`.`snowkey_blocks` (name, next, layout) VALUES ('default', 101, '>2/3x100')"}},
+			"register": {{"INSERT IGNORE INTO `app`.`snowkey_blocks_register` (name, number) VALUES ('default', 2)"}},
 		},
 	},
 	{
 		name: "block, MySQL, 1 of 1", kind: blockMySQL, number: 1, of: 1,
 		sends: map[string][]sent{
 			"draw": {
-				{"UPDATE `snowkey_blocks` SET next = LAST_INSERT_ID(GREATEST(next, 9001) + 500)" +
+				{"UPDATE `app`.`snowkey_blocks` SET next = LAST_INSERT_ID(GREATEST(next, 9001) + 500)" +
 					" WHERE name = 'default' AND layout = '1/1x100' AND next BETWEEN 501 AND 9223372036854775307 AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */" +
 					" AND @@innodb_flush_log_at_trx_commit IN (1, 3)"},
 			},
-			"freeze": {{"UPDATE `snowkey_blocks` SET layout = '>1/2x100' WHERE name = 'default' AND layout = '1/1x100'"}},
-			"thaw":   {{"UPDATE `snowkey_blocks` SET next = 9001, layout = '1/2x100' WHERE name = 'default' AND layout = '>1/2x100' AND next <= 9001"}},
-			"row":    {{"INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', 1, '1/1x100')"}},
-			"after":  {{"INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', 9001, '1/1x100')"}},
-			"frozen": {{"INSERT INTO `snowkey_blocks` (name, next, layout) VALUES ('default', 1, '>1/1x100')"}},
+			"freeze": {{"UPDATE `app`.`snowkey_blocks` SET layout = '>1/2x100' WHERE name = 'default' AND layout = '1/1x100'"}},
+			"thaw":   {{"UPDATE `app`.`snowkey_blocks` SET next = 9001, layout = '1/2x100' WHERE name = 'default' AND layout = '>1/2x100' AND next <= 9001"}},
+			"row":    {{"INSERT INTO `app`.`snowkey_blocks` (name, next, layout) VALUES ('default', 1, '1/1x100')"}},
+			"after":  {{"INSERT INTO `app`.`snowkey_blocks` (name, next, layout) VALUES ('default', 9001, '1/1x100')"}},
+			"frozen": {{"INSERT INTO `app`.`snowkey_blocks` (name, next, layout) VALUES ('default', 1, '>1/1x100')"}},
 		},
 	},
 	{
 		name: "block, MySQL, 2 of 3, unsafe", kind: blockMySQL, number: 2, of: 3, unsafe: true,
 		sends: map[string][]sent{
 			"draw": {
-				{"UPDATE `snowkey_blocks` SET next = LAST_INSERT_ID(GREATEST(next, 9101) + 1500)" +
+				{"UPDATE `app`.`snowkey_blocks` SET next = LAST_INSERT_ID(GREATEST(next, 9101) + 1500)" +
 					" WHERE name = 'default' AND layout = '2/3x100' AND next BETWEEN 501 AND 9223372036854774307 AND @@autocommit = 1 /*M! AND @@in_transaction = 0 */"},
 			},
 		},
@@ -96,51 +96,51 @@ var blockPostgresStatements = []statements{
 			"inspect": {
 				{postgresSettings},
 				{"SELECT attname, format_type(atttypid, NULL), false, CASE WHEN atttypmod > 4 THEN atttypmod - 4 ELSE 0 END" +
-					` FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid = to_regclass('"snowkey_blocks"')`},
-				{`SELECT relpersistence::text FROM pg_class WHERE oid = to_regclass('"snowkey_blocks"')`},
-				{`SELECT next, COALESCE(layout, '') FROM "snowkey_blocks" WHERE name = 'default'`},
-				{`SELECT number FROM "snowkey_blocks_register" WHERE name = 'default'`},
+					` FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid = to_regclass('"public"."snowkey_blocks"')`},
+				{`SELECT relpersistence::text FROM pg_class WHERE oid = to_regclass('"public"."snowkey_blocks"')`},
+				{`SELECT next, COALESCE(layout, '') FROM "public"."snowkey_blocks" WHERE name = 'default'`},
+				{`SELECT number FROM "public"."snowkey_blocks_register" WHERE name = 'default'`},
 			},
 			"draw": {
-				{`UPDATE "snowkey_blocks" SET next = GREATEST(next, $1) + $2 WHERE name = $3 AND layout = $4` +
+				{`UPDATE "public"."snowkey_blocks" SET next = GREATEST(next, $1) + $2 WHERE name = $3 AND layout = $4` +
 					" AND next BETWEEN $5 AND $6 RETURNING next, " + durable, values(9101, 1500, "default", "2/3x100", 501, 9223372036854774307)},
 			},
-			"freeze": {{`UPDATE "snowkey_blocks" SET layout = '>2/4x100' WHERE name = 'default' AND layout = '2/3x100' RETURNING ` + durable}},
+			"freeze": {{`UPDATE "public"."snowkey_blocks" SET layout = '>2/4x100' WHERE name = 'default' AND layout = '2/3x100' RETURNING ` + durable}},
 			"thaw": {
-				{`UPDATE "snowkey_blocks" SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100' AND next <= 9301 RETURNING ` + durable},
+				{`UPDATE "public"."snowkey_blocks" SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100' AND next <= 9301 RETURNING ` + durable},
 			},
 			"tables": {
-				{`CREATE TABLE IF NOT EXISTS "snowkey_blocks" (name varchar(64) COLLATE "C" NOT NULL` +
+				{`CREATE TABLE IF NOT EXISTS "public"."snowkey_blocks" (name varchar(64) COLLATE "C" NOT NULL` +
 					` PRIMARY KEY, next bigint NOT NULL, layout varchar(32) COLLATE "C" NOT NULL)`},
-				{`CREATE TABLE IF NOT EXISTS "snowkey_blocks_register" (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))`},
+				{`CREATE TABLE IF NOT EXISTS "public"."snowkey_blocks_register" (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))`},
 			},
-			"row":      {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 101, '2/3x100')`}},
-			"after":    {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 9101, '2/3x100')`}},
-			"frozen":   {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 101, '>2/3x100')`}},
-			"register": {{`INSERT INTO "snowkey_blocks_register" (name, number) VALUES ('default', 2) ON CONFLICT DO NOTHING`}},
+			"row":      {{`INSERT INTO "public"."snowkey_blocks" (name, next, layout) VALUES ('default', 101, '2/3x100')`}},
+			"after":    {{`INSERT INTO "public"."snowkey_blocks" (name, next, layout) VALUES ('default', 9101, '2/3x100')`}},
+			"frozen":   {{`INSERT INTO "public"."snowkey_blocks" (name, next, layout) VALUES ('default', 101, '>2/3x100')`}},
+			"register": {{`INSERT INTO "public"."snowkey_blocks_register" (name, number) VALUES ('default', 2) ON CONFLICT DO NOTHING`}},
 		},
 	},
 	{
 		name: "block, PostgreSQL, 1 of 1", kind: blockPostgres, number: 1, of: 1,
 		sends: map[string][]sent{
 			"draw": {
-				{`UPDATE "snowkey_blocks" SET next = GREATEST(next, $1) + $2 WHERE name = $3 AND layout = $4` +
+				{`UPDATE "public"."snowkey_blocks" SET next = GREATEST(next, $1) + $2 WHERE name = $3 AND layout = $4` +
 					" AND next BETWEEN $5 AND $6 RETURNING next, " + durable, values(9001, 500, "default", "1/1x100", 501, 9223372036854775307)},
 			},
-			"freeze": {{`UPDATE "snowkey_blocks" SET layout = '>1/2x100' WHERE name = 'default' AND layout = '1/1x100' RETURNING ` + durable}},
+			"freeze": {{`UPDATE "public"."snowkey_blocks" SET layout = '>1/2x100' WHERE name = 'default' AND layout = '1/1x100' RETURNING ` + durable}},
 			"thaw": {
-				{`UPDATE "snowkey_blocks" SET next = 9001, layout = '1/2x100' WHERE name = 'default' AND layout = '>1/2x100' AND next <= 9001 RETURNING ` + durable},
+				{`UPDATE "public"."snowkey_blocks" SET next = 9001, layout = '1/2x100' WHERE name = 'default' AND layout = '>1/2x100' AND next <= 9001 RETURNING ` + durable},
 			},
-			"row":    {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 1, '1/1x100')`}},
-			"after":  {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 9001, '1/1x100')`}},
-			"frozen": {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 1, '>1/1x100')`}},
+			"row":    {{`INSERT INTO "public"."snowkey_blocks" (name, next, layout) VALUES ('default', 1, '1/1x100')`}},
+			"after":  {{`INSERT INTO "public"."snowkey_blocks" (name, next, layout) VALUES ('default', 9001, '1/1x100')`}},
+			"frozen": {{`INSERT INTO "public"."snowkey_blocks" (name, next, layout) VALUES ('default', 1, '>1/1x100')`}},
 		},
 	},
 	{
 		name: "block, PostgreSQL, 2 of 3, unsafe", kind: blockPostgres, number: 2, of: 3, unsafe: true,
 		sends: map[string][]sent{
 			"draw": {
-				{`UPDATE "snowkey_blocks" SET next = GREATEST(next, $1) + $2 WHERE name = $3 AND layout = $4` +
+				{`UPDATE "public"."snowkey_blocks" SET next = GREATEST(next, $1) + $2 WHERE name = $3 AND layout = $4` +
 					" AND next BETWEEN $5 AND $6 RETURNING next", values(9101, 1500, "default", "2/3x100", 501, 9223372036854774307)},
 			},
 		},
@@ -188,36 +188,36 @@ var blockSQLiteStatements = []statements{
 				{`PRAGMA "main".query_only`},
 				{"SELECT file FROM pragma_database_list WHERE name = ?", values("main")},
 				{"SELECT name, type, 0, 0 FROM pragma_table_info('snowkey_blocks', 'main')"},
-				{`SELECT next, COALESCE(layout, '') FROM "snowkey_blocks" WHERE name = 'default'`},
-				{`SELECT number FROM "snowkey_blocks_register" WHERE name = 'default'`},
+				{`SELECT next, COALESCE(layout, '') FROM "main"."snowkey_blocks" WHERE name = 'default'`},
+				{`SELECT number FROM "main"."snowkey_blocks_register" WHERE name = 'default'`},
 			},
 			"draw": {
-				{`UPDATE "snowkey_blocks" SET next = MAX(next, ?) + ? WHERE name = ? AND layout = ? AND next BETWEEN ? AND ? RETURNING next`, values(9101, 1500, "default", "2/3x100", 501, 9223372036854774307)},
+				{`UPDATE "main"."snowkey_blocks" SET next = MAX(next, ?) + ? WHERE name = ? AND layout = ? AND next BETWEEN ? AND ? RETURNING next`, values(9101, 1500, "default", "2/3x100", 501, 9223372036854774307)},
 			},
-			"freeze": {{`UPDATE "snowkey_blocks" SET layout = '>2/4x100' WHERE name = 'default' AND layout = '2/3x100'`}},
-			"thaw":   {{`UPDATE "snowkey_blocks" SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100' AND next <= 9301`}},
+			"freeze": {{`UPDATE "main"."snowkey_blocks" SET layout = '>2/4x100' WHERE name = 'default' AND layout = '2/3x100'`}},
+			"thaw":   {{`UPDATE "main"."snowkey_blocks" SET next = 9301, layout = '2/4x100' WHERE name = 'default' AND layout = '>2/4x100' AND next <= 9301`}},
 			"tables": {
-				{`CREATE TABLE IF NOT EXISTS "snowkey_blocks" (name varchar(64) NOT NULL PRIMARY KEY, next bigint NOT NULL,` +
+				{`CREATE TABLE IF NOT EXISTS "main"."snowkey_blocks" (name varchar(64) NOT NULL PRIMARY KEY, next bigint NOT NULL,` +
 					" layout varchar(32) NOT NULL)"},
-				{`CREATE TABLE IF NOT EXISTS "snowkey_blocks_register" (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))`},
+				{`CREATE TABLE IF NOT EXISTS "main"."snowkey_blocks_register" (name varchar(64) NOT NULL, number bigint NOT NULL, PRIMARY KEY (name, number))`},
 			},
-			"row":      {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 101, '2/3x100')`}},
-			"after":    {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 9101, '2/3x100')`}},
-			"frozen":   {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 101, '>2/3x100')`}},
-			"register": {{`INSERT INTO "snowkey_blocks_register" (name, number) VALUES ('default', 2) ON CONFLICT DO NOTHING`}},
+			"row":      {{`INSERT INTO "main"."snowkey_blocks" (name, next, layout) VALUES ('default', 101, '2/3x100')`}},
+			"after":    {{`INSERT INTO "main"."snowkey_blocks" (name, next, layout) VALUES ('default', 9101, '2/3x100')`}},
+			"frozen":   {{`INSERT INTO "main"."snowkey_blocks" (name, next, layout) VALUES ('default', 101, '>2/3x100')`}},
+			"register": {{`INSERT INTO "main"."snowkey_blocks_register" (name, number) VALUES ('default', 2) ON CONFLICT DO NOTHING`}},
 		},
 	},
 	{
 		name: "block, SQLite, 1 of 1", kind: blockSQLite, number: 1, of: 1,
 		sends: map[string][]sent{
 			"draw": {
-				{`UPDATE "snowkey_blocks" SET next = MAX(next, ?) + ? WHERE name = ? AND layout = ? AND next BETWEEN ? AND ? RETURNING next`, values(9001, 500, "default", "1/1x100", 501, 9223372036854775307)},
+				{`UPDATE "main"."snowkey_blocks" SET next = MAX(next, ?) + ? WHERE name = ? AND layout = ? AND next BETWEEN ? AND ? RETURNING next`, values(9001, 500, "default", "1/1x100", 501, 9223372036854775307)},
 			},
-			"freeze": {{`UPDATE "snowkey_blocks" SET layout = '>1/2x100' WHERE name = 'default' AND layout = '1/1x100'`}},
-			"thaw":   {{`UPDATE "snowkey_blocks" SET next = 9001, layout = '1/2x100' WHERE name = 'default' AND layout = '>1/2x100' AND next <= 9001`}},
-			"row":    {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 1, '1/1x100')`}},
-			"after":  {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 9001, '1/1x100')`}},
-			"frozen": {{`INSERT INTO "snowkey_blocks" (name, next, layout) VALUES ('default', 1, '>1/1x100')`}},
+			"freeze": {{`UPDATE "main"."snowkey_blocks" SET layout = '>1/2x100' WHERE name = 'default' AND layout = '1/1x100'`}},
+			"thaw":   {{`UPDATE "main"."snowkey_blocks" SET next = 9001, layout = '1/2x100' WHERE name = 'default' AND layout = '>1/2x100' AND next <= 9001`}},
+			"row":    {{`INSERT INTO "main"."snowkey_blocks" (name, next, layout) VALUES ('default', 1, '1/1x100')`}},
+			"after":  {{`INSERT INTO "main"."snowkey_blocks" (name, next, layout) VALUES ('default', 9001, '1/1x100')`}},
+			"frozen": {{`INSERT INTO "main"."snowkey_blocks" (name, next, layout) VALUES ('default', 1, '>1/1x100')`}},
 		},
 	},
 	{

@@ -3,6 +3,8 @@ package ticket
 import (
 	"maps"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // ServerStats says how a server is doing.
@@ -10,6 +12,7 @@ type ServerStats struct {
 	Name   string
 	State  State
 	Since  time.Time // it is in the state
+	Place  string    // of its table, such as "app.public.snowkey_tickets"; empty before it was looked for
 	Layout string    // such as "1/2" for number 1 of two; empty before its first ticket
 	Last   int64     // the greatest id that it gave to this source
 	Used   float64   // Last as a part of all ids that there are, 0 to 1
@@ -27,6 +30,9 @@ func (s *server) stats() ServerStats {
 	stats := ServerStats{
 		Name: s.name, State: s.state, Since: s.since, Last: s.last, Used: float64(s.last) / float64(s.limit),
 		Draws: s.draws, Fences: s.fences, Burnt: s.burnt, Failures: maps.Clone(s.faults),
+	}
+	if s.place.At != (dialect.Place{}) {
+		stats.Place = s.place.At.String()
 	}
 	if s.layout != (layout{}) {
 		stats.Layout = s.layout.String()

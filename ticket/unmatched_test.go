@@ -48,15 +48,16 @@ func TestUnmatched(t *testing.T) {
 		is    error
 		text  string
 	}{
-		{"unsafe", []kind{replaceMySQL, blockMySQL}, settings(1, 0, 0, 2, 1, 1, "ROW", 3, 2, 1, 3, 2), ticket.Quarantine, ticket.ErrUnsafe, "innodb_flush_log_at_trx_commit"},
-		{"offset", []kind{replaceMySQL}, otherOffset(3, 1, 3, 1), ticket.Quarantine, ticket.ErrLayout, "auto_increment_offset"},
+		{"unsafe", []kind{replaceMySQL, blockMySQL}, settings(1, 0, 0, 2, 1, 1, "ROW", 3, 2, 1, 3, 2), ticket.Permanent, ticket.ErrUnsafe, "innodb_flush_log_at_trx_commit"},
+		{"offset of another", []kind{replaceMySQL}, both(otherOffset(3, 1, 3, 1), row(600, "1/4")), ticket.Quarantine, ticket.ErrLayout, "auto_increment_offset"},
+		{"offset", []kind{replaceMySQL}, otherOffset(3, 1, 3, 1), ticket.Permanent, ticket.ErrLayout, "auto_increment_offset"},
 		{"standby", []kind{sequence, blockPostgres}, rows("settings", values("on", "on", true, "off")), ticket.Next, ticket.ErrReadOnly, "standby"},
 		{"query_only", []kind{replaceSQLite, blockSQLite}, rows("queryOnly", values(1)), ticket.Next, ticket.ErrReadOnly, "query_only"},
 		{"no key", []kind{replaceMySQL, replaceSQLite}, rows("keys", values("id")), ticket.Permanent, ticket.ErrTable, "no unique key"},
 		{"no table", []kind{replaceMySQL, replaceSQLite, blockMySQL, blockPostgres, blockSQLite}, func(s script) script { return s.tableless() }, ticket.Permanent, ticket.ErrTable, "CREATE TABLE"},
 		{"no row", []kind{replaceMySQL, blockMySQL, blockPostgres, blockSQLite}, both(rows("row"), rows("register")), ticket.Permanent, ticket.ErrTable, "CREATE TABLE"},
 		{"forgotten", []kind{replaceMySQL, blockMySQL, blockPostgres, blockSQLite}, rows("row"), ticket.Permanent, ticket.ErrForgotten, "the greatest id known here is 9000"},
-		{"forgotten", []kind{sequence}, both(rows("object"), without("value")), ticket.Permanent, ticket.ErrForgotten, "SELECT setval('\"snowkey_tickets.default\"', ? / 3 * 3 + 2)"},
+		{"forgotten", []kind{sequence}, both(rows("object"), without("value")), ticket.Permanent, ticket.ErrForgotten, "SELECT setval('\"public\".\"snowkey_tickets.default\"', ? / 3 * 3 + 2)"},
 		{"garbage", []kind{replaceMySQL, blockMySQL, blockPostgres, blockSQLite}, row(701, "2/3x"), ticket.Quarantine, ticket.ErrLayout, `"2/3x"`},
 		{"empty", []kind{replaceMySQL, blockSQLite}, row(701, ""), ticket.Quarantine, ticket.ErrLayout, `""`},
 		{"frozen", []kind{replaceMySQL}, row(701, ">2/4"), ticket.Next, ticket.ErrMoving, "to 4"},

@@ -22,7 +22,9 @@ func (s *server) judge(conn *sql.Conn, c condition, o order) error {
 		switch {
 		case errors.Is(err, ErrReadOnly):
 			return fail(Next, err)
-		case errors.Is(err, ErrTable):
+		// While a setting is wrong nothing is drawn, so that no number is suspicious. The probe that finds the setting right again compares its number with
+		// all that the server gave.
+		case errors.Is(err, ErrTable), errors.Is(err, ErrUnsafe), c.offset:
 			return fail(Permanent, err)
 		}
 		return fail(Quarantine, err)
@@ -46,16 +48,16 @@ func (s *server) judge(conn *sql.Conn, c condition, o order) error {
 
 // missing returns the error for a sequence that is not there.
 func (s *server) missing(c condition, o order) error {
-	place := s.place(o.layout)
+	place := s.layoutFor(o.layout)
 	if place != (layout{}) && place.servers < place.number {
 		return fmt.Errorf("%w: the others have no place for number %d of %d; Resize makes one", ErrLayout, place.number, place.servers)
 	}
 	known := max(o.last, o.high)
 	if o.last > 0 || slices.Contains(c.made, s.number) {
 		return &TableError{Statement: s.statement(c, orDefault(place, s.layoutToBe()), openNumber), Err: fmt.Errorf("%w: %q in %s, of which the greatest id known here is %d; Restore makes it again, "+
-			"or the statement with a number for the question mark of which all after it are greater than any id in use", ErrForgotten, s.config.Sequence, s.config.Table, known)}
+			"or the statement with a number for the question mark of which all after it are greater than any id in use", ErrForgotten, s.config.Sequence, c.place.At, known)}
 	}
-	err := fmt.Errorf("no sequence %q in %s", s.config.Sequence, s.config.Table)
+	err := fmt.Errorf("no sequence %q in %s", s.config.Sequence, c.place.At)
 	if place == (layout{}) {
 		return &TableError{Err: fmt.Errorf("%w; Setup makes it when all servers can be asked", err)}
 	}
@@ -64,21 +66,24 @@ func (s *server) missing(c condition, o order) error {
 
 // statement makes what is missing for a row, after the number where one is given.
 func (s *server) statement(c condition, l layout, after int64) string {
+	placed := s.counter.in(c.place.At.Schema)
 	var statements []string
 	if !c.table || len(c.made) == 0 {
-		statements = s.counter.tables()
+		for _, t := range placed.tables() {
+			statements = append(statements, t.create)
+		}
 	}
 	text := l.String()
 	if c.bare {
 		text = ""
 	}
-	statements = append(statements, s.enter(s.number))
-	return strings.Join(append(statements, s.counter.row(text, after)...), ";\n")
+	statements = append(statements, placed.enter(s.number))
+	return strings.Join(append(statements, placed.row(text, after)...), ";\n")
 }
 
-// place is the layout of a row that is missing: the one in which the others have a place for it, or that of before, or the configuration's. It is zero where the
+// layoutFor is the layout of a row that is missing: the one in which the others have a place for it, or that of before, or the configuration's. It is zero where the
 // others could not be asked.
-func (s *server) place(before layout) layout {
+func (s *server) layoutFor(before layout) layout {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -127,12 +132,14 @@ func (s *server) classify(err error) *ServerError {
 	switch {
 	case errors.Is(err, ErrExhausted), errors.Is(err, ErrTable), errors.Is(err, ErrLayout):
 		class = Permanent
+	case errors.Is(err, dialect.ErrNoPlace):
+		class, err = Permanent, fmt.Errorf("%w: %w", ErrTable, err)
 	case fault.Kind == dialect.Exhausted:
 		s.mu.Lock()
 		err = &ExhaustedError{Limit: s.limit, Err: err}
 		s.mu.Unlock()
 	case fault.Kind == dialect.Denied:
-		err = fmt.Errorf("%w: the user has not the right to: %w", ErrTable, err)
+		return s.deny(err, false)
 	case fault.Kind == dialect.Missing:
 		err = &TableError{Err: err}
 	case fault.Kind == dialect.ReadOnly:

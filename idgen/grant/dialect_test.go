@@ -30,7 +30,7 @@ var said = map[grant.Dialect]texts{
 		lock: "SELECT GET_LOCK('snowkey: making snowkey_nodes', 10)", unlock: "DO RELEASE_LOCK('snowkey: making snowkey_nodes')",
 		settings: "SELECT @@autocommit, 0 /*M! + @@in_transaction */, @@read_only, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog, @@binlog_format," +
 			" @@auto_increment_increment, @@auto_increment_offset, @@global.autocommit, @@global.auto_increment_increment, @@global.auto_increment_offset",
-		kept: "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?",
+		kept: "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'test' AND TABLE_NAME = 'snowkey_nodes'",
 		create: "CREATE TABLE IF NOT EXISTS `test`.`snowkey_nodes` (\n    space      varchar(64)  NOT NULL,\n    node       bigint NOT NULL,\n" +
 			"    holder     varchar(128) NOT NULL,\n    from_tick  bigint NOT NULL,\n    until_tick bigint NOT NULL,\n" +
 			"    layout     varchar(255) NOT NULL,\n    PRIMARY KEY (space, node)\n) ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin",
@@ -42,6 +42,7 @@ var said = map[grant.Dialect]texts{
 			" WHERE space = ? AND node = ? AND CAST(holder AS BINARY) = CAST(? AS BINARY) AND until_tick = ?",
 		mark:  "UPDATE `test`.`snowkey_nodes` SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick > ?",
 		count: "UPDATE `test`.`snowkey_nodes` SET from_tick = from_tick - 1 WHERE space = ? AND node = -1",
+		gone:  "SELECT from_tick, until_tick, (SELECT COUNT(*) FROM `test`.`snowkey_nodes` WHERE space = ? AND node >= 0) FROM `test`.`snowkey_nodes` WHERE space = ? AND node = -1",
 		list: "SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick" +
 			" FROM (SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS micros," +
 			" (SELECT COUNT(*) FROM `test`.`snowkey_nodes` WHERE space = ? AND node >= 0) AS nodes) AS clock" +
@@ -60,7 +61,7 @@ var said = map[grant.Dialect]texts{
 		lock:     "SELECT pg_advisory_xact_lock(-1776883193322392726)",
 		settings: "SELECT current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery(), current_setting('default_transaction_read_only')",
 		kept: "SELECT c.relpersistence::text FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace" +
-			" WHERE n.nspname = $1 AND c.relname = $2",
+			" WHERE n.nspname = 'public' AND c.relname = 'snowkey_nodes'",
 		create: "CREATE TABLE IF NOT EXISTS \"public\".\"snowkey_nodes\" (\n    space      varchar(64) COLLATE \"C\"  NOT NULL,\n    node       bigint NOT NULL,\n" +
 			"    holder     varchar(128) COLLATE \"C\" NOT NULL,\n    from_tick  bigint NOT NULL,\n    until_tick bigint NOT NULL,\n" +
 			"    layout     varchar(255) COLLATE \"C\" NOT NULL,\n    PRIMARY KEY (space, node)\n)",
@@ -71,6 +72,7 @@ var said = map[grant.Dialect]texts{
 			` WHERE space = $4 AND node = $5 AND holder = $6 AND until_tick = $7`,
 		mark:  `UPDATE "public"."snowkey_nodes" SET until_tick = $1 WHERE space = $2 AND node = -1 AND until_tick > $3`,
 		count: `UPDATE "public"."snowkey_nodes" SET from_tick = from_tick - 1 WHERE space = $1 AND node = -1`,
+		gone:  `SELECT from_tick, until_tick, (SELECT COUNT(*) FROM "public"."snowkey_nodes" WHERE space = $1 AND node >= 0) FROM "public"."snowkey_nodes" WHERE space = $2 AND node = -1`,
 		list: `SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick` +
 			` FROM (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS micros,` +
 			` (SELECT COUNT(*) FROM "public"."snowkey_nodes" WHERE space = $1 AND node >= 0) AS nodes) AS clock` +
@@ -94,6 +96,7 @@ var said = map[grant.Dialect]texts{
 			` WHERE space = ? AND node = ? AND holder = ? AND until_tick = ?`,
 		mark:  `UPDATE "main"."snowkey_nodes" SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick > ?`,
 		count: `UPDATE "main"."snowkey_nodes" SET from_tick = from_tick - 1 WHERE space = ? AND node = -1`,
+		gone:  `SELECT from_tick, until_tick, (SELECT COUNT(*) FROM "main"."snowkey_nodes" WHERE space = ? AND node >= 0) FROM "main"."snowkey_nodes" WHERE space = ? AND node = -1`,
 		list: `SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick` +
 			` FROM (SELECT CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000 AS micros,` +
 			` (SELECT COUNT(*) FROM "main"."snowkey_nodes" WHERE space = ? AND node >= 0) AS nodes) AS clock` +
@@ -109,7 +112,8 @@ type texts struct {
 	lock, unlock, settings, kept            string // empty where the dialect has none, or in memory
 	create, grants                          string
 	header, insert, echo, swap, mark, count string
-	list, losses, spaces, has, durable      string
+	gone, list, losses, spaces, has         string
+	durable                                 string
 }
 
 var oldRow, newRow = grant.Row{Number: 5, Holder: "a", From: 1, Until: 2}, grant.Row{Number: 5, Holder: "b", From: 3, Until: 4}
@@ -216,10 +220,10 @@ func (m *script) located(others ...string) {
 	case grant.MySQL:
 		columns := strings.Split("abcdefghijkl", "")
 		m.ExpectQuery(m.settings).WillReturnRows(sqlmock.NewRows(columns).AddRow(1, 1, "0", 1, 0, 0, "MIXED", 1, 1, 1, 1, 1))
-		m.ExpectQuery(m.kept).WithArgs("test", "snowkey_nodes").WillReturnRows(sqlmock.NewRows([]string{"ENGINE"}).AddRow("InnoDB"))
+		m.ExpectQuery(m.kept).WillReturnRows(sqlmock.NewRows([]string{"ENGINE"}).AddRow("InnoDB"))
 	case grant.Postgres:
 		m.ExpectQuery(m.settings).WillReturnRows(sqlmock.NewRows(strings.Split("abcd", "")).AddRow("on", "on", false, "off"))
-		m.ExpectQuery(m.kept).WithArgs("public", "snowkey_nodes").WillReturnRows(sqlmock.NewRows([]string{"relpersistence"}).AddRow("p"))
+		m.ExpectQuery(m.kept).WillReturnRows(sqlmock.NewRows([]string{"relpersistence"}).AddRow("p"))
 	}
 	m.commit()
 }
@@ -557,8 +561,12 @@ func TestSQLDeniedToMake(t *testing.T) {
 			m.rollback()
 			_, err := store.Prepare(t.Context(), "default", "layout")
 			var e *grant.TableError
-			if !errors.As(err, &e) || !errors.Is(err, cause) || e.Statement != m.create+";" || !strings.HasSuffix(e.Table, m.home()+".snowkey_nodes") {
-				t.Errorf("got %v, want a TableError with %s", err, m.create)
+			statement := m.create + ";"
+			if cause == denials[m.dialect] {
+				statement += "\n" + m.grants
+			}
+			if !errors.As(err, &e) || !errors.Is(err, cause) || e.Statement != statement || !strings.HasSuffix(e.Table, m.home()+".snowkey_nodes") {
+				t.Errorf("got %v, want a TableError with %s", err, statement)
 			}
 			if want := cause == readOnly[m.dialect]; errors.Is(err, grant.ErrReadOnly) != want {
 				t.Errorf("got %v, ErrReadOnly %t, want %t", err, !want, want)
@@ -767,6 +775,39 @@ func TestSQLList(t *testing.T) {
 	})
 }
 
+// counted has an added row counted, and the space's own row and its others asked for.
+func (m *script) counted(from, until, rows int64) {
+	m.exec(m.count, "default")
+	m.ExpectQuery(m.gone).WithArgs("default", "default").WillReturnRows(sqlmock.NewRows([]string{"from_tick", "until_tick", "rows"}).AddRow(from, until, rows))
+}
+
+// A row is not added that may be one of those that are gone: one that begins before the mark.
+func TestSQLSwapAddsNoRowThatIsGone(t *testing.T) {
+	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		for _, c := range []struct {
+			mark, rows int64
+			want       bool
+		}{{4, 8, false}, {3, 8, true}, {4, 9, true}} {
+			m.placed()
+			m.write()
+			m.exec(m.insert, "default", 5, "b", 3, 4, "")
+			m.counted(math.MaxInt64-9, math.MaxInt64-c.mark, c.rows)
+			if c.want {
+				if m.echo != "" {
+					m.ExpectQuery(m.echo).WillReturnRows(sqlmock.NewRows([]string{"COUNT(*)"}).AddRow(1))
+				}
+				m.exec(m.mark, math.MaxInt64-4, "default", math.MaxInt64-4)
+				m.commit()
+			} else {
+				m.rollback()
+			}
+			if done, err := store.Swap(t.Context(), "default", grant.Row{Number: 5, Holder: grant.Absent}, newRow); err != nil || done != c.want {
+				t.Errorf("%+v: got %t, %v", c, done, err)
+			}
+		}
+	})
+}
+
 // A change raises the mark, and one that adds a row counts it, all in its transaction. What changes nothing does neither.
 func TestSQLSwap(t *testing.T) {
 	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
@@ -785,11 +826,11 @@ func TestSQLSwap(t *testing.T) {
 			m.write()
 			m.exec(m.insert, "default", 5, "b", 3, 4, "").WillReturnResult(driver.RowsAffected(affected))
 			if want {
-				m.exec(m.mark, math.MaxInt64-4, "default", math.MaxInt64-4)
-				m.exec(m.count, "default")
+				m.counted(math.MaxInt64-9, math.MaxInt64-70, 9)
 				if m.echo != "" {
 					m.ExpectQuery(m.echo).WithArgs("default", 5, "b", 3, 4).WillReturnRows(sqlmock.NewRows([]string{"COUNT(*)"}).AddRow(1))
 				}
+				m.exec(m.mark, math.MaxInt64-4, "default", math.MaxInt64-4)
 			}
 			m.commit()
 			if done, err := store.Swap(t.Context(), "default", grant.Row{Number: 5, Holder: grant.Absent}, newRow); err != nil || done != want {
@@ -933,14 +974,12 @@ func TestSQLSwapErrors(t *testing.T) {
 		"count": {absent, func(m *script) {
 			m.write()
 			m.exec(m.insert)
-			m.exec(m.mark)
 			m.ExpectExec(m.count).WillReturnError(fault)
 			m.rollback()
 		}},
 		"no row of the space": {absent, func(m *script) {
 			m.write()
 			m.exec(m.insert)
-			m.exec(m.mark)
 			m.exec(m.count).WillReturnResult(driver.RowsAffected(0))
 			m.rollback()
 		}},
@@ -986,8 +1025,7 @@ func TestSQLSwapStoredOtherwise(t *testing.T) {
 	m.placed()
 	m.write()
 	m.exec(m.insert)
-	m.exec(m.mark)
-	m.exec(m.count)
+	m.counted(math.MaxInt64-9, math.MaxInt64-70, 9)
 	m.ExpectQuery(m.echo).WithArgs("default", 5, "b", 3, 4).WillReturnRows(sqlmock.NewRows([]string{"COUNT(*)"}).AddRow(0))
 	m.rollback()
 	if done, err := store.Swap(t.Context(), "default", grant.Row{Number: 5, Holder: grant.Absent}, newRow); done || !errors.Is(err, grant.ErrTable) {

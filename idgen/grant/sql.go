@@ -255,7 +255,7 @@ func (s *SQLStore) durability(ctx context.Context, conn *sql.Conn, at *settled) 
 	if err != nil {
 		return nil, err
 	}
-	kept, err := s.dialect.StorageAt(ctx, conn, at.At)
+	kept, err := s.dialect.Storage(ctx, conn, at.At)
 	if err != nil {
 		return nil, err
 	}
@@ -763,6 +763,9 @@ func (s *SQLStore) tableError(at *settled, err error) error {
 	fault := s.dialect.Diagnose(err)
 	switch fault.Kind {
 	case dialect.Missing:
+		if text := err.Error(); fault.Code == "42703" || fault.Code == "1054" || s.dialect == SQLite && strings.Contains(text, "no such column") {
+			return fmt.Errorf("%w: %s is no table of grants: %w; rename it, or give the grants another table", ErrTable, at.At, err)
+		}
 	case dialect.Exhausted, dialect.Other:
 		if fault.Code != "" { // a column is too narrow, or has to have a value: no statement here mends that
 			return fmt.Errorf("%w: %s: %w", ErrTable, at.At, err)
@@ -773,12 +776,17 @@ func (s *SQLStore) tableError(at *settled, err error) error {
 			return err
 		}
 	case dialect.Denied:
-		if !at.Exists {
+		grants := fmt.Sprintf("GRANT SELECT, INSERT, UPDATE ON %s TO %s;", s.dialect.QuotePlace(at.At), at.Role)
+		if s.dialect == Postgres {
+			grants = fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s;\n", s.dialect.QuoteAny(at.At.Schema), at.Role) + grants
+		}
+		if s.dialect == SQLite { // which has no accounts
 			break
 		}
-		e.Statement = fmt.Sprintf("GRANT SELECT, INSERT, UPDATE ON %s TO %s;", s.dialect.QuotePlace(at.At), at.Role)
-		if s.dialect == Postgres {
-			e.Statement = fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s;\n", s.dialect.QuoteAny(at.At.Schema), at.Role) + e.Statement
+		if at.Exists {
+			e.Statement = grants
+		} else { // or is there, and MySQL does not show it to who has no right on it
+			e.Statement += "\n" + grants
 		}
 	default:
 		return err

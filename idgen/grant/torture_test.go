@@ -14,6 +14,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -56,6 +57,14 @@ const (
 
 	faultStore = "the database's clock stepped"
 
+	faultClone = "cloned"
+
+	// These are done to the table of grants, one at a time.
+	faultRestore      = "table restored"
+	faultRestoreEnded = "table restored after all had ended"
+	faultDelete       = "row deleted"
+	faultDrop         = "table dropped"
+
 	faultServerKill  = "server killed"
 	faultServerPause = "server paused"
 )
@@ -63,16 +72,24 @@ const (
 // tortureFaults are the faults of processes, as often as they are to come in proportion.
 var tortureFaults = []string{
 	faultKill, faultKill, faultStop, faultStopLong, faultStopLong, faultForward, faultForward, faultBack, faultBack,
-	faultFreeze, faultWrong, faultEnd, faultReopen, faultKillSeveral, faultStore,
+	faultFreeze, faultWrong, faultEnd, faultReopen, faultKillSeveral, faultStore, faultClone, faultClone,
+	faultRestore, faultRestore, faultRestoreEnded, faultDelete, faultDrop,
 }
 
+// tableFaults are those that are done to the table, at times that are apart.
+var tableFaults = []string{faultRestore, faultRestoreEnded, faultDelete, faultDrop}
+
 // tortureBits are those of the number: with 16 numbers each process finds one at once; with 8, those that are started while the numbers of
-// the killed are still granted wait for the numbers of the stopped.
+// the killed are still granted wait for the numbers of the stopped, and of a table that was restored most numbers are in use.
 var tortureBits = map[string]int{"sqlite": 4, "mysql": 4, "postgres": 3}
 
 // TestTorture has processes make ids with grants and insert them into a table, while they are killed, stopped and given wrong clocks, and
-// the database is killed and paused. No id may come twice, and no two grants of a number may overlap. SNOWKEY_TORTURE=10m makes it
-// last for that long, on each database.
+// the database is killed and paused. No two grants of a number may overlap. SNOWKEY_TORTURE=10m makes it last for that long, on each
+// database.
+//
+// The table of grants is also restored from copies of before, dropped, and rows of it deleted, and keepers are cloned with their memory. Ids
+// may come twice then, but only those that keepers say to be in doubt, or would have said had their process not been ended before they
+// noticed. Where all processes had ended before a restore, none may.
 //
 // Before that, the same processes make ids with numbers that are leased for a time, and are stopped for longer: there must be ids that
 // come twice, or else none is noticed.
@@ -119,22 +136,41 @@ func TestTorture(t *testing.T) {
 // torture is one run on one database. Its fields are of the test's goroutine, but for those that say otherwise.
 type torture struct {
 	t        *testing.T
+	folder   string
 	random   *rand.Rand
 	database dbtest.Database
 	server   *dbtest.Server // nil for none that may be hurt
 	leases   bool
 	bits     int // of the number
 	began    time.Time
-	started  int             // processes so far
-	offset   time.Duration   // of the store's clock
-	right    time.Time       // that is set right then
+	started  int // processes so far
+	clock    *tortureTime
+	right    time.Time       // the store's clock is set right then
+	floor    time.Time       // it does not go back before this
 	running  []*tortureChild // tortureChildren of them
 	total    tortureReport   // of those that have ended
 
-	mu         sync.Mutex
-	faults     map[string]int     // guarded by mu: done so far
-	violations []tortureViolation // guarded by mu: the first of them
-	violated   map[string]int     // guarded by mu: by kind
+	copies   []tableCopy // of the table of grants, the oldest first
+	taken    int         // copies so far
+	nextCopy time.Time   // when the next one is taken
+	nextHarm time.Time   // before that nothing is done to the table
+	deleted  int         // rows, since the table was restored or dropped
+	ended    []int       // the number of the last process that had ended before a restore for which all had
+
+	mu         sync.Mutex         // guards all of these
+	faults     map[string]int     // done so far
+	violations []tortureViolation // the first of them
+	violated   map[string]int     // by kind
+	duplicates []tortureDuplicate
+	holds      map[string][]*tortureHold // by the keeper's label
+	pairs      []*torturePair
+	forgotten  []tickRange // when the table was restored or dropped
+	doubts     doubts
+	reported   map[tortureLoss]bool // by keepers
+	recorded   map[tortureLoss]bool // by the table
+	unheard    int                  // keepers that ended before they could notice that the store had forgotten them
+	clones     int
+	losses     int
 }
 
 func newTorture(t *testing.T, database dbtest.Database, server *dbtest.Server, random *rand.Rand, leases bool) *torture {
@@ -143,9 +179,15 @@ func newTorture(t *testing.T, database dbtest.Database, server *dbtest.Server, r
 		bits = leaseBits
 	}
 	r := &torture{
-		t: t, random: random, database: database, server: server, leases: leases, bits: bits, began: time.Now(),
+		t: t, folder: t.TempDir(), random: random, database: database, server: server, leases: leases, bits: bits, began: time.Now(),
 		total:  tortureReport{Errors: map[string]int64{}, Examples: map[string]string{}},
-		faults: map[string]int{}, violated: map[string]int{},
+		faults: map[string]int{}, violated: map[string]int{}, holds: map[string][]*tortureHold{},
+		reported: map[tortureLoss]bool{}, recorded: map[tortureLoss]bool{},
+	}
+	r.nextHarm, r.nextCopy = r.began.Add(2*time.Second), r.began.Add(tortureCopyEvery)
+	var err error
+	if r.clock, err = mapTortureTime(r.clockFile()); err != nil {
+		t.Fatal(err)
 	}
 	statements := []string{"CREATE TABLE ids (id BIGINT PRIMARY KEY, pid VARCHAR(40) NOT NULL)"}
 	if database.Kind == "sqlite" {
@@ -153,6 +195,8 @@ func newTorture(t *testing.T, database dbtest.Database, server *dbtest.Server, r
 	}
 	if leases {
 		statements = append(statements, leaseTable()...)
+	} else {
+		statements = append(statements, tortureCopyTable)
 	}
 	db := database.Open(t)
 	defer db.Close() // before the server is killed
@@ -163,6 +207,9 @@ func newTorture(t *testing.T, database dbtest.Database, server *dbtest.Server, r
 	}
 	return r
 }
+
+// clockFile is where the clock is that all processes have mapped.
+func (r *torture) clockFile() string { return filepath.Join(r.folder, "clock") }
 
 // tortureChild is a process. Its fields are of the test's goroutine, but for those that say otherwise.
 type tortureChild struct {
@@ -188,7 +235,7 @@ func (r *torture) start(offset time.Duration) *tortureChild {
 	r.started++
 	orders, err := json.Marshal(tortureOrders{
 		Kind: r.database.Kind, Driver: r.database.DriverName, DSN: r.database.DriverDSN,
-		Leases: r.leases, Bits: r.bits, Number: r.started, Offset: offset, StoreOffset: r.offset,
+		Leases: r.leases, Bits: r.bits, Number: r.started, Offset: offset, Clock: r.clockFile(),
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -235,11 +282,17 @@ func (r *torture) hear(c *tortureChild, line []byte) {
 		c.report, c.spoken = *m.Report, time.Now()
 	}
 	c.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case m.Event != nil:
+		r.observe(c, *m.Event)
+	case m.Duplicate != nil:
+		r.duplicates = append(r.duplicates, *m.Duplicate)
+	}
 	if m.Violation == nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.violated[m.Violation.Kind]++
 	if len(r.violations) < 5 {
 		r.violations = append(r.violations, *m.Violation)
@@ -309,6 +362,7 @@ func (r *torture) account(c *tortureChild) {
 	if text := c.stderr.String(); text != "" && !strings.HasPrefix(text, "SIGQUIT") {
 		r.t.Errorf("process %d said\n%.4000s", c.number, text)
 	}
+	r.silence(c)
 	last, _ := c.last()
 	r.total.Made += last.Made
 	r.total.Stored += last.Stored
@@ -346,8 +400,8 @@ func (r *torture) startAll() (cleanUp func()) {
 func (r *torture) tend() {
 	r.t.Helper()
 	now := time.Now()
-	if r.offset != 0 && now.After(r.right) {
-		r.setStore(0)
+	if now.After(r.right) {
+		r.clock.offset.Store(0)
 	}
 	for i, c := range r.running {
 		if c.stopped && now.After(c.until) {
@@ -365,14 +419,6 @@ func (r *torture) tend() {
 			r.running[i] = r.start(0)
 		default:
 		}
-	}
-}
-
-// setStore sets the store's clock, in all processes.
-func (r *torture) setStore(offset time.Duration) {
-	r.offset = offset
-	for _, c := range r.running {
-		c.tell("store %s", offset)
 	}
 }
 
@@ -414,6 +460,12 @@ func (r *torture) slight() time.Duration {
 // hurt does a fault to the processes, and returns false when those that it would be done to are stopped.
 func (r *torture) hurt(fault string) bool {
 	r.t.Helper()
+	if slices.Contains(tableFaults, fault) {
+		if time.Now().Before(r.nextHarm) {
+			return false
+		}
+		defer func() { r.nextHarm = time.Now().Add(r.between(700*time.Millisecond, 3*time.Second)) }()
+	}
 	i := r.random.IntN(len(r.running))
 	c := r.running[i]
 	stopped := 0
@@ -443,13 +495,32 @@ func (r *torture) hurt(fault string) bool {
 			r.running[i] = r.start(r.slight())
 		}
 	case faultStore:
-		// Back more often: that is when numbers that are free have an until to come.
+		// Back more often: that is when numbers that are free have an until to come. What goes forward stays there, so that it is back from
+		// there that it goes next: generators keep the latest time that they were told, and no restore may find them ahead of the store's.
 		offset := r.magnitude(time.Millisecond, 2*tortureFor)
-		if r.random.IntN(3) > 0 {
-			offset = -offset
+		if r.random.IntN(3) == 0 {
+			r.clock.base.Add(int64(offset))
+		} else {
+			r.clock.offset.Store(-int64(min(offset, time.Since(r.floor))))
+			r.right = time.Now().Add(r.between(100*time.Millisecond, tortureFor))
 		}
-		r.setStore(offset)
-		r.right = time.Now().Add(r.between(100*time.Millisecond, tortureFor))
+	case faultRestore, faultRestoreEnded:
+		from, ok := r.pick()
+		if !ok {
+			return false
+		}
+		if fault == faultRestore {
+			r.restore(from)
+		} else {
+			r.restoreEnded(from)
+		}
+	case faultDelete:
+		if r.deleted > 0 {
+			return false // as long as numbers are renewed, those without a row are not granted any more
+		}
+		r.deleteRow()
+	case faultDrop:
+		r.drop()
 	case faultReopen:
 		for _, c := range r.running {
 			c.tell("reopen")
@@ -472,6 +543,8 @@ func (r *torture) hurt(fault string) bool {
 			c.right = time.Now().Add(r.between(100*time.Millisecond, 2*tortureFor))
 		case faultFreeze:
 			c.tell("freeze %s", r.magnitude(10*time.Millisecond, 2*tortureFor))
+		case faultClone:
+			c.tell("clone")
 		case faultEnd:
 			r.end(c)
 			r.running[i] = r.start(r.slight())
@@ -535,13 +608,22 @@ func (r *torture) run(duration time.Duration) {
 	// All of them first, in some order, and then at random.
 	first := slices.Clone(tortureFaults)
 	r.random.Shuffle(len(first), func(i, j int) { first[i], first[j] = first[j], first[i] })
-	for deadline := time.Now().Add(duration); time.Now().Before(deadline) || len(first) > 0; {
+	deadline := time.Now().Add(duration)
+	for time.Now().Before(deadline) || len(first) > 0 || !r.cloned() && time.Now().Before(deadline.Add(torturePatience)) {
 		r.rest(r.magnitude(20*time.Millisecond, 500*time.Millisecond))
+		if time.Now().After(r.nextCopy) {
+			r.takeCopy()
+			r.nextCopy = time.Now().Add(r.between(tortureCopyEvery/2, tortureCopyEvery*3/2))
+		}
 		switch {
+		case len(first) == 0 && time.Now().After(deadline):
+			r.hurt(faultClone)
 		case len(first) == 0:
 			r.hurt(tortureFaults[r.random.IntN(len(tortureFaults))])
 		case r.hurt(first[0]):
 			first = first[1:]
+		default:
+			first = append(first[1:], first[0]) // later
 		}
 	}
 	stopServer()
@@ -564,10 +646,30 @@ func (r *torture) run(duration time.Duration) {
 	for _, c := range r.running {
 		r.end(c)
 	}
+	r.session("listing losses", r.recordedLosses)
+	r.mu.Lock()
+	for loss := range r.recorded {
+		r.doubts.add(&r.doubts.told, loss.number, loss.tickRange)
+	}
+	r.doubts.merge()
+	r.mu.Unlock()
 	rows, overlaps := r.verify()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.tell(rows, len(overlaps), hurting)
+	verdict := r.judge()
+	r.tell(rows, len(overlaps), hurting, verdict)
+	for _, text := range verdict.examples[:min(5, len(verdict.examples))] {
+		t.Error(text)
+	}
+	if r.clones == 0 {
+		t.Errorf("no keeper was cloned, although processes were told to")
+	}
+	if among := verdict.told + verdict.untold; duration >= time.Minute && (verdict.twins == 0 || among == verdict.twins) {
+		t.Errorf("%d ids came twice of keepers that were cloned, and %d after the table was restored; would one be noticed?", verdict.twins, among-verdict.twins)
+	}
+	if sum, all := length(r.doubts.told)+length(r.doubts.untold), time.Since(r.began)<<r.bits; sum > all/2 {
+		t.Errorf("%s of all numbers' %s are in doubt; that is no doubt any more", sum, all)
+	}
 	for _, v := range r.violations {
 		t.Errorf("%s: %s", v.Kind, v.Text)
 	}
@@ -584,10 +686,20 @@ func (r *torture) run(duration time.Duration) {
 	}
 }
 
+// cloned tells whether a keeper has been cloned: those that are told to may be killed before they are.
+func (r *torture) cloned() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.clones > 0
+}
+
 // calm ends all faults, and waits until each process has made ids with a grant that was acquired or renewed after that.
 func (r *torture) calm() {
 	r.t.Helper()
-	r.setStore(0)
+	r.clock.offset.Store(0)
+	if r.deleted > 0 {
+		r.drop() // of the numbers without rows some will be needed
+	}
 	began := time.Now()
 	renewed := began.Add(tortureFor + tortureMaxSkew)
 	before := make([]int64, len(r.running)) // that a process has told of by then
@@ -629,7 +741,7 @@ func (r *torture) untilDuplicate() {
 	found := func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return r.violated["duplicate"] > 0
+		return len(r.duplicates) > 0
 	}
 	for deadline := time.Now().Add(torturePatience); !found() && time.Now().Before(deadline); {
 		r.rest(r.between(20*time.Millisecond, 200*time.Millisecond))
@@ -646,10 +758,10 @@ func (r *torture) untilDuplicate() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t.Logf("after %s, with %d processes stopped for longer than their lease: %s", time.Since(r.began).Round(time.Millisecond),
-		r.faults[faultStopLong], r.violations[0].Text)
+		r.faults[faultStopLong], r.duplicates[0].Text)
 }
 
-// verify reads all ids, in their order. Those of one grant of a number must not lie between those of another, nor share a tick with them.
+// verify reads all ids that are not in doubt, in their order. Those of one grant of a number must not lie between those of another, nor share a tick with them.
 // That is more than to differ: two who had a number at the same time and made different ids by luck are found too.
 func (r *torture) verify() (total int64, overlaps []string) {
 	t := r.t
@@ -679,6 +791,13 @@ func (r *torture) verify() (total int64, overlaps []string) {
 			t.Fatal(err)
 		}
 		total++
+		r.mu.Lock()
+		tick := int64(parts.Time.Sub(layout.Epoch()) / layout.Unit())
+		doubtful := has(r.doubts.told, parts.Node, tick) || has(r.doubts.untold, parts.Node, tick)
+		r.mu.Unlock()
+		if doubtful {
+			continue
+		}
 		u := uses[parts.Node]
 		if u == nil {
 			u = &use{pid: pid, left: map[string]bool{}}
@@ -686,8 +805,10 @@ func (r *torture) verify() (total int64, overlaps []string) {
 		}
 		if u.pid != pid {
 			if u.at.Equal(parts.Time) || u.left[pid] {
-				overlaps = append(overlaps, fmt.Sprintf("number %d: grant %s has ids of %s, in or before which grant %s has some",
-					parts.Node, pid, parts.Time.Format(time.RFC3339Nano), u.pid))
+				r.mu.Lock()
+				overlaps = append(overlaps, fmt.Sprintf("number %d: grant %s has ids of %s, in or before which grant %s has some; in doubt are from there the number's ticks %s",
+					parts.Node, pid, parts.Time.Format(time.RFC3339Nano), u.pid, r.near(parts.Node, tick)))
+				r.mu.Unlock()
 			}
 			u.left[u.pid] = true
 			u.pid = pid
@@ -701,7 +822,7 @@ func (r *torture) verify() (total int64, overlaps []string) {
 }
 
 // tell logs what has happened. The caller holds mu.
-func (r *torture) tell(rows int64, overlaps int, hurting time.Duration) {
+func (r *torture) tell(rows int64, overlaps int, hurting time.Duration, verdict tortureVerdict) {
 	list := func(counts map[string]int64) string {
 		var parts []string
 		for _, name := range slices.Sorted(maps.Keys(counts)) {
@@ -713,10 +834,14 @@ func (r *torture) tell(rows int64, overlaps int, hurting time.Duration) {
 	for name, n := range r.faults {
 		faults[name] = int64(n)
 	}
-	line := fmt.Sprintf("torture %-8s %s: %d ids (%.0f/s), %d twice, %d not granted, %d overlaps, %d lost with failed inserts"+
-		" | %d processes, %d keepers, %d numbers lost | faults: %s | errors: %s",
-		r.database.Kind, time.Since(r.began).Round(time.Second), rows, float64(rows)/hurting.Seconds(), r.violated["duplicate"], r.violated["outside"],
-		overlaps, r.total.Made-r.total.Stored, r.started, r.total.Opened, r.total.Lost, list(faults), list(r.total.Errors))
+	line := fmt.Sprintf("torture %-8s %s: %d ids (%.0f/s), %d twice outside of doubt, %d twice in doubt and %d with nobody left to tell (%d of both by twins),"+
+		" %d not granted, %d overlaps, %d lost with failed inserts"+
+		" | %d losses told, %d recorded, %d keepers ended before they noticed; in doubt are %s of numbers, and %s with nobody left to tell"+
+		" | %d processes, %d keepers, %d clones, %d numbers lost | faults: %s | errors: %s",
+		r.database.Kind, time.Since(r.began).Round(time.Second), rows, float64(rows)/hurting.Seconds(), verdict.wrong, verdict.told, verdict.untold, verdict.twins,
+		r.violated["outside"], overlaps, r.total.Made-r.total.Stored,
+		r.losses, len(r.recorded), r.unheard, length(r.doubts.told).Round(time.Second), length(r.doubts.untold).Round(time.Second),
+		r.started, r.total.Opened, r.clones, r.total.Lost, list(faults), list(r.total.Errors))
 	r.t.Log(line)
 	if os.Getenv(tortureVariable) != "" {
 		fmt.Println(line)

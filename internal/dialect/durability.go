@@ -150,48 +150,27 @@ func sqliteDurability(ctx context.Context, conn *sql.Conn, schema string) (findi
 	return findings, nil
 }
 
-// Storage returns whether the server may lose what was committed because of how it keeps the table. The table has to exist, and its name to be valid,
-// with its schema's or without. It takes one round trip, and none on SQLite.
-func (d Dialect) Storage(ctx context.Context, conn *sql.Conn, table string) ([]Finding, error) {
+// Storage returns whether the server may lose what was committed because of how it keeps the table, which has to exist. It takes one round trip, and none
+// on SQLite.
+func (d Dialect) Storage(ctx context.Context, conn *sql.Conn, table Place) ([]Finding, error) {
 	query := map[Dialect]string{
-		MySQL:    "SELECT ENGINE FROM information_schema.TABLES WHERE " + mysqlTable(table),
-		Postgres: "SELECT relpersistence::text FROM pg_class WHERE oid = to_regclass('" + d.Quote(table) + "')",
-	}[d]
-	return d.storage(ctx, conn, table, d.Quote(table), query)
-}
-
-// StorageAt is [Dialect.Storage] for a place whose names may hold anything.
-func (d Dialect) StorageAt(ctx context.Context, conn *sql.Conn, at Place) ([]Finding, error) {
-	query := map[Dialect]string{
-		MySQL: "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?",
+		MySQL: "SELECT ENGINE FROM information_schema.TABLES WHERE " + InCatalog(table),
 		// By names, as to_regclass fails without rights on the schema.
-		Postgres: "SELECT c.relpersistence::text FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2",
+		Postgres: "SELECT c.relpersistence::text FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace" +
+			" WHERE n.nspname = " + Literal(table.Schema) + " AND c.relname = " + Literal(table.Table),
 	}[d]
-	return d.storage(ctx, conn, at.String(), d.QuotePlace(at), query, at.Schema, at.Table)
-}
-
-func (d Dialect) storage(ctx context.Context, conn *sql.Conn, name, quoted, query string, args ...any) ([]Finding, error) {
 	if query == "" {
 		return nil, nil
 	}
 	var kept sql.NullString // NULL of a view
-	if err := One(ctx, conn, query, args, &kept); err != nil {
-		return nil, fmt.Errorf("asking how %s is kept: %w", name, err)
+	if err := One(ctx, conn, query, nil, &kept); err != nil {
+		return nil, fmt.Errorf("asking how %s is kept: %w", table, err)
 	}
-	switch {
+	switch quoted := d.QuotePlace(table); {
 	case d == MySQL && !strings.EqualFold(kept.String, "InnoDB"):
-		return []Finding{unsafe("the table %s is kept by the engine %s, which may lose what was committed; ALTER TABLE %s ENGINE = InnoDB", name, kept.String, quoted)}, nil
+		return []Finding{unsafe("the table %s is kept by the engine %s, which may lose what was committed; ALTER TABLE %s ENGINE = InnoDB", table, kept.String, quoted)}, nil
 	case d == Postgres && kept.String != "p":
-		return []Finding{unsafe("%s is not logged, so it is empty after a crash; ALTER TABLE %s SET LOGGED", name, quoted)}, nil
+		return []Finding{unsafe("%s is not logged, so it is empty after a crash; ALTER TABLE %s SET LOGGED", table, quoted)}, nil
 	}
 	return nil, nil
-}
-
-// mysqlTable is the condition that picks the table from information_schema.
-func mysqlTable(name string) string {
-	schema, table := SplitName(name)
-	if schema == "" {
-		return "TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '" + table + "'"
-	}
-	return "TABLE_SCHEMA = '" + schema + "' AND TABLE_NAME = '" + table + "'"
 }

@@ -62,7 +62,11 @@ func TestDurability(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stored, err := test.dialect.Storage(t.Context(), conn, "t")
+			at, err := test.dialect.Locate(t.Context(), conn, "t")
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored, err := test.dialect.Storage(t.Context(), conn, at.At)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,9 @@ import (
 	"strings"
 )
 
+// ErrNoPlace says that a table is in no database that the session has.
+var ErrNoPlace = errors.New("no place for the table")
+
 // Place is where a table is, by names that are the same on every connection, whatever its search_path or USE.
 type Place struct {
 	Catalog string // PostgreSQL's database; SQLite's file, empty in memory; empty on MySQL
@@ -39,13 +42,21 @@ func (d Dialect) QuoteAny(name string) string {
 	return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
 }
 
+// Literal returns the text as SQL.
+func Literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// InCatalog returns the condition that picks a table from information_schema of MySQL.
+func InCatalog(p Place) string {
+	return "TABLE_SCHEMA = " + Literal(p.Schema) + " AND TABLE_NAME = " + Literal(p.Table)
+}
+
 // Location is what a catalogue says about the tables of a name.
 type Location struct {
 	At     Place       // where the table is, or is to be made
 	Exists bool        // it is there
 	Others []Place     // all other tables of the name that the account can see
 	Role   string      // the account, as GRANT takes it; empty on SQLite
-	File   fs.FileInfo // SQLite's, nil in memory
+	File   fs.FileInfo // SQLite's, nil in memory, and where a VFS keeps it that is none of the operating system
 }
 
 // kinds are what a [Dialect] locates.
@@ -66,7 +77,7 @@ var (
 //   - MySQL: a name alone is that of a table in the session's database. The others are in the databases that the account sees.
 //   - SQLite: a name alone is that of a table in main.
 //
-// The error says that the catalogue could not be read, or that no database is selected.
+// The error says that the catalogue could not be read, or wraps [ErrNoPlace] where no database is selected.
 func (d Dialect) Locate(ctx context.Context, conn *sql.Conn, name string) (Location, error) {
 	schema, table := SplitName(name)
 	return d.LocateAt(ctx, conn, Place{Schema: schema, Table: table})
@@ -127,7 +138,7 @@ func (d Dialect) locateMySQL(ctx context.Context, conn *sql.Conn, schema, table 
 	}
 	if schema == "" {
 		if !selected.Valid {
-			return l, fmt.Errorf("no database is selected; name one in the DSN, or before the table and a dot")
+			return l, fmt.Errorf("%w: no database is selected; name one in the DSN, or before the table and a dot", ErrNoPlace)
 		}
 		l.At.Schema = selected.String
 	}
@@ -169,13 +180,11 @@ func (d Dialect) locateSQLite(ctx context.Context, conn *sql.Conn, schema, table
 	}
 	file, attached := files[l.At.Schema]
 	if !attached {
-		return l, fmt.Errorf("no database is attached as %q", l.At.Schema)
+		return l, fmt.Errorf("%w: no database is attached as %q", ErrNoPlace, l.At.Schema)
 	}
 	l.At.Catalog = file
 	if file != "" {
-		if l.File, err = os.Stat(file); err != nil {
-			return l, fmt.Errorf("the file of the database: %w", err)
-		}
+		l.File, _ = os.Stat(file)
 	}
 	var places []Place
 	for name, file := range files {
