@@ -234,6 +234,13 @@ func (m *script) located(others ...string) {
 	m.commit()
 }
 
+// whole has the space asked for rows that are gone, and has none.
+func (m *script) whole() {
+	m.exec(m.begin)
+	m.known(math.MaxInt64, math.MaxInt64, 0, 0)
+	m.commit()
+}
+
 // headed has the space's own row read, which is there or not.
 func (m *script) headed(rows ...headerRow) {
 	found := sqlmock.NewRows(headerColumns)
@@ -316,6 +323,7 @@ func TestSQLPrepare(t *testing.T) {
 		m.ExpectQuery(m.header).WithArgs("default").WillReturnRows(sqlmock.NewRows(headerColumns).AddRow("default", holder, math.MaxInt64, math.MaxInt64, "layout"))
 		m.commit()
 		m.located()
+		m.whole()
 
 		if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
 			t.Errorf("got %q, %v", got, err)
@@ -346,6 +354,7 @@ func TestSQLPrepareAgain(t *testing.T) {
 			m.exec(m.begin)
 			m.headed(headerRow{"default", header, math.MaxInt64 - 3, math.MaxInt64 - 4, "other"})
 			m.commit()
+			m.whole()
 			if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "other" {
 				t.Errorf("got %q, %v", got, err)
 			}
@@ -374,6 +383,7 @@ func TestSQLPrepareFindsTheTableMadeMeanwhile(t *testing.T) {
 		m.exec(m.begin)
 		m.headed(headerRow{"default", header, math.MaxInt64, math.MaxInt64, "layout"})
 		m.commit()
+		m.whole()
 		if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
 			t.Errorf("got %q, %v", got, err)
 		}
@@ -423,6 +433,9 @@ func TestSQLPrepareRetries(t *testing.T) {
 					m.headed()
 				}
 				m.commit()
+			}
+			if test.found {
+				m.whole()
 			}
 			got, err := store.Prepare(t.Context(), "default", "layout")
 			if test.found && (got != "other" || err != nil) || !test.found && !errors.Is(err, fault) {
@@ -475,6 +488,7 @@ func TestSQLPrepareOfTwoTables(t *testing.T) {
 			m.exec(m.begin)
 			m.headed(headerRow{"default", header, math.MaxInt64, math.MaxInt64, "layout"})
 			m.commit()
+			m.whole()
 			if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
 				t.Fatalf("got %q, %v", got, err)
 			}
@@ -793,6 +807,28 @@ func (m *script) known(from, until, rows, absent int64) {
 		WillReturnRows(sqlmock.NewRows([]string{"from_tick", "until_tick", "rows", "absent"}).AddRow(from, until, rows, absent))
 }
 
+// Where rows are gone, numbers without a row are held until the mark, and the rows are counted anew, unless another process has done it.
+func TestSQLPrepareHoldsNumbersThatAreGone(t *testing.T) {
+	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		m.located()
+		m.exec(m.begin)
+		m.headed(headerRow{"default", header, math.MaxInt64 - 9, math.MaxInt64 - 70, "layout"})
+		m.commit()
+		m.exec(m.begin)
+		m.known(math.MaxInt64-9, math.MaxInt64-70, 7, 0)
+		if m.durable != "" {
+			m.exec(m.durable)
+		}
+		m.exec(m.insert, "default", -2, "numbers without a row are held until until_tick, since rows were gone", 0, 70, "")
+		m.exec(m.absent, 70, "default", 70)
+		m.exec(m.mend, math.MaxInt64-7, "default", math.MaxInt64-9)
+		m.commit()
+		if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}
+
 // A row is not added that may be one of those that are gone: one that begins before the mark.
 func TestSQLSwapAddsNoRowThatIsGone(t *testing.T) {
 	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
@@ -916,7 +952,7 @@ func TestSQLRecord(t *testing.T) {
 	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
 		columns := []string{"node", "holder", "from_tick", "until_tick", "layout"}
 		losses := func() *sqlmock.Rows {
-			return sqlmock.NewRows(columns).AddRow(-2, "a", 3, 4, "lost number 5").AddRow(-3, "b", 6, 7, "lost number 8")
+			return sqlmock.NewRows(columns).AddRow(-3, "a", 3, 4, "lost number 5").AddRow(-4, "b", 6, 7, "lost number 8")
 		}
 		want := []grant.Loss{{Number: 5, Holder: "a", From: 3, Until: 4}, {Number: 8, Holder: "b", From: 6, Until: 7}}
 		alone := func() {
@@ -928,11 +964,11 @@ func TestSQLRecord(t *testing.T) {
 		m.placed()
 		alone()
 		m.ExpectQuery(m.losses).WithArgs("default").WillReturnRows(sqlmock.NewRows(columns))
-		m.exec(m.insert, "default", -2, "a", 3, 4, "lost number 5").WillReturnResult(driver.RowsAffected(0))
+		m.exec(m.insert, "default", -3, "a", 3, 4, "lost number 5").WillReturnResult(driver.RowsAffected(0))
 		m.commit()
 		alone()
 		m.ExpectQuery(m.losses).WithArgs("default").WillReturnRows(losses())
-		m.exec(m.insert, "default", -4, "a", 3, 4, "lost number 5")
+		m.exec(m.insert, "default", -5, "a", 3, 4, "lost number 5")
 		m.commit()
 		if err := store.Record(t.Context(), "default", want[0]); err != nil {
 			t.Error(err)
@@ -946,7 +982,7 @@ func TestSQLRecord(t *testing.T) {
 		}
 		m.placed()
 		m.exec(m.begin)
-		m.ExpectQuery(m.losses).WithArgs("default").WillReturnRows(losses().AddRow(-4, "c", 1, 2, "something else"))
+		m.ExpectQuery(m.losses).WithArgs("default").WillReturnRows(losses().AddRow(-5, "c", 1, 2, "something else"))
 		m.rollback()
 		if got, err := store.Losses(t.Context(), "default"); !errors.Is(err, grant.ErrTable) {
 			t.Errorf("got %+v, %v, want ErrTable", got, err)
