@@ -613,14 +613,26 @@ func TestRowsDeletedByHand(t *testing.T) {
 		if l := mustList(t, store); l.Gone != 2 || l.ID != before.ID || l.Mark != 5 || len(l.Rows) != 2 {
 			t.Errorf("got %+v, want 2 gone", l)
 		}
-		mustPrepare(t, grant.SQL(db, dialect), "default")
-		mustAdd(t, store, 1, true) // which does not make up for it
-		mustAdd(t, store, 7, true)
+		mustAdd(t, store, 1, false)
+		mustPrepare(t, grant.SQL(db, dialect), "default") // which has numbers without a row held from now on
+		mustPrepare(t, store, "default")
+		if l := mustList(t, store); l.Gone != 0 || l.Absent != 5 || l.Mark != 5 || len(l.Rows) != 2 {
+			t.Errorf("got %+v, want numbers without a row held until 5", l)
+		}
+		mustAdd(t, store, 1, false)
+		for _, number := range []int64{1, 7} {
+			row := grant.Row{Number: number, Holder: "a", From: 5, Until: 6}
+			if done, err := store.Swap(t.Context(), "default", grant.Row{Number: number, Holder: grant.Absent}, row); err != nil || !done {
+				t.Errorf("number %d from 5: got %t, %v", number, done, err)
+			}
+		}
 		if err := store.Record(t.Context(), "default", grant.Loss{Number: 1, Holder: "a"}); err != nil {
 			t.Fatal(err)
 		}
-		if l := mustList(t, store); l.Gone != 2 || l.Mark != 5 || len(l.Rows) != 4 {
-			t.Errorf("got %+v, want 2 gone", l)
+		mustExec(t, db, "DELETE FROM snowkey_nodes WHERE node = 7")
+		mustPrepare(t, store, "default")
+		if l := mustList(t, store); l.Gone != 0 || l.Absent != 6 || l.Mark != 6 || len(l.Rows) != 3 {
+			t.Errorf("got %+v, want numbers without a row held until 6", l)
 		}
 		mustExec(t, db, "DELETE FROM snowkey_nodes WHERE node = -1")
 		if l := mustList(t, store); l.ID != "" || l.Mark != 0 {
