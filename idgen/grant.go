@@ -119,7 +119,12 @@ func (g *Snowflake) SetGrant(grant Grant) error {
 func (g *Snowflake) Lead() int64 { return g.borrowed() }
 
 // Used returns the tick after the last one that an id was made at, of whichever shard, 0 before the first.
-func (g *Snowflake) Used() int64 { return g.greatest() + 1 }
+func (g *Snowflake) Used() int64 {
+	if g.held.Load().kind == sealed {
+		return g.Seal()
+	}
+	return g.greatest() + 1
+}
 
 // Stepped has an element after the machine's clock has stepped forward, as it has when a suspended machine goes on: a generator with
 // grants makes ids of the time before, until it is told the time by the next one. It is noticed by calls that make ids.

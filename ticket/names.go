@@ -13,6 +13,7 @@ import (
 // table, so that USE, SET search_path and a pool that resets its sessions do not change which table it is.
 type names struct {
 	dialect  Dialect
+	number   int64  // the server's
 	sequence string // letters, digits, dashes, dots and underlines only
 	table    string // of the configuration, without its schema
 	object   string // the SEQUENCE, for a sequence that is one
@@ -21,9 +22,9 @@ type names struct {
 	settled  bool   // the source has found its table
 }
 
-func newNames(d Dialect, c Config) names {
+func newNames(d Dialect, c Config, number int64) names {
 	schema, table := dialect.SplitName(c.Table)
-	return names{dialect: d, sequence: c.Sequence, table: table, schema: schema, named: schema != ""}
+	return names{dialect: d, number: number, sequence: c.Sequence, table: table, schema: schema, named: schema != ""}
 }
 
 // to returns the names of a table that was found.

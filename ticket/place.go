@@ -42,9 +42,12 @@ func (n names) elsewhere(ctx context.Context, conn *sql.Conn, c *condition, colu
 		meant = ""
 	}
 	for _, other := range c.place.Others {
-		has, hidden, err := n.has(ctx, conn, other, column)
+		has, hidden, label, err := n.has(ctx, conn, other, column)
 		if err != nil {
 			return fmt.Errorf("looking for the sequence in %s: %w", other, err)
+		}
+		if n.besides(*c, label) {
+			continue
 		}
 		text := ""
 		switch {
@@ -66,34 +69,46 @@ func (n names) elsewhere(ctx context.Context, conn *sql.Conn, c *condition, colu
 	return nil
 }
 
-// has reports whether another table has the sequence, and whether that is hidden from the user.
-func (n names) has(ctx context.Context, conn *sql.Conn, other dialect.Place, column string) (has, hidden bool, err error) {
+// besides reports whether the layout is of another server in the same list, in a database of its own that the account sees as well.
+func (n names) besides(c condition, label string) bool {
+	theirs, moving, err := parseFrozen(label)
+	if err != nil || theirs.number == n.number {
+		return false
+	}
+	ours, frozen, err := parseFrozen(c.text)
+	return !c.row || err == nil && (moving || frozen || ours.servers == theirs.servers && ours.unit == theirs.unit)
+}
+
+// has reports whether another table has the sequence, with which layout, and whether that is hidden from the user.
+func (n names) has(ctx context.Context, conn *sql.Conn, other dialect.Place, column string) (has, hidden bool, label string, err error) {
 	if n.object != "" {
-		return true, false, nil
+		return true, false, "", nil
 	}
 	if n.dialect == Postgres { // where an error would end the transaction
 		var readable, same bool
-		err := one(ctx, conn, "SELECT has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'), EXISTS (SELECT FROM pg_attribute WHERE attrelid = c.oid AND attname = $3)"+
-			" FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2", []any{other.Schema, other.Table, column}, &readable, &same)
+		err := one(ctx, conn, "SELECT has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'), 2 = (SELECT count(*) FROM pg_attribute WHERE attrelid = c.oid"+
+			" AND attname IN ($3, 'layout')) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2",
+			[]any{other.Schema, other.Table, column}, &readable, &same)
 		if errors.Is(err, sql.ErrNoRows) { // dropped meanwhile
-			return false, false, nil
+			return false, false, "", nil
 		}
 		if err != nil || !same || !readable {
-			return false, same, err
+			return false, same, "", err
 		}
 	}
-	query := fmt.Sprintf("SELECT 1 FROM %s WHERE %s = '%s'", n.dialect.QuotePlace(other), column, n.sequence)
-	err = dialect.Each(ctx, conn, query, nil, func(*sql.Rows) error {
-		has = true
-		return nil
-	})
-	switch n.dialect.Diagnose(err).Kind {
-	case dialect.Missing: // it has other columns, or was dropped meanwhile
-		return false, false, nil
-	case dialect.Denied:
-		return false, true, nil
+	for _, text := range []string{"COALESCE(layout, '')", "''"} { // the published table has no layout
+		query := fmt.Sprintf("SELECT %s FROM %s WHERE %s = '%s'", text, n.dialect.QuotePlace(other), column, n.sequence)
+		err = dialect.Each(ctx, conn, query, nil, func(rows *sql.Rows) error {
+			has = true
+			return rows.Scan(&label)
+		})
+		if kind := n.dialect.Diagnose(err).Kind; kind == dialect.Denied {
+			return false, true, "", nil
+		} else if kind != dialect.Missing {
+			return has, false, label, err
+		}
 	}
-	return has, false, err
+	return false, false, "", nil // it has other columns, or was dropped meanwhile
 }
 
 // grants are the statements that let the role do what is said with an object in a schema.

@@ -370,7 +370,7 @@ func TestPlaceMayBeElsewhere(t *testing.T) {
 	d, g := dbtest.Postgres(t), newGiven(t)
 	owner := open(t, d)
 	web, webRole := role(t, d, owner, "_web")
-	execute(t, owner, "CREATE SCHEMA app", "GRANT USAGE, CREATE ON SCHEMA app TO "+webRole, "CREATE SCHEMA hidden", "CREATE TABLE hidden.snowkey_blocks (name text, next bigint)")
+	execute(t, owner, "CREATE SCHEMA app", "GRANT USAGE, CREATE ON SCHEMA app TO "+webRole, "CREATE SCHEMA hidden", "CREATE TABLE hidden.snowkey_blocks (name text, next bigint, layout text)")
 	make := makers[1].make
 	named := make(t, ticket.Config{Table: "app.snowkey_blocks"}, serverOf(t, web))
 	must(t, named.Setup(t.Context()))
@@ -384,7 +384,7 @@ func TestPlaceMayBeElsewhere(t *testing.T) {
 	statements, _, _ = strings.Cut(statements, ", or ")
 	execute(t, owner, strings.Split(statements, "; ")...)
 	g.draw("who may read it", make(t, ticket.Config{}, config), 300) // it has no such row
-	execute(t, owner, "INSERT INTO hidden.snowkey_blocks VALUES ('default', 1)")
+	execute(t, owner, "INSERT INTO hidden.snowkey_blocks VALUES ('default', 1, '1/1x100')")
 	_ = wantNone(t, make(t, ticket.Config{}, config), ticket.ErrTwoTables)
 	_ = wantNone(t, make(t, ticket.Config{Table: "app.snowkey_blocks"}, config), ticket.ErrTwoTables)
 	g.draw("one that began before", named, 300)
@@ -531,4 +531,25 @@ func TestPlaceNowhere(t *testing.T) {
 			g.draw("in the database", m.make(t, ticket.Config{}, serverOf(t, mysql)), 100)
 		})
 	}
+}
+
+// TestPlaceOfServersBesides has the servers of a list in databases of one server of MySQL, all of which the account sees.
+func TestPlaceOfServersBesides(t *testing.T) {
+	t.Parallel()
+	d, g := dbtest.StartMySQL(t), newGiven(t)
+	config := ticket.Config{Timeout: patience}
+	servers := []ticket.Server{serverOf(t, d.Database(t).Admin()), serverOf(t, d.Database(t).Admin())}
+	both := makers[1].make(t, config, servers...)
+	must(t, both.Setup(t.Context()))
+	g.draw("both", both, 1000)
+	g.draw("both, again", makers[1].make(t, config, servers...), 1000)
+	third := serverOf(t, d.Database(t).Admin())
+	if err := makers[1].make(t, config, third).Setup(t.Context()); !errors.Is(err, ticket.ErrTwoTables) {
+		t.Errorf("a list of another server 1: got %v, want ErrTwoTables", err)
+	}
+	three := blocks(t, briskly(ticket.BlockConfig{Config: config}), append(servers, third)...)
+	execute(t, servers[1].DB, "UPDATE snowkey_blocks SET layout = '>2/3x100'") // as a Resize leaves it that has died
+	inTime(t, "Resize", three.Resize)
+	g.draw("three", three, 1000)
+	g.draw("both, after it", both, 1000)
 }

@@ -15,8 +15,7 @@ import (
 type replaceCounter struct {
 	names
 	unsafe bool
-	number int64 // the server's, for a table that says no layout
-	of     int64
+	of     int64 // servers, for a table that says no layout
 }
 
 var _ counter = replaceCounter{}

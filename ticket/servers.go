@@ -53,7 +53,7 @@ func newServers(config Config, unit int64, list []Server) (*Servers, error) {
 		if p.dialect == SQLite {
 			p.gate = make(chan struct{}, 1)
 		}
-		n := newNames(p.dialect, config)
+		n := newNames(p.dialect, config, p.number)
 		switch {
 		case s.blocks:
 			p.counter = blockCounter{names: n, unsafe: config.AllowUnsafe, unit: unit}
@@ -63,7 +63,7 @@ func newServers(config Config, unit int64, list []Server) (*Servers, error) {
 			}
 			p.counter = sequenceCounter{names: n, unsafe: config.AllowUnsafe}
 		default:
-			p.counter = replaceCounter{names: n, unsafe: config.AllowUnsafe, number: p.number, of: int64(config.Increment)}
+			p.counter = replaceCounter{names: n, unsafe: config.AllowUnsafe, of: int64(config.Increment)}
 		}
 		s.servers = append(s.servers, p)
 	}

@@ -97,7 +97,7 @@ var blockPostgresStatements = []statements{
 				{postgresSettings},
 				{"SELECT attname, format_type(atttypid, NULL), false, CASE WHEN atttypmod > 4 THEN atttypmod - 4 ELSE 0 END" +
 					` FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid = to_regclass('"public"."snowkey_blocks"')`},
-				{`SELECT relpersistence::text FROM pg_class WHERE oid = to_regclass('"public"."snowkey_blocks"')`},
+				{`SELECT c.relpersistence::text FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = 'public' AND c.relname = 'snowkey_blocks'`},
 				{`SELECT next, COALESCE(layout, '') FROM "public"."snowkey_blocks" WHERE name = 'default'`},
 				{`SELECT number FROM "public"."snowkey_blocks_register" WHERE name = 'default'`},
 			},
@@ -152,7 +152,7 @@ var blockPostgresStatements = []statements{
 				{postgresSettings},
 				{"SELECT attname, format_type(atttypid, NULL), false, CASE WHEN atttypmod > 4 THEN atttypmod - 4 ELSE 0 END" +
 					` FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid = to_regclass('"keys"."blocks"')`},
-				{`SELECT relpersistence::text FROM pg_class WHERE oid = to_regclass('"keys"."blocks"')`},
+				{`SELECT c.relpersistence::text FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = 'keys' AND c.relname = 'blocks'`},
 				{`SELECT next, COALESCE(layout, '') FROM "keys"."blocks" WHERE name = 'default'`},
 				{`SELECT number FROM "keys"."blocks_register" WHERE name = 'default'`},
 			},

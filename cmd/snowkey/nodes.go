@@ -210,6 +210,18 @@ func (s nodeSpace) time(tick int64) (time.Time, bool) {
 	return s.layout.Epoch().Add(time.Duration(tick) * s.layout.Unit()), true
 }
 
+// absent returns the tick until which numbers without a row are held because rows are gone, 0 for none.
+func (s nodeSpace) absent() int64 {
+	until := s.Absent
+	if s.Gone > 0 {
+		until = max(until, s.Mark)
+	}
+	if at, ok := s.time(until); ok && !at.After(s.Now) {
+		return 0
+	}
+	return until
+}
+
 // formatTick shows a tick as the time that it begins at.
 func (s nodeSpace) formatTick(tick int64) string {
 	if at, ok := s.time(tick); ok {
@@ -285,8 +297,8 @@ func (s nodeSpace) writeTo(text *strings.Builder) {
 		_, _ = fmt.Fprintf(rows, "%d\t%s\t%s\t%s\t%s\n", loss.Number, "lost", s.formatTick(loss.From), s.formatTick(loss.Until), nameOf(loss.Holder))
 	}
 	_ = rows.Flush() // to memory
-	if s.Gone > 0 {
-		fmt.Fprintf(text, "rows that are gone: %d; numbers without a row count as held until %s\n", s.Gone, s.formatTick(s.Mark))
+	if until := s.absent(); until > 0 {
+		fmt.Fprintf(text, "rows are gone: numbers without a row count as held until %s\n", s.formatTick(until))
 	}
 	if len(s.losses) > 0 {
 		fmt.Fprintf(text, "ids that were made with a lost number in its time may exist twice: snowkey nodes doubt has the SQL that finds them\n")
@@ -377,8 +389,8 @@ func writeNodesJSON(w io.Writer, nodes nodeList) error {
 			Kind: "space", Space: s.Name, Table: s.table, ID: s.Space.ID, Layout: s.Layout, Now: s.Now.Format(time.RFC3339Nano), Numbers: s.numbers(),
 			Held: states["held"], Free: states["free"], Ended: states["ended"], Gone: s.Gone, Losses: len(s.losses), Warnings: nodes.warnings,
 		}
-		if s.Gone > 0 {
-			whole.Mark, whole.MarkTick = s.formatTick(s.Mark), s.Mark
+		if until := s.absent(); until > 0 {
+			whole.Mark, whole.MarkTick = s.formatTick(until), until
 		}
 		lines = append(lines, whole)
 		for _, row := range s.Rows {

@@ -37,7 +37,7 @@ the time to which the database was restored until the last process of before was
 
 The exit status is 0 with and without ids in doubt, and 1 when a key space cannot be read, or is in two tables: then all ids that were made
 since are in doubt. Losses stay recorded. When the rows have been seen to,
-  DELETE FROM snowkey_nodes WHERE space = 'default' AND node < -1
+  DELETE FROM snowkey_nodes WHERE space = 'default' AND node < -2
 forgets them.`,
 		Example: `  SNOWKEY_DB=postgres://app:secret@127.0.0.1:5432/app snowkey nodes doubt --table orders --table payments
   snowkey nodes doubt --db sqlite:app.db --table orders --column order_id --table users --column id

@@ -142,21 +142,40 @@ func (c Config) complete(layout idgen.Layout) (Config, error) {
 	return c, nil
 }
 
-// newHolder returns a name that no acquisition had before: 128 random bits after the name for people.
-func newHolder(name string) string { return name + "#" + randomBits(16) }
+// A holder, as a row has it, is the name of an acquisition, the mark of the swap that made the row so, and the mark of the row that the
+// number was acquired from: web-3:4711#<24 hexadecimal digits>.<8><<8>. Each swap has a mark of its own: of two processes with one memory each
+// knows its own from the other's, also where both renew the grant until the same tick. And whoever finds the number with another holder
+// sees whether there was a third one in between.
 
-// stamped returns a holder's name for one renewal: of two processes with one memory each knows its own from the other's, also where both renew
-// the grant until the same tick.
-func stamped(holder string) string { return unstamped(holder) + "." + randomBits(6) }
+// newHolder returns a name that no acquisition had before: 96 random bits after the name for people.
+func newHolder(name string) string { return name + "#" + randomBits(12) }
 
-// unstamped returns a holder's name without the mark of a renewal.
-func unstamped(holder string) string {
-	if at := strings.LastIndexByte(holder, '#'); at >= 0 {
-		if name, _, found := strings.Cut(holder[at:], "."); found {
-			return holder[:at] + name
-		}
+// stamped returns a holder with a mark of its own, that has the number from the row of another holder or of itself.
+func stamped(holder, from string) string {
+	name, _, before := parseHolder(holder)
+	if ancestor, stamp, ancestors := parseHolder(from); ancestor == name {
+		before = ancestors
+	} else {
+		before = stamp
 	}
-	return holder
+	return name + "." + randomBits(4) + "<" + before
+}
+
+// parseHolder returns the parts of a holder. One that was not made by newHolder and stamped is all name.
+func parseHolder(holder string) (name, stamp, before string) {
+	at := strings.LastIndexByte(holder, '#')
+	if at < 0 {
+		return holder, "", ""
+	}
+	random, marks, _ := strings.Cut(holder[at:], ".")
+	stamp, before, _ = strings.Cut(marks, "<")
+	return holder[:at] + random, stamp, before
+}
+
+// unstamped returns a holder's name without marks.
+func unstamped(holder string) string {
+	name, _, _ := parseHolder(holder)
+	return name
 }
 
 // randomID returns an identity of a space, 128 random bits.

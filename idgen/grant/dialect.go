@@ -63,8 +63,10 @@ type statements struct {
 	swap   string // holder, from, until, space, node, holder, until
 	mark   string // what is left beyond the new mark, space, the same: raises the space's mark
 	count  string // space: counts an added row
-	gone   string // space, space: from, until of the space's own row, and how many others there are
-	list   string // space, space, least, most: the clock, how many rows the space has, and its own and the others; NULLs beside the first two when there are none
+	gone   string // space, space, space: from, until of the space's own row, how many others there are, and until when numbers without one are held
+	absent string // until, space, until: has these held
+	mend   string // from after, space, from before: counts rows that are gone no more
+	list   string // space, space, least, most: the clock, how many rows the space has, and its own two and the others; NULLs beside the first two when there are none
 	losses string // space
 	spaces string
 	has    string // space: a row if the table has the space
@@ -72,7 +74,8 @@ type statements struct {
 
 // What the statements are made of, with @ for the quoted table and ? for parameters. The rows of nodes below 0 are of the space itself: that of
 // node -1 has its layout, its identity in the holder, in from_tick how many rows can still be added before 2^63-1 were, and in until_tick how many
-// ticks the mark is before 2^63-1: so a column that is made narrower is noticed. Those below are losses.
+// ticks the mark is before 2^63-1: so a column that is made narrower is noticed. That of node -2, if there is one, says in until_tick until when numbers
+// without a row are held. Those below are losses.
 const (
 	createText = `CREATE TABLE IF NOT EXISTS @ (
     space      varchar(64)%[1]s  NOT NULL,
@@ -89,11 +92,14 @@ const (
 	swapText   = "UPDATE @ SET holder = ?, from_tick = ?, until_tick = ? WHERE space = ? AND node = ? AND holder = ? AND until_tick = ?"
 	markText   = "UPDATE @ SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick > ?"
 	countText  = "UPDATE @ SET from_tick = from_tick - 1 WHERE space = ? AND node = -1"
-	goneText   = "SELECT from_tick, until_tick, (SELECT COUNT(*) FROM @ WHERE space = ? AND node >= 0) FROM @ WHERE space = ? AND node = -1"
+	goneText   = "SELECT from_tick, until_tick, (SELECT COUNT(*) FROM @ WHERE space = ? AND node >= 0)," +
+		" COALESCE((SELECT until_tick FROM @ WHERE space = ? AND node = -2), 0) FROM @ WHERE space = ? AND node = -1"
+	absentText = "UPDATE @ SET until_tick = ? WHERE space = ? AND node = -2 AND until_tick < ?"
+	mendText   = "UPDATE @ SET from_tick = ? WHERE space = ? AND node = -1 AND from_tick = ?"
 	listText   = "SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick FROM" +
 		" (SELECT %s AS micros, (SELECT COUNT(*) FROM @ WHERE space = ? AND node >= 0) AS nodes) AS clock" +
-		" LEFT JOIN @ AS n ON n.space = ? AND (n.node = -1 OR n.node BETWEEN ? AND ?) ORDER BY n.node"
-	lossesText = "SELECT node, holder, from_tick, until_tick, layout FROM @ WHERE space = ? AND node < -1 ORDER BY node DESC"
+		" LEFT JOIN @ AS n ON n.space = ? AND (n.node IN (-2, -1) OR n.node BETWEEN ? AND ?) ORDER BY n.node"
+	lossesText = "SELECT node, holder, from_tick, until_tick, layout FROM @ WHERE space = ? AND node < -2 ORDER BY node DESC"
 	spacesText = "SELECT space, layout, holder, from_tick, until_tick FROM @ WHERE node = -1 ORDER BY space"
 	hasText    = "SELECT 1 FROM @ WHERE space = ? AND node = -1"
 )
@@ -101,7 +107,7 @@ const (
 // statementsOf returns the statements for a table by its quoted name.
 func statementsOf(d Dialect, quoted string) statements {
 	s := statements{
-		header: headerText, insert: insertText, swap: swapText, mark: markText, count: countText, gone: goneText,
+		header: headerText, insert: insertText, swap: swapText, mark: markText, count: countText, gone: goneText, absent: absentText, mend: mendText,
 		losses: lossesText, spaces: spacesText, has: hasText,
 	}
 	var clock string
@@ -129,7 +135,7 @@ func statementsOf(d Dialect, quoted string) statements {
 		clock = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000"
 	}
 	s.list = fmt.Sprintf(listText, clock)
-	for _, text := range []*string{&s.create, &s.header, &s.insert, &s.echo, &s.swap, &s.mark, &s.count, &s.gone, &s.list, &s.losses, &s.spaces, &s.has} {
+	for _, text := range []*string{&s.create, &s.header, &s.insert, &s.echo, &s.swap, &s.mark, &s.count, &s.gone, &s.absent, &s.mend, &s.list, &s.losses, &s.spaces, &s.has} {
 		*text = strings.ReplaceAll(d.Bind(*text), "@", quoted)
 	}
 	return s

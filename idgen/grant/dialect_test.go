@@ -40,14 +40,16 @@ var said = map[grant.Dialect]texts{
 		echo:   "SELECT COUNT(*) FROM `test`.`snowkey_nodes` WHERE space = ? AND node = ? AND holder = ? AND from_tick = ? AND until_tick = ?",
 		swap: "UPDATE `test`.`snowkey_nodes` SET holder = ?, from_tick = ?, until_tick = ?" +
 			" WHERE space = ? AND node = ? AND CAST(holder AS BINARY) = CAST(? AS BINARY) AND until_tick = ?",
-		mark:  "UPDATE `test`.`snowkey_nodes` SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick > ?",
-		count: "UPDATE `test`.`snowkey_nodes` SET from_tick = from_tick - 1 WHERE space = ? AND node = -1",
-		gone:  "SELECT from_tick, until_tick, (SELECT COUNT(*) FROM `test`.`snowkey_nodes` WHERE space = ? AND node >= 0) FROM `test`.`snowkey_nodes` WHERE space = ? AND node = -1",
+		mark:   "UPDATE `test`.`snowkey_nodes` SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick > ?",
+		count:  "UPDATE `test`.`snowkey_nodes` SET from_tick = from_tick - 1 WHERE space = ? AND node = -1",
+		gone:   "SELECT from_tick, until_tick, (SELECT COUNT(*) FROM `test`.`snowkey_nodes` WHERE space = ? AND node >= 0), COALESCE((SELECT until_tick FROM `test`.`snowkey_nodes` WHERE space = ? AND node = -2), 0) FROM `test`.`snowkey_nodes` WHERE space = ? AND node = -1",
+		absent: "UPDATE `test`.`snowkey_nodes` SET until_tick = ? WHERE space = ? AND node = -2 AND until_tick < ?",
+		mend:   "UPDATE `test`.`snowkey_nodes` SET from_tick = ? WHERE space = ? AND node = -1 AND from_tick = ?",
 		list: "SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick" +
 			" FROM (SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS micros," +
 			" (SELECT COUNT(*) FROM `test`.`snowkey_nodes` WHERE space = ? AND node >= 0) AS nodes) AS clock" +
-			" LEFT JOIN `test`.`snowkey_nodes` AS n ON n.space = ? AND (n.node = -1 OR n.node BETWEEN ? AND ?) ORDER BY n.node",
-		losses: "SELECT node, holder, from_tick, until_tick, layout FROM `test`.`snowkey_nodes` WHERE space = ? AND node < -1 ORDER BY node DESC",
+			" LEFT JOIN `test`.`snowkey_nodes` AS n ON n.space = ? AND (n.node IN (-2, -1) OR n.node BETWEEN ? AND ?) ORDER BY n.node",
+		losses: "SELECT node, holder, from_tick, until_tick, layout FROM `test`.`snowkey_nodes` WHERE space = ? AND node < -2 ORDER BY node DESC",
 		spaces: "SELECT space, layout, holder, from_tick, until_tick FROM `test`.`snowkey_nodes` WHERE node = -1 ORDER BY space",
 		has:    "SELECT 1 FROM `other`.`snowkey_nodes` WHERE space = ? AND node = -1",
 	},
@@ -70,14 +72,16 @@ var said = map[grant.Dialect]texts{
 		insert: `INSERT INTO "public"."snowkey_nodes" (space, node, holder, from_tick, until_tick, layout) VALUES ($1, $2, $3, CAST($4 AS bigint), CAST($5 AS bigint), $6) ON CONFLICT DO NOTHING`,
 		swap: `UPDATE "public"."snowkey_nodes" SET holder = $1, from_tick = $2, until_tick = $3` +
 			` WHERE space = $4 AND node = $5 AND holder = $6 AND until_tick = $7`,
-		mark:  `UPDATE "public"."snowkey_nodes" SET until_tick = $1 WHERE space = $2 AND node = -1 AND until_tick > $3`,
-		count: `UPDATE "public"."snowkey_nodes" SET from_tick = from_tick - 1 WHERE space = $1 AND node = -1`,
-		gone:  `SELECT from_tick, until_tick, (SELECT COUNT(*) FROM "public"."snowkey_nodes" WHERE space = $1 AND node >= 0) FROM "public"."snowkey_nodes" WHERE space = $2 AND node = -1`,
+		mark:   `UPDATE "public"."snowkey_nodes" SET until_tick = $1 WHERE space = $2 AND node = -1 AND until_tick > $3`,
+		count:  `UPDATE "public"."snowkey_nodes" SET from_tick = from_tick - 1 WHERE space = $1 AND node = -1`,
+		gone:   `SELECT from_tick, until_tick, (SELECT COUNT(*) FROM "public"."snowkey_nodes" WHERE space = $1 AND node >= 0), COALESCE((SELECT until_tick FROM "public"."snowkey_nodes" WHERE space = $2 AND node = -2), 0) FROM "public"."snowkey_nodes" WHERE space = $3 AND node = -1`,
+		absent: `UPDATE "public"."snowkey_nodes" SET until_tick = $1 WHERE space = $2 AND node = -2 AND until_tick < $3`,
+		mend:   `UPDATE "public"."snowkey_nodes" SET from_tick = $1 WHERE space = $2 AND node = -1 AND from_tick = $3`,
 		list: `SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick` +
 			` FROM (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS micros,` +
 			` (SELECT COUNT(*) FROM "public"."snowkey_nodes" WHERE space = $1 AND node >= 0) AS nodes) AS clock` +
-			` LEFT JOIN "public"."snowkey_nodes" AS n ON n.space = $2 AND (n.node = -1 OR n.node BETWEEN $3 AND $4) ORDER BY n.node`,
-		losses: `SELECT node, holder, from_tick, until_tick, layout FROM "public"."snowkey_nodes" WHERE space = $1 AND node < -1 ORDER BY node DESC`,
+			` LEFT JOIN "public"."snowkey_nodes" AS n ON n.space = $2 AND (n.node IN (-2, -1) OR n.node BETWEEN $3 AND $4) ORDER BY n.node`,
+		losses: `SELECT node, holder, from_tick, until_tick, layout FROM "public"."snowkey_nodes" WHERE space = $1 AND node < -2 ORDER BY node DESC`,
 		spaces: `SELECT space, layout, holder, from_tick, until_tick FROM "public"."snowkey_nodes" WHERE node = -1 ORDER BY space`,
 		has:    `SELECT 1 FROM "other"."snowkey_nodes" WHERE space = $1 AND node = -1`,
 		durable: "SELECT set_config('synchronous_commit', 'on', true)" +
@@ -94,14 +98,16 @@ var said = map[grant.Dialect]texts{
 		insert: `INSERT INTO "main"."snowkey_nodes" (space, node, holder, from_tick, until_tick, layout) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		swap: `UPDATE "main"."snowkey_nodes" SET holder = ?, from_tick = ?, until_tick = ?` +
 			` WHERE space = ? AND node = ? AND holder = ? AND until_tick = ?`,
-		mark:  `UPDATE "main"."snowkey_nodes" SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick > ?`,
-		count: `UPDATE "main"."snowkey_nodes" SET from_tick = from_tick - 1 WHERE space = ? AND node = -1`,
-		gone:  `SELECT from_tick, until_tick, (SELECT COUNT(*) FROM "main"."snowkey_nodes" WHERE space = ? AND node >= 0) FROM "main"."snowkey_nodes" WHERE space = ? AND node = -1`,
+		mark:   `UPDATE "main"."snowkey_nodes" SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick > ?`,
+		count:  `UPDATE "main"."snowkey_nodes" SET from_tick = from_tick - 1 WHERE space = ? AND node = -1`,
+		gone:   `SELECT from_tick, until_tick, (SELECT COUNT(*) FROM "main"."snowkey_nodes" WHERE space = ? AND node >= 0), COALESCE((SELECT until_tick FROM "main"."snowkey_nodes" WHERE space = ? AND node = -2), 0) FROM "main"."snowkey_nodes" WHERE space = ? AND node = -1`,
+		absent: `UPDATE "main"."snowkey_nodes" SET until_tick = ? WHERE space = ? AND node = -2 AND until_tick < ?`,
+		mend:   `UPDATE "main"."snowkey_nodes" SET from_tick = ? WHERE space = ? AND node = -1 AND from_tick = ?`,
 		list: `SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick` +
 			` FROM (SELECT CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000 AS micros,` +
 			` (SELECT COUNT(*) FROM "main"."snowkey_nodes" WHERE space = ? AND node >= 0) AS nodes) AS clock` +
-			` LEFT JOIN "main"."snowkey_nodes" AS n ON n.space = ? AND (n.node = -1 OR n.node BETWEEN ? AND ?) ORDER BY n.node`,
-		losses: `SELECT node, holder, from_tick, until_tick, layout FROM "main"."snowkey_nodes" WHERE space = ? AND node < -1 ORDER BY node DESC`,
+			` LEFT JOIN "main"."snowkey_nodes" AS n ON n.space = ? AND (n.node IN (-2, -1) OR n.node BETWEEN ? AND ?) ORDER BY n.node`,
+		losses: `SELECT node, holder, from_tick, until_tick, layout FROM "main"."snowkey_nodes" WHERE space = ? AND node < -2 ORDER BY node DESC`,
 		spaces: `SELECT space, layout, holder, from_tick, until_tick FROM "main"."snowkey_nodes" WHERE node = -1 ORDER BY space`,
 	},
 }
@@ -113,7 +119,7 @@ type texts struct {
 	create, grants                          string
 	header, insert, echo, swap, mark, count string
 	gone, list, losses, spaces, has         string
-	durable                                 string
+	absent, mend, durable                   string
 }
 
 var oldRow, newRow = grant.Row{Number: 5, Holder: "a", From: 1, Until: 2}, grant.Row{Number: 5, Holder: "b", From: 3, Until: 4}
@@ -228,6 +234,13 @@ func (m *script) located(others ...string) {
 	m.commit()
 }
 
+// whole has the space asked for rows that are gone, and has none.
+func (m *script) whole() {
+	m.exec(m.begin)
+	m.known(math.MaxInt64, math.MaxInt64, 0, 0)
+	m.commit()
+}
+
 // headed has the space's own row read, which is there or not.
 func (m *script) headed(rows ...headerRow) {
 	found := sqlmock.NewRows(headerColumns)
@@ -310,6 +323,7 @@ func TestSQLPrepare(t *testing.T) {
 		m.ExpectQuery(m.header).WithArgs("default").WillReturnRows(sqlmock.NewRows(headerColumns).AddRow("default", holder, math.MaxInt64, math.MaxInt64, "layout"))
 		m.commit()
 		m.located()
+		m.whole()
 
 		if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
 			t.Errorf("got %q, %v", got, err)
@@ -340,6 +354,7 @@ func TestSQLPrepareAgain(t *testing.T) {
 			m.exec(m.begin)
 			m.headed(headerRow{"default", header, math.MaxInt64 - 3, math.MaxInt64 - 4, "other"})
 			m.commit()
+			m.whole()
 			if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "other" {
 				t.Errorf("got %q, %v", got, err)
 			}
@@ -368,6 +383,7 @@ func TestSQLPrepareFindsTheTableMadeMeanwhile(t *testing.T) {
 		m.exec(m.begin)
 		m.headed(headerRow{"default", header, math.MaxInt64, math.MaxInt64, "layout"})
 		m.commit()
+		m.whole()
 		if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
 			t.Errorf("got %q, %v", got, err)
 		}
@@ -417,6 +433,9 @@ func TestSQLPrepareRetries(t *testing.T) {
 					m.headed()
 				}
 				m.commit()
+			}
+			if test.found {
+				m.whole()
 			}
 			got, err := store.Prepare(t.Context(), "default", "layout")
 			if test.found && (got != "other" || err != nil) || !test.found && !errors.Is(err, fault) {
@@ -469,6 +488,7 @@ func TestSQLPrepareOfTwoTables(t *testing.T) {
 			m.exec(m.begin)
 			m.headed(headerRow{"default", header, math.MaxInt64, math.MaxInt64, "layout"})
 			m.commit()
+			m.whole()
 			if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
 				t.Fatalf("got %q, %v", got, err)
 			}
@@ -778,7 +798,35 @@ func TestSQLList(t *testing.T) {
 // counted has an added row counted, and the space's own row and its others asked for.
 func (m *script) counted(from, until, rows int64) {
 	m.exec(m.count, "default")
-	m.ExpectQuery(m.gone).WithArgs("default", "default").WillReturnRows(sqlmock.NewRows([]string{"from_tick", "until_tick", "rows"}).AddRow(from, until, rows))
+	m.known(from, until, rows, 0)
+}
+
+// known has the space's own rows asked for what is known of rows that are gone.
+func (m *script) known(from, until, rows, absent int64) {
+	m.ExpectQuery(m.gone).WithArgs("default", "default", "default").
+		WillReturnRows(sqlmock.NewRows([]string{"from_tick", "until_tick", "rows", "absent"}).AddRow(from, until, rows, absent))
+}
+
+// Where rows are gone, numbers without a row are held until the mark, and the rows are counted anew, unless another process has done it.
+func TestSQLPrepareHoldsNumbersThatAreGone(t *testing.T) {
+	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
+		m.located()
+		m.exec(m.begin)
+		m.headed(headerRow{"default", header, math.MaxInt64 - 9, math.MaxInt64 - 70, "layout"})
+		m.commit()
+		m.exec(m.begin)
+		m.known(math.MaxInt64-9, math.MaxInt64-70, 7, 0)
+		if m.durable != "" {
+			m.exec(m.durable)
+		}
+		m.exec(m.insert, "default", -2, "numbers without a row are held until until_tick, since rows were gone", 0, 70, "")
+		m.exec(m.absent, 70, "default", 70)
+		m.exec(m.mend, math.MaxInt64-7, "default", math.MaxInt64-9)
+		m.commit()
+		if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
 }
 
 // A row is not added that may be one of those that are gone: one that begins before the mark.
@@ -904,7 +952,7 @@ func TestSQLRecord(t *testing.T) {
 	eachMock(t, func(t *testing.T, store *grant.SQLStore, m *script) {
 		columns := []string{"node", "holder", "from_tick", "until_tick", "layout"}
 		losses := func() *sqlmock.Rows {
-			return sqlmock.NewRows(columns).AddRow(-2, "a", 3, 4, "lost number 5").AddRow(-3, "b", 6, 7, "lost number 8")
+			return sqlmock.NewRows(columns).AddRow(-3, "a", 3, 4, "lost number 5").AddRow(-4, "b", 6, 7, "lost number 8")
 		}
 		want := []grant.Loss{{Number: 5, Holder: "a", From: 3, Until: 4}, {Number: 8, Holder: "b", From: 6, Until: 7}}
 		alone := func() {
@@ -916,11 +964,11 @@ func TestSQLRecord(t *testing.T) {
 		m.placed()
 		alone()
 		m.ExpectQuery(m.losses).WithArgs("default").WillReturnRows(sqlmock.NewRows(columns))
-		m.exec(m.insert, "default", -2, "a", 3, 4, "lost number 5").WillReturnResult(driver.RowsAffected(0))
+		m.exec(m.insert, "default", -3, "a", 3, 4, "lost number 5").WillReturnResult(driver.RowsAffected(0))
 		m.commit()
 		alone()
 		m.ExpectQuery(m.losses).WithArgs("default").WillReturnRows(losses())
-		m.exec(m.insert, "default", -4, "a", 3, 4, "lost number 5")
+		m.exec(m.insert, "default", -5, "a", 3, 4, "lost number 5")
 		m.commit()
 		if err := store.Record(t.Context(), "default", want[0]); err != nil {
 			t.Error(err)
@@ -934,7 +982,7 @@ func TestSQLRecord(t *testing.T) {
 		}
 		m.placed()
 		m.exec(m.begin)
-		m.ExpectQuery(m.losses).WithArgs("default").WillReturnRows(losses().AddRow(-4, "c", 1, 2, "something else"))
+		m.ExpectQuery(m.losses).WithArgs("default").WillReturnRows(losses().AddRow(-5, "c", 1, 2, "something else"))
 		m.rollback()
 		if got, err := store.Losses(t.Context(), "default"); !errors.Is(err, grant.ErrTable) {
 			t.Errorf("got %+v, %v, want ErrTable", got, err)

@@ -44,7 +44,7 @@ func (f *file) Prepare(ctx context.Context, space, layout string) (inForce strin
 			s.Spaces[space] = c
 		}
 		inForce = c.Layout
-		return !found
+		return c.mend() || !found
 	})
 	if err != nil {
 		return "", err

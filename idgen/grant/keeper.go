@@ -178,6 +178,13 @@ func (k *Keeper) run(ctx context.Context) {
 	} else {
 		k.abandon(ctx, end)
 	}
+	if len(k.untold) > 0 {
+		_ = k.within(context.WithoutCancel(ctx), func(ctx context.Context) error {
+			k.tell(ctx)
+			return nil
+		})
+		k.publish(ErrClosed)
+	}
 }
 
 // abandon gives back what a keeper that never was, or has lost its number, may have been granted. It is tried once: what is left comes
@@ -281,7 +288,7 @@ func (k *Keeper) acquire(ctx context.Context, starting bool) error {
 			if old, found = k.terms.choose(listing, now, tries); !found {
 				return k.taken(listing, now)
 			}
-			next = k.terms.acquired(old, k.holder, now, k.generator.Used())
+			next = k.terms.acquired(old, stamped(k.holder, old.Holder), now, k.generator.Used())
 		}
 		if next.From >= k.terms.end {
 			return fmt.Errorf("%w: number %d has no ticks left", idgen.ErrExhausted, next.Number)
@@ -307,7 +314,7 @@ func (k *Keeper) find(l Listing, now int64) (old, next Row, err error) {
 			continue
 		}
 		if next := k.terms.renewed(row, max(now, k.reached())); k.owns(row) && next.Until > row.Until {
-			next.Holder = stamped(row.Holder)
+			next.Holder = stamped(row.Holder, row.Holder)
 			return row, next, nil
 		}
 		// Another process with the same memory has it, and will renew it.
@@ -348,7 +355,7 @@ func (k *Keeper) renew(ctx context.Context) error {
 	}
 	for _, row := range mine {
 		next := k.terms.renewed(row, now)
-		next.Holder = stamped(row.Holder)
+		next.Holder = stamped(row.Holder, row.Holder)
 		if next.Until == row.Until {
 			return fmt.Errorf("%w: number %d has no more ticks", idgen.ErrExhausted, row.Number)
 		}
@@ -383,6 +390,10 @@ func (k *Keeper) lose(l Listing) error {
 	case l.Rows[0].From < k.row.Until:
 		return k.forget("its row was set back", min(k.known, l.Rows[0].From))
 	}
+	_, _, before := parseHolder(l.Rows[0].Holder)
+	if !slices.ContainsFunc(append(k.asked, k.row), func(mine Row) bool { _, stamp, _ := parseHolder(mine.Holder); return stamp == before }) {
+		return k.forget("others have had it since, perhaps from before its grant ended", k.known)
+	}
 	number := k.row.Number
 	k.row, k.asked, k.lost = Row{}, nil, k.lost+1
 	return fmt.Errorf("%w: number %d has another holder since its grant ended", ErrLost, number)
@@ -408,35 +419,40 @@ func (k *Keeper) forget(how string, since int64) error {
 	return err
 }
 
-// release gives the unused ticks of the grant back.
+// release gives the unused ticks of the grant back. The error wraps [ErrLost] when the store has forgotten the grant.
 func (k *Keeper) release(ctx context.Context, end int64) error {
-	row := k.row
-	wait := firstWait
+	row, wait := k.row, firstWait
 	ctx, cancel := context.WithTimeout(ctx, k.config.Timeout)
 	defer cancel()
+	var lost error
+	unanswered := false // the row may have been released
 	for try := 1; ; try++ {
 		err := func() error {
-			next := k.terms.released(row, end)
-			done, err := k.swap(ctx, row, next)
+			done, err := k.store.Swap(ctx, k.config.Space, row, k.terms.released(row, end))
+			unanswered = unanswered || err != nil
 			if err != nil || done {
 				return err
 			}
-			// An attempt that was not answered has renewed or released it.
 			listing, err := k.store.List(ctx, k.config.Space, row.Number, row.Number)
 			if err != nil {
 				return err
 			}
-			if len(listing.Rows) != 1 || !k.owns(listing.Rows[0]) {
-				return nil
+			if len(listing.Rows) == 1 && k.owns(listing.Rows[0]) {
+				row = listing.Rows[0]
+				return errors.New("its row has changed")
 			}
-			row = listing.Rows[0]
-			return errors.New("its row has changed")
+			if known := len(k.untold); !unanswered {
+				if err := k.lose(listing); len(k.untold) > known {
+					lost = err
+				}
+			}
+			return nil
 		}()
-		if err == nil || try >= attempts || ctx.Err() != nil {
-			if err != nil {
-				err = fmt.Errorf("grant: giving number %d back, which comes free by itself within %s: %w", row.Number, k.config.For, err)
-			}
-			return err
+		if err == nil {
+			return lost
+		}
+		if try >= attempts || ctx.Err() != nil {
+			return fmt.Errorf("grant: giving number %d back, which comes free by itself within %s: %w", row.Number, k.config.For, err)
 		}
 		sleep(ctx, wait)
 		wait *= 2
@@ -657,8 +673,8 @@ func (k *Keeper) Stats() idgen.Stats { return k.generator.Stats() }
 func (k *Keeper) Number(kind idgen.Kind) idgen.NodeNumber { return k.generator.Number(kind) }
 
 // Close ends the keeper and gives the number back, with the ticks that no key was made at. Calls fail from then on. It takes the
-// configuration's Timeout at most, when the store cannot be reached, and is safe to call again. The error is that of giving back; the
-// number comes free by itself then, when the grant ends.
+// configuration's Timeout at most, when the store cannot be reached, and is safe to call again. The error is that of giving back: the
+// number comes free by itself then, when the grant ends; or it wraps [ErrLost] when the store has forgotten the grant.
 func (k *Keeper) Close() error {
 	k.stop()
 	<-k.done

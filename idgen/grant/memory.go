@@ -29,6 +29,7 @@ type contents struct {
 	ID     string `json:"id"`
 	Mark   int64  `json:"mark"`
 	Made   int64  `json:"made"`
+	Absent int64  `json:"absent,omitempty"`
 	Rows   []Row  `json:"rows"` // by number
 	Losses []Loss `json:"losses,omitempty"`
 }
@@ -40,7 +41,7 @@ func (c *contents) list(now time.Time, least, most int64) Listing {
 	if c == nil {
 		return Listing{Now: now}
 	}
-	l := Listing{Now: now, ID: c.ID, Mark: c.Mark, Gone: max(0, c.Made-int64(len(c.Rows)))}
+	l := Listing{Now: now, ID: c.ID, Mark: c.Mark, Gone: c.gone(), Absent: c.Absent}
 	for _, row := range c.Rows {
 		if least <= row.Number && row.Number <= most {
 			l.Rows = append(l.Rows, row)
@@ -56,7 +57,7 @@ func (c *contents) swap(old, new Row) bool {
 	at, there := slices.BinarySearchFunc(c.Rows, old.Number, func(row Row, number int64) int { return cmp.Compare(row.Number, number) })
 	switch {
 	case old.Holder == Absent && !there:
-		if c.Made > int64(len(c.Rows)) && c.Mark > new.From {
+		if c.list(time.Time{}, 0, -1).held() > new.From {
 			return false
 		}
 		c.Rows = slices.Insert(c.Rows, at, new)
@@ -67,6 +68,18 @@ func (c *contents) swap(old, new Row) bool {
 		return false
 	}
 	c.Mark = max(c.Mark, new.Until)
+	return true
+}
+
+// gone returns how many rows are.
+func (c *contents) gone() int64 { return max(0, c.Made-int64(len(c.Rows))) }
+
+// mend has numbers without a row held, if some may be of rows that are gone, and returns whether.
+func (c *contents) mend() bool {
+	if c.gone() == 0 {
+		return false
+	}
+	c.Absent, c.Made = max(c.Absent, c.Mark), int64(len(c.Rows))
 	return true
 }
 
@@ -86,6 +99,7 @@ func (m *memory) Prepare(ctx context.Context, space, layout string) (string, err
 	if m.spaces[space] == nil {
 		m.spaces[space] = &contents{Layout: layout, ID: randomID()}
 	}
+	m.spaces[space].mend()
 	return m.spaces[space].Layout, nil
 }
 

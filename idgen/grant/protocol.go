@@ -58,7 +58,7 @@ func (t terms) choose(l Listing, now int64, tries int) (Row, bool) {
 			ahead = []Row{row}
 		}
 	}
-	if len(free) == 0 && (l.Gone == 0 || l.Mark <= now) {
+	if len(free) == 0 && l.held() <= now {
 		free = t.absent(l, 1<<min(tries, 10))
 	}
 	if len(free) == 0 {
@@ -70,19 +70,16 @@ func (t terms) choose(l Listing, now int64, tries int) (Row, bool) {
 	return free[rand.IntN(len(free))], true
 }
 
-// absent returns up to n numbers that have no row. Where rows are gone each of them may be one of these, with any until up to the mark.
+// absent returns up to n numbers that have no row.
 func (t terms) absent(l Listing, n int) []Row {
 	var missing []Row
-	rows, until := l.Rows, int64(0)
-	if l.Gone > 0 {
-		until = l.Mark
-	}
+	rows := l.Rows
 	for number := t.least; number <= t.most && len(missing) < n; number++ {
 		if len(rows) > 0 && rows[0].Number == number {
 			rows = rows[1:]
 			continue
 		}
-		missing = append(missing, Row{Number: number, Holder: Absent, Until: until})
+		missing = append(missing, Row{Number: number, Holder: Absent, Until: l.held()})
 	}
 	return missing
 }
@@ -103,8 +100,8 @@ func (t terms) taken(l Listing, now int64) (held, silent, next int64) {
 	}
 	if missing := t.most - t.least + 1 - int64(len(l.Rows)); missing > 0 { // of rows that are gone
 		held += missing
-		if next > l.Mark || len(l.Rows) == 0 {
-			next = l.Mark
+		if next > l.held() || len(l.Rows) == 0 {
+			next = l.held()
 		}
 	}
 	return held, silent, next

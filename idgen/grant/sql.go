@@ -103,6 +103,7 @@ func SQL(db *sql.DB, d Dialect, options ...SQLOption) *SQLStore {
 
 const (
 	headerNode = -1 // the node of a space's own row
+	absentNode = -2 // of the one for numbers without a row
 	maxNumber  = 1<<62 - 1
 	maxUntil   = 1 << 62 // with less left of it than this, a space's own row would count as changed
 	maxHolder  = 128
@@ -185,6 +186,9 @@ func (s *SQLStore) Prepare(ctx context.Context, space, layout string) (inForce s
 	case !valid:
 		return "", fmt.Errorf("%w: the space's own row is not as it was written: read %v", ErrTable, h)
 	default:
+		if err := s.mend(ctx, at, space); err != nil {
+			return "", s.tableError(at, err)
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.prepared[space], s.warnings = true, warnings
@@ -419,6 +423,8 @@ func (s *SQLStore) List(ctx context.Context, space string, least, most int64) (l
 			case !number.Valid: // the clock alone
 			case !holder.Valid || !from.Valid || !until.Valid:
 				return fmt.Errorf("%w: node %d has a NULL", ErrTable, number.Int64)
+			case number.Int64 == absentNode:
+				l.Absent = until.Int64
 			case number.Int64 == headerNode:
 				h := headerRow{holder: holder.String, from: from.Int64, until: until.Int64}
 				l.ID, _ = h.id()
@@ -523,6 +529,42 @@ func (s *SQLStore) note(ctx context.Context, conn *sql.Conn, at *settled, space 
 	return nil
 }
 
+// readGone returns what is known of rows that are gone.
+func readGone(ctx context.Context, conn *sql.Conn, at *settled, space string) (l Listing, h headerRow, err error) {
+	var rows int64
+	if err := dialect.One(ctx, conn, at.texts.gone, []any{space, space, space}, &h.from, &h.until, &rows, &l.Absent); err != nil {
+		return l, h, fmt.Errorf("counting the rows of the space: %w", err)
+	}
+	l.Mark, l.Gone = h.mark(), max(0, h.made()-rows)
+	return l, h, nil
+}
+
+// mend has numbers without a row held, where some may be of rows that are gone, and counts the rows anew.
+func (s *SQLStore) mend(ctx context.Context, at *settled, space string) error {
+	return s.transact(ctx, func(conn *sql.Conn) error {
+		l, h, err := readGone(ctx, conn, at, space)
+		if err != nil || l.Gone == 0 {
+			return err
+		}
+		if err := s.makeDurable(ctx, conn); err != nil {
+			return err
+		}
+		for _, change := range []struct {
+			text string
+			args []any
+		}{
+			{at.texts.insert, []any{space, absentNode, "numbers without a row are held until until_tick, since rows were gone", 0, l.Mark, ""}},
+			{at.texts.absent, []any{l.Mark, space, l.Mark}},
+			{at.texts.mend, []any{h.from + l.Gone, space, h.from}},
+		} {
+			if _, err := conn.ExecContext(ctx, change.text, change.args...); err != nil {
+				return fmt.Errorf("having numbers held whose rows are gone: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
 func (s *SQLStore) noteAdded(ctx context.Context, conn *sql.Conn, at *settled, space string, new Row) error {
 	result, err := conn.ExecContext(ctx, at.texts.count, space)
 	if err != nil {
@@ -531,12 +573,11 @@ func (s *SQLStore) noteAdded(ctx context.Context, conn *sql.Conn, at *settled, s
 	if n, err := result.RowsAffected(); err != nil || n != 1 {
 		return errors.Join(fmt.Errorf("%w: %d rows of the space itself, want one", ErrTable, n), err)
 	}
-	var h headerRow
-	var rows int64
-	if err := dialect.One(ctx, conn, at.texts.gone, []any{space, space}, &h.from, &h.until, &rows); err != nil {
-		return fmt.Errorf("counting the rows of the space: %w", err)
+	l, _, err := readGone(ctx, conn, at, space)
+	if err != nil {
+		return err
 	}
-	if h.made() > rows && h.mark() > new.From {
+	if l.held() > new.From {
 		return errGone
 	}
 	if at.texts.echo == "" {
@@ -553,7 +594,7 @@ func (s *SQLStore) noteAdded(ctx context.Context, conn *sql.Conn, at *settled, s
 	return nil
 }
 
-// Record is [Store.Record]: a row of a node below -1.
+// Record is [Store.Record]: a row of a node below -2.
 func (s *SQLStore) Record(ctx context.Context, space string, loss Loss) (err error) {
 	defer func() { err = s.explain(ctx, err, "recording a loss of space %q", space) }()
 	if err := s.check(space); err != nil {
@@ -564,7 +605,7 @@ func (s *SQLStore) Record(ctx context.Context, space string, loss Loss) (err err
 		return err
 	}
 	for range 100 { // who else records one at once takes the number
-		next := int64(headerNode - 1)
+		next := int64(absentNode - 1)
 		added := int64(0)
 		err := s.transactBy(ctx, beginningAlone(s.dialect), func(conn *sql.Conn) error {
 			if err := s.makeDurable(ctx, conn); err != nil {

@@ -11,7 +11,8 @@ import (
 type Store interface {
 	// Prepare makes the key space ready: it records the layout as the space's, with a random identity, in a row that keeps both, when the
 	// space is new. It returns the layout that is in force, which is another one when the space was made with that. Any number of
-	// processes may prepare a space at once, and all of them are told the same layout. A space is 1 to 64 of the characters a-z, A-Z, 0-9,
+	// processes may prepare a space at once, and all of them are told the same layout. Where rows of the space are gone, it has numbers
+	// without a row held until the Mark, and counts the rows anew. A space is 1 to 64 of the characters a-z, A-Z, 0-9,
 	// dash, dot and underline; a layout is up to 255 printable ASCII characters.
 	Prepare(ctx context.Context, space, layout string) (inForce string, err error)
 
@@ -21,9 +22,9 @@ type Store interface {
 
 	// Swap replaces a row and reports true, if the row with the number of both has the holder and the until of old; else it changes
 	// nothing and reports false. An old row with the holder [Absent] stands for none: then the row is added if there is none. In the same
-	// step the space's Mark becomes the new row's Until where that is greater, and an added row is counted. While rows of the space are gone
-	// none is added that begins before the Mark: it may be one of these. Once Swap has reported true the change is durable, and all swaps
-	// that begin later see it.
+	// step the space's Mark becomes the new row's Until where that is greater, and an added row is counted. None is added that begins
+	// before Absent, or while rows are gone before the Mark: it may be one of these. Once Swap has reported true the change is durable, and
+	// all swaps that begin later see it.
 	Swap(ctx context.Context, space string, old, new Row) (bool, error)
 
 	// Record keeps a loss for [Store.Losses]. A store may forget the oldest beyond a hundred of a space.
@@ -49,8 +50,18 @@ type Listing struct {
 	Now  time.Time // the store's clock, to the millisecond or better, in UTC
 	ID   string    // the identity of the space, made up when it was prepared first
 	Mark int64     // the greatest Until that a row of the space has ever had
-	Gone int64     // rows that were added once and are not there any more
-	Rows []Row
+	Gone int64     // rows that were added once and are not there any more, as far as Prepare has not seen to them yet
+	// Absent is the tick until which numbers without a row are held.
+	Absent int64
+	Rows   []Row
+}
+
+// held returns the tick until which numbers without a row are held: any of them may be one whose row is gone.
+func (l Listing) held() int64 {
+	if l.Gone > 0 {
+		return max(l.Absent, l.Mark)
+	}
+	return l.Absent
 }
 
 // Loss is that a store has forgotten a grant which a keeper was still using: its row was gone, or was not as the keeper had left it, or

@@ -84,7 +84,7 @@ func TestLocatePostgres(t *testing.T) {
 			}
 			if test.name != "other kinds" {
 				wantPlaces(t, locate(t, dialect.Postgres, conn, test.table), true, test.at, test.others...)
-				if _, err := dialect.Postgres.StorageAt(t.Context(), conn, l.At); err != nil {
+				if _, err := dialect.Postgres.Storage(t.Context(), conn, l.At); err != nil {
 					t.Error(err)
 				}
 			}
@@ -120,7 +120,7 @@ func TestLocatePostgresRights(t *testing.T) {
 			t.Errorf("got the role %s, want %q", l.Role, role)
 		}
 		if test.exists {
-			if got, err := dialect.Postgres.StorageAt(t.Context(), conn, l.At); err != nil || len(got) != 0 {
+			if got, err := dialect.Postgres.Storage(t.Context(), conn, l.At); err != nil || len(got) != 0 {
 				t.Errorf("got %+v, %v, want nothing", got, err)
 			}
 		}
@@ -191,14 +191,14 @@ func TestLocateMySQL(t *testing.T) {
 			if !test.exists {
 				return
 			}
-			findings, err := dialect.MySQL.StorageAt(t.Context(), conn, l.At)
+			findings, err := dialect.MySQL.Storage(t.Context(), conn, l.At)
 			if refused := len(findings) == 1 && findings[0].Refused; err != nil || refused != strings.Contains(test.name, "odd names") {
 				t.Errorf("got %+v, %v", findings, err)
 			}
 			for _, f := range findings { // what mends it does
 				_, statement, _ := strings.Cut(f.Text, "; ")
 				execute(t, conn, statement)
-				if findings, err := dialect.MySQL.StorageAt(t.Context(), conn, l.At); err != nil || len(findings) != 0 {
+				if findings, err := dialect.MySQL.Storage(t.Context(), conn, l.At); err != nil || len(findings) != 0 {
 					t.Errorf("after %s: got %+v, %v", statement, findings, err)
 				}
 			}
