@@ -541,7 +541,16 @@ func readGone(ctx context.Context, conn *sql.Conn, at *settled, space string) (l
 
 // mend has numbers without a row held, where some may be of rows that are gone, and counts the rows anew.
 func (s *SQLStore) mend(ctx context.Context, at *settled, space string) error {
-	return s.transact(ctx, func(conn *sql.Conn) error {
+	gone := false
+	err := s.transact(ctx, func(conn *sql.Conn) error {
+		l, _, err := readGone(ctx, conn, at, space)
+		gone = l.Gone > 0
+		return err
+	})
+	if err != nil || !gone {
+		return err
+	}
+	return s.transactBy(ctx, beginningAlone(s.dialect), func(conn *sql.Conn) error {
 		l, h, err := readGone(ctx, conn, at, space)
 		if err != nil || l.Gone == 0 {
 			return err
