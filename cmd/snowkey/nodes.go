@@ -224,6 +224,9 @@ func (s nodeSpace) absent() int64 {
 
 // formatTick shows a tick as the time that it begins at.
 func (s nodeSpace) formatTick(tick int64) string {
+	if tick == grant.Forever {
+		return "for good"
+	}
 	if at, ok := s.time(tick); ok {
 		return formatTime(at, s.layout.Unit())
 	}
@@ -234,6 +237,8 @@ func (s nodeSpace) formatTick(tick int64) string {
 func (s nodeSpace) state(row grant.Row) string {
 	until, ok := s.time(row.Until)
 	switch {
+	case row.Until == grant.Forever:
+		return "reserved"
 	case row.Holder == "":
 		return "free"
 	case !ok:

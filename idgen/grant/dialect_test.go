@@ -816,12 +816,28 @@ func TestSQLPrepareHoldsNumbersThatAreGone(t *testing.T) {
 		m.commit()
 		m.exec(m.begin)
 		m.known(math.MaxInt64-9, math.MaxInt64-70, 7, 0)
+		m.commit()
+		m.exec(m.alone) // and reads again, what others may have changed
+		m.known(math.MaxInt64-9, math.MaxInt64-71, 7, 0)
 		if m.durable != "" {
 			m.exec(m.durable)
 		}
-		m.exec(m.insert, "default", -2, "numbers without a row are held until until_tick, since rows were gone", 0, 70, "")
-		m.exec(m.absent, 70, "default", 70)
+		m.exec(m.insert, "default", -2, "numbers without a row are held until until_tick, since rows were gone", 0, 71, "")
+		m.exec(m.absent, 71, "default", 71)
 		m.exec(m.mend, math.MaxInt64-7, "default", math.MaxInt64-9)
+		m.commit()
+		if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
+			t.Errorf("got %q, %v", got, err)
+		}
+		m.located()
+		m.exec(m.begin)
+		m.headed(headerRow{"default", header, math.MaxInt64 - 9, math.MaxInt64 - 70, "layout"})
+		m.commit()
+		m.exec(m.begin)
+		m.known(math.MaxInt64-9, math.MaxInt64-70, 7, 0)
+		m.commit()
+		m.exec(m.alone)
+		m.known(math.MaxInt64-7, math.MaxInt64-70, 7, 70) // another process was first
 		m.commit()
 		if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
 			t.Errorf("got %q, %v", got, err)

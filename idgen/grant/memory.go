@@ -67,7 +67,9 @@ func (c *contents) swap(old, new Row) bool {
 	default:
 		return false
 	}
-	c.Mark = max(c.Mark, new.Until)
+	if new.Until < Forever {
+		c.Mark = max(c.Mark, new.Until)
+	}
 	return true
 }
 

@@ -105,7 +105,6 @@ const (
 	headerNode = -1 // the node of a space's own row
 	absentNode = -2 // of the one for numbers without a row
 	maxNumber  = 1<<62 - 1
-	maxUntil   = 1 << 62 // with less left of it than this, a space's own row would count as changed
 	maxHolder  = 128
 	maxLayout  = 255
 )
@@ -129,7 +128,7 @@ func (h headerRow) String() string {
 func (h headerRow) id() (string, bool) {
 	rest, started := strings.CutPrefix(h.holder, headerStart)
 	id, ended := strings.CutSuffix(rest, headerEnd)
-	if !started || !ended || len(h.holder) != maxHolder || h.from < maxNumber || h.until < math.MaxInt64-maxUntil {
+	if !started || !ended || len(h.holder) != maxHolder || h.from < maxNumber || h.until < math.MaxInt64-Forever {
 		return "", false
 	}
 	return id, true
@@ -460,7 +459,7 @@ func (s *SQLStore) Swap(ctx context.Context, space string, old, new Row) (swappe
 		return false, fmt.Errorf("the old row is of node %d", old.Number)
 	case new.Number < 0 || new.Number > maxNumber:
 		return false, errors.New("a node's number is 0 to 2^62-1")
-	case new.From < 0 || new.From > new.Until || new.Until > maxUntil:
+	case new.From < 0 || new.From > new.Until || new.Until > Forever:
 		return false, fmt.Errorf("ticks %d to %d are no range of ticks up to 2^62", new.From, new.Until)
 	case new.Holder == Absent || len(new.Holder) > maxHolder || !printable(new.Holder):
 		return false, fmt.Errorf("the holder %q is not up to %d printable ASCII characters, other than %q", new.Holder, maxHolder, Absent)
@@ -522,6 +521,9 @@ func (s *SQLStore) note(ctx context.Context, conn *sql.Conn, at *settled, space 
 			return err
 		}
 	}
+	if new.Until == Forever {
+		return nil
+	}
 	left := math.MaxInt64 - new.Until
 	if _, err := conn.ExecContext(ctx, at.texts.mark, left, space, left); err != nil {
 		return fmt.Errorf("raising the space's mark: %w", err)
@@ -541,7 +543,16 @@ func readGone(ctx context.Context, conn *sql.Conn, at *settled, space string) (l
 
 // mend has numbers without a row held, where some may be of rows that are gone, and counts the rows anew.
 func (s *SQLStore) mend(ctx context.Context, at *settled, space string) error {
-	return s.transact(ctx, func(conn *sql.Conn) error {
+	gone := false
+	err := s.transact(ctx, func(conn *sql.Conn) error {
+		l, _, err := readGone(ctx, conn, at, space)
+		gone = l.Gone > 0
+		return err
+	})
+	if err != nil || !gone {
+		return err
+	}
+	return s.transactBy(ctx, beginningAlone(s.dialect), func(conn *sql.Conn) error {
 		l, h, err := readGone(ctx, conn, at, space)
 		if err != nil || l.Gone == 0 {
 			return err

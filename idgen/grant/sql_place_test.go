@@ -599,7 +599,8 @@ func TestReadOnlyWithoutATable(t *testing.T) {
 	}
 }
 
-// Rows that somebody deletes are counted; a table that somebody drops is made again, and has another identity.
+// Rows that somebody deletes are counted, and numbers without a row are held until the mark, from the next Prepare on as long as the space
+// is there. A space's own row, or a table, that somebody deletes is made again, and has another identity.
 func TestRowsDeletedByHand(t *testing.T) {
 	eachDialect(t, func(t *testing.T, dialect grant.Dialect, d dbtest.Database) {
 		db := openSessions(t, d)
@@ -608,37 +609,48 @@ func TestRowsDeletedByHand(t *testing.T) {
 		for number := range int64(4) {
 			mustAdd(t, store, number, true)
 		}
-		before := mustList(t, store)
-		mustExec(t, db, "DELETE FROM snowkey_nodes WHERE node IN (1, 3)")
-		if l := mustList(t, store); l.Gone != 2 || l.ID != before.ID || l.Mark != 5 || len(l.Rows) != 2 {
-			t.Errorf("got %+v, want 2 gone", l)
-		}
-		mustAdd(t, store, 1, false)
-		mustPrepare(t, grant.SQL(db, dialect), "default") // which has numbers without a row held from now on
-		mustPrepare(t, store, "default")
-		if l := mustList(t, store); l.Gone != 0 || l.Absent != 5 || l.Mark != 5 || len(l.Rows) != 2 {
-			t.Errorf("got %+v, want numbers without a row held until 5", l)
-		}
-		mustAdd(t, store, 1, false)
-		for _, number := range []int64{1, 7} {
-			row := grant.Row{Number: number, Holder: "a", From: 5, Until: 6}
-			if done, err := store.Swap(t.Context(), "default", grant.Row{Number: number, Holder: grant.Absent}, row); err != nil || !done {
-				t.Errorf("number %d from 5: got %t, %v", number, done, err)
+		id := mustList(t, store).ID
+		want := func(gone, mark, absent int64, rows int) {
+			t.Helper()
+			if l := mustList(t, store); l.ID != id || l.Gone != gone || l.Mark != mark || l.Absent != absent || len(l.Rows) != rows {
+				t.Fatalf("got %+v, want %d gone, the mark %d, numbers held until %d, and %d rows", l, gone, mark, absent, rows)
 			}
 		}
+		addFrom := func(number, from int64) {
+			t.Helper()
+			done, err := store.Swap(t.Context(), "default", grant.Row{Number: number, Holder: grant.Absent}, grant.Row{Number: number, Holder: "a", From: from, Until: from + 1})
+			if err != nil || !done {
+				t.Fatalf("got %t, %v", done, err)
+			}
+		}
+		want(0, 5, 0, 4)
+		mustExec(t, db, "DELETE FROM snowkey_nodes WHERE node IN (1, 3)")
+		want(2, 5, 0, 2)
+		mustAdd(t, store, 1, false)
+		mustAdd(t, store, 9, false)
+		addFrom(1, 5) // which does not make up for it
+		want(2, 6, 0, 3)
+		mustPrepare(t, grant.SQL(db, dialect), "default")
+		want(0, 6, 6, 3)
+		mustAdd(t, store, 9, false)
+		addFrom(9, 6)
+		want(0, 7, 6, 4)
 		if err := store.Record(t.Context(), "default", grant.Loss{Number: 1, Holder: "a"}); err != nil {
 			t.Fatal(err)
 		}
-		mustExec(t, db, "DELETE FROM snowkey_nodes WHERE node = 7")
-		mustPrepare(t, store, "default")
-		if l := mustList(t, store); l.Gone != 0 || l.Absent != 6 || l.Mark != 6 || len(l.Rows) != 3 {
-			t.Errorf("got %+v, want numbers without a row held until 6", l)
+		if got, err := store.Losses(t.Context(), "default"); err != nil || len(got) != 1 {
+			t.Errorf("got the losses %+v, %v, want one", got, err)
 		}
+		mustExec(t, db, "DELETE FROM snowkey_nodes WHERE node = 0")
+		mustPrepare(t, store, "default")
+		mustPrepare(t, store, "default")
+		want(0, 7, 7, 3)
+
 		mustExec(t, db, "DELETE FROM snowkey_nodes WHERE node = -1")
 		if l := mustList(t, store); l.ID != "" || l.Mark != 0 {
 			t.Errorf("got %+v, want no identity", l)
 		}
-		if done, err := store.Swap(t.Context(), "default", grant.Row{Number: 9, Holder: grant.Absent}, grant.Row{Number: 9, Holder: "a", Until: 5}); done || !errors.Is(err, grant.ErrTable) {
+		if done, err := store.Swap(t.Context(), "default", grant.Row{Number: 8, Holder: grant.Absent}, grant.Row{Number: 8, Holder: "a", From: 10, Until: 15}); done || !errors.Is(err, grant.ErrTable) {
 			t.Errorf("without the space's own row: got %t, %v, want ErrTable", done, err)
 		}
 		mustPrepare(t, store, "default")
@@ -646,9 +658,42 @@ func TestRowsDeletedByHand(t *testing.T) {
 		mustExec(t, db, "DROP TABLE snowkey_nodes")
 		mustPrepare(t, store, "default")
 		last := mustList(t, store)
-		if again.ID == "" || again.ID == before.ID || last.ID == "" || last.ID == again.ID || last.Gone != 0 || last.Mark != 0 || len(last.Rows) != 0 {
-			t.Errorf("got the identities %q, %q and %q, and at last %+v", before.ID, again.ID, last.ID, last)
+		if again.ID == "" || again.ID == id || last.ID == "" || last.ID == again.ID || last.Gone != 0 || last.Mark != 0 || last.Absent != 0 || len(last.Rows) != 0 {
+			t.Errorf("got the identities %q, %q and %q, and at last %+v", id, again.ID, last.ID, last)
 		}
 		mustAdd(t, store, 1, true)
+	})
+}
+
+// Many processes see at once that rows are gone. Each may prepare the space, and it is seen to once.
+func TestRowsGoneAtOnce(t *testing.T) {
+	eachDialect(t, func(t *testing.T, dialect grant.Dialect, d dbtest.Database) {
+		db := openSessions(t, d)
+		store := grant.SQL(db, dialect)
+		mustPrepare(t, store, "default")
+		for round := range int64(10) {
+			done, err := store.Swap(t.Context(), "default", grant.Row{Number: round, Holder: grant.Absent}, grant.Row{Number: round, Holder: "a", From: round, Until: round + 1})
+			if err != nil || !done {
+				t.Fatalf("got %t, %v", done, err)
+			}
+			mustExec(t, db, "DELETE FROM snowkey_nodes WHERE node >= 0")
+			var errs [6]error
+			var group sync.WaitGroup
+			begin := make(chan struct{})
+			for i := range errs {
+				group.Go(func() {
+					<-begin
+					_, errs[i] = store.Prepare(t.Context(), "default", "layout")
+				})
+			}
+			close(begin)
+			group.Wait()
+			if err := errors.Join(errs[:]...); err != nil {
+				t.Fatal(err)
+			}
+			if l := mustList(t, store); l.Gone != 0 || l.Absent != round+1 || l.Mark != round+1 {
+				t.Fatalf("got %+v, want numbers held until %d", l, round+1)
+			}
+		}
 	})
 }

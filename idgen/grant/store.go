@@ -22,7 +22,7 @@ type Store interface {
 
 	// Swap replaces a row and reports true, if the row with the number of both has the holder and the until of old; else it changes
 	// nothing and reports false. An old row with the holder [Absent] stands for none: then the row is added if there is none. In the same
-	// step the space's Mark becomes the new row's Until where that is greater, and an added row is counted. None is added that begins
+	// step the space's Mark becomes the new row's Until where that is greater, and not [Forever], and an added row is counted. None is added that begins
 	// before Absent, or while rows are gone before the Mark: it may be one of these. Once Swap has reported true the change is durable, and
 	// all swaps that begin later see it.
 	Swap(ctx context.Context, space string, old, new Row) (bool, error)
@@ -39,11 +39,14 @@ type Row struct {
 	Number int64  // 0 to 2^62-1
 	Holder string // who has it, up to 128 printable ASCII characters; empty when it was given back
 	From   int64  // first tick that the holder may use
-	Until  int64  // tick after the last one that the holder may use
+	Until  int64  // tick after the last one that the holder may use, at most Forever
 }
 
 // Absent is the holder of a row that is not there.
 const Absent = "-"
+
+// Forever is the Until of a number that is taken for good, by what is no keeper: no grant begins after it, and it is no space's Mark.
+const Forever = 1 << 62
 
 // Listing is what [Store.List] returns.
 type Listing struct {

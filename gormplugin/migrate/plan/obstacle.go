@@ -95,6 +95,9 @@ func (b *builder) number(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("plan: the table of grants: %w", err)
 		}
+		if b.options.Node == nil && (listing.Gone > 0 || listing.Absent > 0) {
+			return fmt.Errorf("%w: rows of the key space %s are gone, so nobody knows which nodes were never granted; name one of which you do", ErrOption, b.options.Space)
+		}
 		for _, row := range listing.Rows {
 			granted[row.Number] = true
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/grant"
 )
 
-// reserve takes the plan's node in the table of grants, until the layout's last tick, so that no generator ever gets it. The holder is named
+// reserve takes the plan's node in the table of grants, for good, so that no generator ever gets it. The holder is named
 // after the plan: to do it again, or by two runs at once, changes nothing more, which is why the journal's row can come after it.
 func (r *runner) reserve(ctx context.Context, j *job) error {
 	store, layout, err := r.grants()
@@ -97,7 +97,7 @@ func (r *runner) number(layout idgen.Layout) int64 { return r.p.Node >> layout.B
 
 // row is the node's, once it is taken.
 func (r *runner) row(layout idgen.Layout) grant.Row {
-	return grant.Row{Number: r.number(layout), Holder: fmt.Sprintf("migrate of old rows, plan %.40s", r.hash), Until: layout.Max(idgen.Time) + 1}
+	return grant.Row{Number: r.number(layout), Holder: fmt.Sprintf("migrate of old rows, plan %.40s", r.hash), From: grant.Forever, Until: grant.Forever}
 }
 
 // granted is the error of a node that another has.
