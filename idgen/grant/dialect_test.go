@@ -269,7 +269,7 @@ var (
 	missing   = map[grant.Dialect]error{grant.MySQL: &mysql.MySQLError{Number: 1146}, grant.Postgres: &pgconn.PgError{Code: "42P01"}, grant.SQLite: errNoTable{}}
 	narrow    = map[grant.Dialect]error{grant.MySQL: &mysql.MySQLError{Number: 1406}, grant.Postgres: &pgconn.PgError{Code: "22001"}}
 	readOnly  = map[grant.Dialect]error{grant.MySQL: &mysql.MySQLError{Number: 1290, Message: "--read-only"}, grant.Postgres: &pgconn.PgError{Code: "25006"}}
-	broken    = errors.New("write: broken pipe")
+	errBroken = errors.New("write: broken pipe")
 )
 
 // errNoTable is SQLite's error, as its drivers have it.
@@ -474,8 +474,8 @@ func TestSQLPrepareOfTwoTables(t *testing.T) {
 			}
 		}
 		m.located("other")
-		elsewhere(nil, broken)
-		if _, err := store.Prepare(t.Context(), "default", "layout"); !errors.Is(err, broken) {
+		elsewhere(nil, errBroken)
+		if _, err := store.Prepare(t.Context(), "default", "layout"); !errors.Is(err, errBroken) {
 			t.Fatalf("got %v, want the connection's error", err)
 		}
 		for _, test := range []struct {
@@ -615,25 +615,25 @@ func TestSQLConnectionBroken(t *testing.T) {
 		for name, expect := range map[string]func(m *script){
 			"where": func(m *script) {
 				m.exec(m.begin)
-				m.ExpectQuery(m.where).WillReturnError(broken)
+				m.ExpectQuery(m.where).WillReturnError(errBroken)
 				m.rollback()
 			},
 			"header": func(m *script) {
 				m.located()
 				m.exec(m.begin)
-				m.ExpectQuery(m.header).WillReturnError(broken)
+				m.ExpectQuery(m.header).WillReturnError(errBroken)
 				m.rollback()
 			},
 			"header, late": func(m *script) {
 				m.located()
 				m.exec(m.begin)
-				m.ExpectQuery(m.header).WillReturnRows(sqlmock.NewRows(headerColumns).AddRow("default", header, math.MaxInt64, math.MaxInt64, "layout").RowError(0, broken))
+				m.ExpectQuery(m.header).WillReturnRows(sqlmock.NewRows(headerColumns).AddRow("default", header, math.MaxInt64, math.MaxInt64, "layout").RowError(0, errBroken))
 				m.rollback()
 			},
 			"settings": func(m *script) {
 				m.exec(m.begin)
 				m.search(m.home())
-				m.ExpectQuery(m.settings).WillReturnError(broken)
+				m.ExpectQuery(m.settings).WillReturnError(errBroken)
 				m.rollback()
 			},
 			"create": func(m *script) {
@@ -643,7 +643,7 @@ func TestSQLConnectionBroken(t *testing.T) {
 				m.exec(m.alone)
 				m.locked()
 				m.search()
-				m.ExpectExec(m.create).WillReturnError(broken)
+				m.ExpectExec(m.create).WillReturnError(errBroken)
 				m.unlocked()
 				m.rollback()
 			},
@@ -654,10 +654,10 @@ func TestSQLConnectionBroken(t *testing.T) {
 				m.commit()
 				for range 3 {
 					m.write()
-					m.ExpectExec(m.insert).WillReturnError(broken)
+					m.ExpectExec(m.insert).WillReturnError(errBroken)
 					m.rollback()
 					m.exec(m.begin)
-					m.ExpectQuery(m.header).WillReturnError(broken)
+					m.ExpectQuery(m.header).WillReturnError(errBroken)
 					m.rollback()
 				}
 			},
@@ -665,7 +665,7 @@ func TestSQLConnectionBroken(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				store, m := mock(t, dialect)
 				expect(m)
-				if _, err := store.Prepare(t.Context(), "default", "layout"); !errors.Is(err, broken) || errors.Is(err, grant.ErrTable) || strings.Contains(err.Error(), "CREATE TABLE") {
+				if _, err := store.Prepare(t.Context(), "default", "layout"); !errors.Is(err, errBroken) || errors.Is(err, grant.ErrTable) || strings.Contains(err.Error(), "CREATE TABLE") {
 					t.Errorf("got %v, want an error that is no ErrTable", err)
 				}
 			})
@@ -674,9 +674,9 @@ func TestSQLConnectionBroken(t *testing.T) {
 			store, m := mock(t, dialect)
 			m.placed()
 			m.exec(m.begin)
-			m.ExpectQuery(m.spaces).WillReturnError(broken)
+			m.ExpectQuery(m.spaces).WillReturnError(errBroken)
 			m.rollback()
-			if _, err := store.Spaces(t.Context()); !errors.Is(err, broken) || errors.Is(err, grant.ErrTable) {
+			if _, err := store.Spaces(t.Context()); !errors.Is(err, errBroken) || errors.Is(err, grant.ErrTable) {
 				t.Errorf("got %v, want an error that is no ErrTable", err)
 			}
 		})
@@ -941,9 +941,9 @@ func TestSQLSwapTriedAgain(t *testing.T) {
 		m.write()
 		m.exec(m.swap)
 		m.exec(m.mark)
-		m.ExpectExec("COMMIT").WillReturnError(broken)
+		m.ExpectExec("COMMIT").WillReturnError(errBroken)
 		m.rollback()
-		if done, err := store.Swap(t.Context(), "default", oldRow, newRow); done || !errors.Is(err, broken) {
+		if done, err := store.Swap(t.Context(), "default", oldRow, newRow); done || !errors.Is(err, errBroken) {
 			t.Errorf("got %t, %v, want the connection's error", done, err)
 		}
 	})

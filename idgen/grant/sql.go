@@ -242,6 +242,9 @@ func (s *SQLStore) find(ctx context.Context, conn *sql.Conn) (*settled, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.dialect == SQLite && found.At.Catalog != "" && found.File == nil { // its connections go on with what nobody else finds
+		return nil, fmt.Errorf("%w: there is no file %s any more", ErrMoved, found.At.Catalog)
+	}
 	if was != nil && (found.At != was.At || was.File != nil && (found.File == nil || !os.SameFile(was.File, found.File))) {
 		return nil, fmt.Errorf("%w: it was in %s when this process started, and is in %s now, or in another file of that name; end the processes that use the one of before, "+
 			"then start anew", ErrMoved, was.At, found.At)
@@ -251,7 +254,7 @@ func (s *SQLStore) find(ctx context.Context, conn *sql.Conn) (*settled, error) {
 
 // durability returns what is to be said of the database, and an error for what is refused.
 func (s *SQLStore) durability(ctx context.Context, conn *sql.Conn, at *settled) (warnings []string, err error) {
-	if s.dialect == SQLite && at.File == nil {
+	if s.dialect == SQLite && at.At.Catalog == "" {
 		return nil, nil // what is in memory is gone with all who know it
 	}
 	findings, err := s.dialect.Durability(ctx, conn, at.At.Schema)
