@@ -309,7 +309,7 @@ func TestCheckMends(t *testing.T) {
 
 // On MySQL a database is what a schema is elsewhere, and foreign keys go from one to another, and on.
 func TestCheckMendsBetweenDatabases(t *testing.T) {
-	db, elsewhere := openOn(t, dsn.MySQL), openOn(t, dsn.MySQL)
+	db, elsewhere := openDatabase(t, dbtest.MySQL(t).Admin().DSN), openDatabase(t, dbtest.MySQL(t).Admin().DSN) // each from both
 	var here, there string
 	if err := errors.Join(db.Raw("SELECT DATABASE()").Scan(&here).Error, elsewhere.Raw("SELECT DATABASE()").Scan(&there).Error); err != nil {
 		t.Fatal(err)
@@ -455,7 +455,7 @@ func TestCheckWithoutRights(t *testing.T) {
 	for kind, want := range map[string]string{dsn.MySQL: "SELECT command denied", dsn.Postgres: "permission denied"} {
 		t.Run(kind, func(t *testing.T) {
 			database := map[string]func(testing.TB) dbtest.Database{dsn.MySQL: dbtest.MySQL, dsn.Postgres: dbtest.Postgres}[kind](t)
-			db := openDatabase(t, database.DSN)
+			db := openDatabase(t, database.Admin().DSN) // who may set another user's role
 			mustRun(t, db, "CREATE TABLE orders (id int PRIMARY KEY)", "CREATE TABLE hidden (id int PRIMARY KEY)")
 			user := "u" + snowflake(t)
 			err := db.Connection(func(tx *gorm.DB) error { // the pool has one connection, whose rights are taken

@@ -13,6 +13,7 @@ import (
 	"gorm.io/plugin/dbresolver"
 
 	"github.com/snowkey-go/snowkey/gormplugin"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
@@ -251,14 +252,27 @@ func TestQualifiedTable(t *testing.T) {
 				t.Fatal(err)
 			}
 		default:
-			if err := db.Exec("CREATE SCHEMA app").Error; err != nil {
+			creator := db
+			if db.Name() == "mysql" { // where it is a database beside that of the test
+				creator = openDatabase(t, dbtest.MySQL(t).Admin().DSN)
+			}
+			if err := creator.Exec("CREATE SCHEMA app").Error; err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { // of MySQL it is a database beside that of the test
-				if err := db.Exec("DROP SCHEMA app" + map[string]string{"postgres": " CASCADE"}[db.Name()]).Error; err != nil {
+			t.Cleanup(func() {
+				if err := creator.Exec("DROP SCHEMA app" + map[string]string{"postgres": " CASCADE"}[db.Name()]).Error; err != nil {
 					t.Error(err)
 				}
 			})
+			if db.Name() == "mysql" {
+				var account string
+				if err := db.Raw("SELECT CURRENT_USER()").Scan(&account).Error; err != nil {
+					t.Fatal(err)
+				}
+				if err := creator.Exec("GRANT ALL ON app.* TO '" + strings.ReplaceAll(account, "@", "'@'") + "'").Error; err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 		use(t, db, gormplugin.AllKeys(), gormplugin.Table("app.invoices", "id"))
 		if err := db.Exec("CREATE TABLE app.invoices (id BIGINT PRIMARY KEY, number VARCHAR(64) UNIQUE, text VARCHAR(64))").Error; err != nil {

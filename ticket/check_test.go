@@ -181,8 +181,7 @@ func TestCheckFlush(t *testing.T) {
 		r.draw("before", source, 10)
 		name, _, _ := strings.Cut(d.DriverDSN[strings.LastIndex(d.DriverDSN, "/")+1:], "?")
 		execute(t, admin, "CREATE USER plain@localhost", "GRANT SELECT, INSERT, UPDATE, DELETE ON "+name+".* TO plain@localhost")
-		plain := d
-		plain.DriverDSN = strings.Replace(plain.DriverDSN, "root@", "plain@", 1)
+		plain := withUser(d, "plain")
 		user := sourceOf(t, config, plain)
 		r.draw("a user without rights to make tables", user, 10)
 		mustSetUp(t, user) // nothing is missing

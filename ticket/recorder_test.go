@@ -248,6 +248,12 @@ func address(d dbtest.Database, parameters ...string) string {
 	return text
 }
 
+// withUser is a database of MySQL as another user has it, who needs no password.
+func withUser(d dbtest.Database, user string) dbtest.Database {
+	d.DriverDSN = user + d.DriverDSN[strings.Index(d.DriverDSN, "@"):]
+	return d
+}
+
 // open returns a pool of 8 connections.
 func open(t testing.TB, d dbtest.Database, parameters ...string) *sql.DB {
 	t.Helper()

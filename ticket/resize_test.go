@@ -146,9 +146,7 @@ func TestResize(t *testing.T) {
 					name := d[0].DriverDSN[strings.LastIndex(d[0].DriverDSN, "/")+1:]
 					name, _, _ = strings.Cut(name, "?")
 					execute(t, open(t, d[0]), "CREATE USER plain@localhost", "GRANT ALL ON "+name+".* TO plain@localhost")
-					plain := d[0]
-					plain.DriverDSN = strings.Replace(plain.DriverDSN, "root@", "plain@", 1)
-					tests["no right to set variables"] = flickr(t, config, serverOf(t, plain), serverOf(t, d[1]), serverOf(t, d[2]))
+					tests["no right to set variables"] = flickr(t, config, serverOf(t, withUser(d[0], "plain")), serverOf(t, d[1]), serverOf(t, d[2]))
 				}
 				for name, test := range tests {
 					err := test.Resize(t.Context())

@@ -141,7 +141,7 @@ func emptyAgain(t *testing.T, k system, d dbtest.Database) {
 		}
 		return
 	}
-	admin := open(t, k.database(t))
+	admin := open(t, k.database(t).Admin())
 	name, _, _ := strings.Cut(d.DriverDSN[strings.LastIndex(d.DriverDSN[:strings.IndexByte(d.DriverDSN+"?", '?')], "/")+1:], "?")
 	if k.dialect == ticket.Postgres {
 		execute(t, admin, fmt.Sprintf(`DROP DATABASE "%s" WITH (FORCE)`, name), fmt.Sprintf(`CREATE DATABASE "%s"`, name))

@@ -17,7 +17,7 @@ import (
 func user(t *testing.T, at dbtest.Database, rights string, more ...string) string {
 	t.Helper()
 	name := "u" + strings.ToLower(rand.Text()[:12])
-	admin := at.Open(t)
+	admin := at.Admin().Open(t) // who may grant all of more
 	run := func(statements ...string) {
 		t.Helper()
 		for _, statement := range statements {

@@ -18,7 +18,7 @@ func TestWeigh(t *testing.T) {
 	t.Parallel()
 	const rows = 20_000
 	onEach(t, func(t *testing.T, at dbtest.Database) {
-		d := open(t, at.DSN, database.Private())
+		d := open(t, at.Admin().DSN, database.Private()) // who may read the server's own tables
 		described, err := d.Describe(t.Context())
 		if err != nil {
 			t.Fatal(err)

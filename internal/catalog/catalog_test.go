@@ -15,15 +15,14 @@ import (
 // open returns a database with the statements run, and its catalog.
 func open(t *testing.T, d dialect.Dialect, statements ...string) (*sql.DB, *catalog.Catalog) {
 	t.Helper()
-	var db *sql.DB
-	switch d {
-	case dialect.MySQL:
-		db = dbtest.MySQL(t).Open(t)
-	case dialect.Postgres:
-		db = dbtest.Postgres(t).Open(t)
-	default:
-		db = dbtest.SQLite(t).Open(t)
-	}
+	return openDatabase(t, d, databases[d](t), statements...)
+}
+
+var databases = map[dialect.Dialect]func(testing.TB) dbtest.Database{dialect.SQLite: dbtest.SQLite, dialect.MySQL: dbtest.MySQL, dialect.Postgres: dbtest.Postgres}
+
+func openDatabase(t *testing.T, d dialect.Dialect, database dbtest.Database, statements ...string) (*sql.DB, *catalog.Catalog) {
+	t.Helper()
+	db := database.Open(t)
 	run(t, db, statements...)
 	c, err := catalog.New(db, d)
 	if err != nil {

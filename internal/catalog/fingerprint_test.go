@@ -55,7 +55,8 @@ func TestFingerprintStays(t *testing.T) {
 		dialect.Postgres: {"INSERT INTO p (a) VALUES ('1'), ('2')", "INSERT INTO c (p_id) VALUES (1)", "ANALYZE", "CREATE TABLE other (id int)", "VACUUM FULL p", "TRUNCATE c", "REINDEX TABLE p"},
 	}
 	eachDialect(t, func(t *testing.T, d dialect.Dialect) {
-		db, c := open(t, d, schemaOf[d]...)
+		// The definer is part of a definition, and databases have accounts of their own.
+		db, c := openDatabase(t, d, databases[d](t).Admin(), schemaOf[d]...)
 		want := fingerprint(t, c)
 		for _, statement := range use[d] {
 			if d == dialect.MySQL && (statement[0] == 'A' || statement[0] == 'O') {
@@ -70,7 +71,7 @@ func TestFingerprintStays(t *testing.T) {
 				t.Errorf("%s: the fingerprint has changed", statement)
 			}
 		}
-		if _, twin := open(t, d, schemaOf[d]...); fingerprint(t, twin) != want {
+		if _, twin := openDatabase(t, d, databases[d](t).Admin(), schemaOf[d]...); fingerprint(t, twin) != want {
 			t.Error("another database with the same definitions has another fingerprint")
 		}
 	})

@@ -63,9 +63,9 @@ func TestOtherServer(t *testing.T) {
 		dialect.Postgres: func() dbtest.Database { return dbtest.StartPostgres(t).Database(t) },
 	}
 	for d, start := range starts {
-		db, one := open(t, d, schemaOf[d]...)
-		_ = db
-		other := start().Open(t)
+		// The definer is part of a definition, and databases have accounts of their own.
+		_, one := openDatabase(t, d, databases[d](t).Admin(), schemaOf[d]...)
+		other := start().Admin().Open(t)
 		run(t, other, schemaOf[d]...)
 		c, err := catalog.New(other, d)
 		if err != nil {

@@ -37,7 +37,7 @@ func database(t testing.TB, server *dbserver.Server) dbtest.Database {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dbtest.Database(d)
+	return dbtest.Database{Kind: d.Kind, DSN: d.DSN, DriverName: d.DriverName, DriverDSN: d.DriverDSN}
 }
 
 func TestRestart(t *testing.T) {

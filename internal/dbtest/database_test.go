@@ -38,7 +38,7 @@ func TestDatabases(t *testing.T) {
 			}[kind.name]
 			count := func(t testing.TB, name string) string {
 				t.Helper()
-				n, err := query(t.Context(), database(t).Open(t), databases, name)
+				n, err := query(t.Context(), database(t).Admin().Open(t), databases, name) // who sees all of them
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -17,13 +17,30 @@
 // MariaDB's and MySQL's, and of the PostgreSQL server that is shared. The folder may be
 // removed while no test is at work.
 //
+// # Accounts
+//
+// A database of MySQL or MariaDB has an account of its own, which is made and dropped
+// with it. The account has all privileges on that database and on databases whose names
+// begin with its name and an underscore, which a test may make beside it. It may grant
+// them to others. Of the server's privileges it has those for settings, for other users
+// and for definers, but none on tables. So information_schema.TABLES and its like show a
+// test no table of another test's database, however many tests share the server. Tables
+// of InnoDB's own, such as INNODB_SYS_TABLES, show all of them nevertheless.
+//
+// A test that needs more uses [Database.Admin]: to make databases with other names, or
+// two databases that refer to each other, to read or change tables of the database
+// mysql, to install plugins, to grant a privilege on *.*, or to compare definitions of
+// two databases with their definers in them.
+//
 // # Environment
 //
 //   - SNOWKEY_TEST_MYSQL and SNOWKEY_TEST_POSTGRES name a running server to use in
 //     place of the shared one: a DSN of github.com/go-sql-driver/mysql, with or
 //     without "mysql:" before it (a user called mysql needs it), and a postgres://
-//     URL. Its user must be allowed to create databases. [StartMySQL] and
-//     [StartPostgres] start a private server nevertheless.
+//     URL. Its user must be allowed to create databases. A user of MySQL should also be
+//     allowed to create users and to grant them privileges: who is not is used by the
+//     tests in place of the databases' own accounts. [StartMySQL] and [StartPostgres]
+//     start a private server nevertheless.
 //   - SNOWKEY_TEST_REQUIRE lists kinds, "mysql,postgres", whose absence makes a test
 //     fail where it would be skipped. With mysql come the plugins that tests ask
 //     MariaDB's server for, see [RequirePlugin].

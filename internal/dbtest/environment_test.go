@@ -20,7 +20,7 @@ func TestGivenServer(t *testing.T) {
 	} {
 		t.Run(test.kind, func(t *testing.T) {
 			own := test.start(t)
-			at := own.Database(t)
+			at := own.Database(t).Admin()
 			socket := socketOf(t, at)
 			for name, dsn := range map[string]string{"snowkey's form": at.DSN, "the driver's form": at.DriverDSN} {
 				t.Run(name, func(t *testing.T) {

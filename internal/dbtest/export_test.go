@@ -3,5 +3,8 @@ package dbtest
 // DatabaseName is databaseName.
 var DatabaseName = databaseName
 
+// AccountName is accountName.
+var AccountName = accountName
+
 // GiveUp is giveUp.
 var GiveUp = giveUp

@@ -17,7 +17,7 @@ import (
 // TestSpider has a table's rows on two servers, and none on the head.
 func TestSpider(t *testing.T) {
 	head := dbtest.StartMySQL(t)
-	db := head.Database(t).Open(t)
+	db := head.Database(t).Admin().Open(t) // who may install the plugin
 	dbtest.RequirePlugin(t, db, "ha_spider.so", "mariadb-plugin-spider")
 
 	remote, servers := map[string]*sql.DB{}, map[string]ddl.Server{}
@@ -27,7 +27,7 @@ func TestSpider(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		remote[name] = database.Open(t)
+		remote[name] = database.Admin().Open(t) // who may read the server's log
 		run(t, remote[name], "CREATE USER `s'p\"i\\d``er`@localhost IDENTIFIED BY 'p''a\\\\ss\"; --'", "GRANT ALL ON `"+config.DBName+"`.* TO `s'p\"i\\d``er`@localhost")
 		servers[name] = ddl.Server{Socket: config.Addr, Database: config.DBName, User: "s'p\"i\\d`er", Password: `p'a\ss"; --`}
 	}
