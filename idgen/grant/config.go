@@ -152,11 +152,10 @@ func newHolder(name string) string { return name + "#" + randomBits(12) }
 
 // stamped returns a holder with a mark of its own, that has the number from the row of another holder or of itself.
 func stamped(holder, from string) string {
-	name, _, before := parseHolder(holder)
-	if ancestor, stamp, ancestors := parseHolder(from); ancestor == name {
-		before = ancestors
-	} else {
-		before = stamp
+	name := unstamped(holder)
+	was, before, ancestor := parseHolder(from)
+	if was == name {
+		before = ancestor
 	}
 	return name + "." + randomBits(4) + "<" + before
 }
