@@ -36,7 +36,7 @@ var _ gorm.Plugin = (*Plugin)(nil)
 
 // New returns the plugin. Without [From] its keys are snowflakes of the default layout, and db.Use acquires a node number for them: it is
 // granted in the database itself, in the table snowkey_nodes, which is made when it is missing, see package idgen/grant. Then
-// [Plugin.Close] gives the number back; a process that ends without it keeps it for up to ten minutes.
+// [Plugin.Close] gives the number back; a process that ends without it keeps it for as long as it has had it, ten minutes at most.
 func New(options ...Option) *Plugin {
 	p := &Plugin{named: map[string]*source{}, tablePlans: map[string]*plan{}}
 	for _, o := range options {

@@ -4,6 +4,7 @@ package gormplugin_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -196,5 +197,46 @@ func stopUnderLoad(t *testing.T, d dbtest.Database, size int, how string) {
 	err := pool.QueryRow("SELECT COUNT(*), COUNT(DISTINCT id) FROM pooleds").Scan(&rows, &ids)
 	if err != nil || rows != ids || rows == 0 {
 		t.Errorf("got %d rows with %d ids, %v", rows, ids, err)
+	}
+}
+
+// On SQLite a transaction that has written keeps the renewal from writing. A create in it that needs one fails at once, so that the transaction ends; the
+// creates after it have their keys as soon as the renewal has the lock.
+func TestLockedUnderATransaction(t *testing.T) {
+	d := dbtest.SQLite(t)
+	parsed, err := dsn.Parse(d.DSN + "?_journal_mode=WAL&_busy_timeout=60000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := parsed.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pool.Close() })
+	db, err := gorm.Open(parsed.Dialector(pool), &gorm.Config{Logger: new(recorder)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	granted(t, db, gormplugin.Grants(grant.Config{For: 500 * time.Millisecond, Timeout: time.Hour}))
+	if err := db.AutoMigrate(&pooled{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	err = db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := tx.Create(&pooled{Name: "first"}).Error; err != nil {
+			return err
+		}
+		time.Sleep(time.Second) // beyond the grant
+		return tx.Create(&pooled{Name: "second"}).Error
+	})
+	if !errors.Is(err, grant.ErrEnded) || ctx.Err() != nil {
+		t.Errorf("got %v, %v, want ErrEnded before the context's end", err, ctx.Err())
+	}
+	for err = errors.New("none yet"); err != nil && ctx.Err() == nil; {
+		err = db.WithContext(ctx).Create(&pooled{Name: "third"}).Error
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }

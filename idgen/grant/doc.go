@@ -48,9 +48,9 @@
 //
 // A space is a set of keys that must differ. The row of node -1 is the space's own. It holds the layout: a generator with another
 // epoch, unit or other widths is refused at its start. It holds a random identity, which a keeper looks at with every renewal; how many
-// rows were ever added; and the mark, the greatest until that any row has ever had: from_tick and until_tick count down to them from 2^63-1. Rows below -1
-// are losses. The
-// others are made when a number is first needed, and used again and again.
+// rows were ever added; and the mark, the greatest until that any row has ever had: from_tick and until_tick count down to them from 2^63-1. Rows below -2
+// are losses. The others are made when a number is first needed, and used again and again. Holder is a name for people with a random part, the mark
+// of the last swap, and the mark of the row of the holder before.
 //
 //	          acquire: from = max(until, now + 1), until = from + First, holder = new
 //	┌──────┐ ───────────────────────────────────────────────────────────────▶ ┌──────┐ ──┐ renew: until = now + age, from First
@@ -60,8 +60,8 @@
 //	   └───────────────────────────────────────────────────────────────────────────┘
 //	          the database's clock reaches until: the row stays as it is, and may be acquired
 //
-// Where there are fewer rows than were added, some are gone, and any number without a row may be one of them: it counts as held until the
-// mark.
+// Where there are fewer rows than were added, some are gone, and any number without a row may be one of them. The next Prepare of any process notes
+// that in a row of node -2: numbers without a row are held until the mark of that moment.
 //
 // A model of this, in the tests, explores every interleaving of two and three holders with crashes, messages that are late, lost or
 // repeated, clocks that step, rows that are lost, restores, clones and a second table, over a few ticks. It finds no id twice outside of what is
@@ -81,8 +81,8 @@
 //	            granted ──── past its range ────▶ ended ──▶ renewed or acquired: granted again
 //	opening ──▶ granted ◀─── renewed                       the database fails: calls fail with its error
 //	            granted ──── row has another holder ──▶ acquires another number, and uses up its own range until then
-//	            granted ──── row is gone, set back, changed by a clone; the space is another ──▶ stops at once, tells the loss, acquires another
-//	                         number; or with [Config.StopOnLoss] stops for good
+//	            granted ──── row is gone, set back, changed by a clone; the space is another; several others have had it since ──▶ stops at once,
+//	                         tells the loss, acquires another number; or with [Config.StopOnLoss] stops for good
 //	any state ──── Close, or the end of the context ──▶ closed: sealed, the rest given back
 //
 // A number is granted for ten seconds at first, and then for as long again as the process has had it, up to ten minutes. It is renewed
@@ -95,7 +95,8 @@
 // A first id waits for a tick at most, since a grant begins after the tick that the database's clock is in.
 //
 // A call that finds the grant ended waits for a renewal. It does not when the renewal itself waits for a connection of a pool that is all in
-// use: by such calls perhaps, inside of their transactions. Then calls fail with [ErrEnded] at once, until the renewal has got its connection.
+// use, or on SQLite for the lock of another transaction: by such calls perhaps, inside of their transactions. Then calls fail with [ErrEnded] at
+// once, until the renewal has got what it waits for.
 //
 // # Faults, and why no id comes twice
 //
@@ -117,7 +118,7 @@
 //   - The database's clock steps back: grants begin at the row's until, whatever the clock says. A generator does not go back before the ids
 //     it has made. Forward: grants seem to have ended, and others begin later than they would have; what is granted meanwhile reaches as
 //     far, so that a number whose holder crashes then is held until the clock gets there.
-//   - Rows deleted by hand: their numbers count as held until the mark, and their holders have a loss when they renew.
+//   - Rows deleted by hand: numbers without a row are held until the mark, ten minutes at most, and their holders have a loss when they renew.
 //   - The connections have another time zone: times are asked for in UTC, as numbers.
 //   - Another isolation level, autocommit off, clientFoundRows: each change is a transaction that names what it replaces and always
 //     changes it. Under the stricter levels it may fail instead, and is tried again.
@@ -131,8 +132,14 @@
 //     clocks of the processes have said, as long as the database's own clock is not behind what it was. To lose no commits, replicate
 //     synchronously.
 //   - Two processes from one memory image (a snapshot of a virtual machine that is started twice, CRIU): from the start of the second
-//     until the first renewal of the later one, [Config.Every] at most. From then on they have different numbers.
-//   - A table that was dropped, and the whole space lost: as after a restore, until each keeper renews next.
+//     until the first renewal of the later one, [Config.Every] at most. From then on they have different numbers. Two that are both cut
+//     off until their grant ends do not notice.
+//   - A table that was dropped, and the whole space lost: as after a restore, until each keeper renews next. The first keeper that renews makes
+//     the table again.
+//   - A restore of an older copy, and then of a newer one, between two renewals of a keeper: its row is as it has left it, so it notices nothing, and neither
+//     does one that had its number in between and was closed.
+//   - An SQLite file that was replaced by another: the processes that use it stop, and say so in [State.Losses] and the log; the other file has no
+//     record of it.
 //   - A database that takes over with a clock behind that of the one before, having lost the rows of its last moments: for as long as it is
 //     behind. Start no processes before.
 //   - A second table that no account sees both of; ids with numbers from elsewhere (set by hand, another table) in the same key space.
@@ -142,6 +149,9 @@
 // A keeper that finds its grant forgotten stops using the number at that moment, and tells: in [State.Losses] and to [Config.Notify], in a
 // line of [Config.Logger], and in the space itself, where snowkey nodes shows it and snowkey nodes doubt says which ids are in doubt:
 // those of the number from the tick in which the store last knew the grant until the last one used. A generator that had the number too
-// made its ids within that range; outside of it none came twice. A process that ends before it renews tells nothing: then the range is from the time
-// to which the database was restored until that end.
+// made its ids within that range; outside of it none came twice. Close tells too. A process that is killed before it renews tells nothing: then the
+// range is from the moment of the restore until that end, which snowkey nodes doubt takes as --from and --until.
+//
+// A keeper that was stopped for longer than its grant, and finds that several others have had its number since, cannot know whether one of them had it
+// before the grant ended: it tells a loss too, which may be none.
 package grant

@@ -44,12 +44,17 @@ var (
 type TakenError struct {
 	Held     int64         // numbers that are held by others
 	Silent   int64         // of these, numbers whose holders have not renewed them in time: most likely they have ended without Close
+	Missing  int64         // of these, numbers without a row, which count as held since rows of the table were deleted
 	Of       int64         // numbers that there are
 	NextFree time.Duration // until the next comes free, if its holder does not renew it
 }
 
 // Error says what to do.
 func (e *TakenError) Error() string {
+	if e.Missing > 0 {
+		return fmt.Sprintf("%v: rows of the table of grants were deleted, so %d of %d numbers, those without a row, count as held for as long as the deleted ones may be; "+
+			"wait, the next comes free in %s", ErrTaken, e.Missing, e.Of, e.NextFree.Round(time.Millisecond))
+	}
 	return fmt.Sprintf("%v: %d of %d are held, %d of them by processes that have most likely ended without Close; the next comes free in %s unless it is renewed; "+
 		"end a process, wait, or choose a layout with more node bits", ErrTaken, e.Held, e.Of, e.Silent, e.NextFree.Round(time.Millisecond))
 }

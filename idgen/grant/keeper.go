@@ -326,8 +326,8 @@ func (k *Keeper) find(l Listing, now int64) (old, next Row, err error) {
 
 // taken returns the error for a listing of which no number is free.
 func (k *Keeper) taken(l Listing, now int64) error {
-	held, silent, next := k.terms.taken(l, now)
-	return &TakenError{Held: held, Silent: silent, Of: k.terms.most - k.terms.least + 1, NextFree: k.duration(next - now)}
+	held, silent, missing, next := k.terms.taken(l, now)
+	return &TakenError{Held: held, Silent: silent, Missing: missing, Of: k.terms.most - k.terms.least + 1, NextFree: k.duration(next - now)}
 }
 
 // renew extends the grant. The error wraps [ErrLost] when there is none, the number has another holder, or the store knows nothing of the
@@ -452,7 +452,7 @@ func (k *Keeper) release(ctx context.Context, end int64) error {
 			return lost
 		}
 		if try >= attempts || ctx.Err() != nil {
-			return fmt.Errorf("grant: giving number %d back, which comes free by itself within %s: %w", row.Number, k.config.For, err)
+			return fmt.Errorf("grant: giving number %d back, which comes free by itself at %s: %w", row.Number, k.timeOf(row.Until).Format(time.RFC3339), err)
 		}
 		sleep(ctx, wait)
 		wait *= 2
@@ -654,7 +654,7 @@ func (k *Keeper) await(ctx context.Context, err error) error {
 }
 
 // errStarved is why a call does not wait for a renewal that waits for a connection.
-var errStarved = errors.New("all connections of the pool are in use, by statements that wait for a key too; this one makes way for the renewal")
+var errStarved = errors.New("the renewal waits for a connection or a lock that statements have which wait for a key; this one makes way for it")
 
 // State returns what is known of the grant. It may be called at any time.
 func (k *Keeper) State() State {

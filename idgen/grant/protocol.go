@@ -85,8 +85,8 @@ func (t terms) absent(l Listing, n int) []Row {
 }
 
 // taken returns what there is to say of numbers of which none is free: how many are held, how many of these by holders that do not renew
-// them, and the least tick that one comes free at.
-func (t terms) taken(l Listing, now int64) (held, silent, next int64) {
+// them, how many have no row, and the least tick that one comes free at.
+func (t terms) taken(l Listing, now int64) (held, silent, missing, next int64) {
 	for i, row := range l.Rows {
 		if row.Until > now {
 			held++
@@ -98,13 +98,13 @@ func (t terms) taken(l Listing, now int64) (held, silent, next int64) {
 			next = row.Until
 		}
 	}
-	if missing := t.most - t.least + 1 - int64(len(l.Rows)); missing > 0 { // of rows that are gone
+	if missing = t.most - t.least + 1 - int64(len(l.Rows)); missing > 0 { // of rows that are gone
 		held += missing
 		if next > l.held() || len(l.Rows) == 0 {
 			next = l.held()
 		}
 	}
-	return held, silent, next
+	return held, silent, missing, next
 }
 
 // silent tells whether the holder of a row has not renewed it for three times as long as holders with these terms take. Then its process

@@ -58,6 +58,7 @@ type SQLStore struct {
 
 	settled  atomic.Pointer[settled]
 	starving atomic.Int64 // since when a call waits for a connection, in nanoseconds since 1970; 0 while none does
+	locking  atomic.Int64 // the same of a transaction on SQLite, which waits for the lock of another one
 
 	mu       sync.Mutex
 	prepared map[string]bool // spaces, guarded by mu
@@ -724,18 +725,20 @@ func (s *SQLStore) Warnings() []string {
 	return s.warnings
 }
 
-// Starved reports whether a call waits for a connection while all of the pool are in use: by statements, perhaps, that wait for a key.
+// Starved reports whether a call waits for a connection while all of the pool are in use, or on SQLite for the lock of another transaction: for
+// statements, perhaps, that wait for a key.
 func (s *SQLStore) Starved() bool {
-	since := s.starving.Load()
-	if since == 0 || time.Since(time.Unix(0, since)) < starvation {
-		return false
+	lasts := func(since int64, limit time.Duration) bool {
+		return since != 0 && time.Since(time.Unix(0, since)) >= limit
 	}
 	stats := s.db.Stats()
-	return stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections
+	return lasts(s.starving.Load(), starvation) && stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections ||
+		lasts(s.locking.Load(), lockStarvation)
 }
 
-// starvation is how long a call waits for a connection before it counts as starved.
-const starvation = 5 * time.Millisecond
+// starvation is how long a call waits for a connection before it counts as starved, and lockStarvation for a lock, which a transaction that is written
+// to a slow disk may take without.
+const starvation, lockStarvation = 5 * time.Millisecond, 100 * time.Millisecond
 
 // Space is a key space in a table.
 type Space struct{ Name, Layout, ID string }
@@ -778,7 +781,11 @@ func (s *SQLStore) transact(ctx context.Context, work func(*sql.Conn) error) err
 // transactBy is transact with the statement that begins the transaction.
 func (s *SQLStore) transactBy(ctx context.Context, begin string, work func(*sql.Conn) error) error {
 	for attempt := 1; ; attempt++ {
+		if s.dialect == SQLite {
+			s.locking.Store(time.Now().UnixNano())
+		}
 		err := s.dialect.Transact(ctx, pool{s}, begin, work)
+		s.locking.Store(0)
 		if fault := s.dialect.Diagnose(err); fault.Kind != dialect.Again || fault.Code == "" || attempt == attempts || s.dialect == SQLite {
 			return err
 		}
