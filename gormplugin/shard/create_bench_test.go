@@ -11,6 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/gormplugin/shard"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/grant"
 	idshard "github.com/snowkey-go/snowkey/idgen/shard"
 	"github.com/snowkey-go/snowkey/sqltype"
 )
@@ -45,7 +46,9 @@ func rivals(b *testing.B, kind string) (byRouter, plain *gorm.DB, r *shard.Route
 	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
 		idgen.Time.Bits(41), idgen.Node.Bits(2), idgen.Sequence.Bits(14), idgen.Shard.Bits(6))
 	must(b, err)
-	r = use(b, byRouter, shard.Config{Shards: idshard.Tables(16), Layout: layout, Lease: time.Hour})
+	r = use(b, byRouter, shard.Config{
+		Shards: idshard.Tables(16), Layout: layout, Lease: time.Hour, GrantOptions: []grant.SQLOption{grant.AllowUnsafe()},
+	})
 	must(b, r.AutoMigrate(byRouter, &sale{}))
 	wide, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time.Bits(41), idgen.Sequence.Bits(22))
 	must(b, err)

@@ -42,7 +42,7 @@ func newMarket(t *testing.T, kind string) *market {
 // patient returns a database that several processes write to: those of SQLite wait for each other.
 func patient(d dbtest.Database) dbtest.Database {
 	if d.Kind == "sqlite" {
-		d.DSN = "sqlite:file:" + d.DriverDSN + "?_busy_timeout=10000&_journal_mode=WAL&_synchronous=OFF&_txlock=immediate"
+		d.DSN = "sqlite:file:" + d.DriverDSN + "?_busy_timeout=10000&_journal_mode=WAL&_synchronous=NORMAL&_txlock=immediate"
 	}
 	return d
 }
