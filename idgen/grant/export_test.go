@@ -7,6 +7,9 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
+// Unstamped returns a holder's name without the marks of swaps.
+var Unstamped = unstamped
+
 // Clone returns a second keeper with the memory of the first, as a machine has that was started twice from one image: the same number, holder
 // and grant. It is to be called by the first one's Notify, on its goroutine.
 func Clone(ctx context.Context, k *Keeper, notify func(State)) (*Keeper, error) {

@@ -756,6 +756,7 @@ func (b *tortureBook) Swap(ctx context.Context, space string, old, new grant.Row
 
 // enter makes an entry for a row, and tells the test.
 func (b *tortureBook) enter(row grant.Row, known int64) {
+	row.Holder = grant.Unstamped(row.Holder) // of the acquisition, whichever its swaps
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	sayTorture(tortureMessage{Event: &tortureEvent{Kind: eventGranted, Keeper: b.label, Number: row.Number, Holder: row.Holder, Known: known, Until: row.Until}})
