@@ -121,7 +121,7 @@ func (r *torture) observe(c *tortureChild, e tortureEvent) {
 		// Of a grant before the present one the keeper had nothing to say.
 		r.holds[e.Keeper] = slices.DeleteFunc(hold, func(h *tortureHold) bool {
 			if h.superseded {
-				r.unpair(c.number, h.holder)
+				r.cutOff(c.number, h.holder)
 			}
 			return h.superseded
 		})
@@ -142,6 +142,18 @@ type torturePair struct {
 // unpair is of two keepers of which one has lost the number. The caller holds mu.
 func (r *torture) unpair(process int, holder string) {
 	r.pairs = slices.DeleteFunc(r.pairs, func(p *torturePair) bool { return p.process == process && p.holder == holder })
+}
+
+// cutOff is of two keepers with one grant of which none was told that it has lost the number before the grant had ended: neither notices, as doc.go
+// says. The caller holds mu.
+func (r *torture) cutOff(process int, holder string) {
+	for _, p := range r.pairs {
+		if p.process == process && p.holder == holder {
+			r.doubts.add(&r.doubts.untold, p.number, tickRange{p.ticks.from, min(p.ticks.until, r.now()+tortureLead)})
+			r.unheard++
+		}
+	}
+	r.unpair(process, holder)
 }
 
 // close is of a keeper that has ended: what the store has forgotten of its grants without the keeper knowing it is in doubt until now. The
