@@ -228,7 +228,8 @@ func (k *Keeper) swap(ctx context.Context, old, next Row) (bool, error) {
 func (k *Keeper) pause() time.Duration {
 	wait := k.config.Every
 	if length := k.row.Until - k.known; k.row.Holder != "" && length < k.terms.length {
-		wait = max(wait*time.Duration(max(length, 0))/time.Duration(k.terms.length), time.Millisecond)
+		// The product of a time and ticks is beyond an int64 for grants of some hours.
+		wait = max(time.Duration(float64(wait)*float64(length)/float64(k.terms.length)), time.Millisecond)
 	}
 	if failures := k.status.Load().Failures; failures > 0 {
 		wait = min(firstWait<<min(failures-1, 16), longWait, wait)

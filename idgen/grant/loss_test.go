@@ -500,3 +500,20 @@ func TestStarved(t *testing.T) {
 		next(t, k)
 	})
 }
+
+// Grants of a day and of a year are renewed as seldom as those of minutes, in proportion.
+func TestLongGrantsAreRenewedSeldom(t *testing.T) {
+	for _, length := range []time.Duration{24 * time.Hour, 365 * 24 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			store := newFlaky()
+			open(t, store, grant.Config{Generator: with(), For: length})
+			time.Sleep(length / 2)
+			store.mu.Lock()
+			calls := store.calls
+			store.mu.Unlock()
+			if calls > 300 {
+				t.Errorf("For %s: asked the store %d times in half of that, want 300 at most", length, calls)
+			}
+		})
+	}
+}
