@@ -40,11 +40,23 @@ func TestSettingComesBack(t *testing.T) {
 				if !errors.Is(s.Err, setting.want) {
 					t.Errorf("got %v, want %v", s.Err, setting.want)
 				}
-				at := ask(t, admin, "SELECT id FROM snowkey_tickets WHERE stub = '"+config.Sequence+"'")
-				failed := s.Failures[ticket.Permanent]
-				eventually(t, "it was probed again", func() bool { return source.Stats().Servers[0].Failures[ticket.Permanent] > failed+2 })
-				if now := ask(t, admin, "SELECT id FROM snowkey_tickets WHERE stub = '"+config.Sequence+"'"); now != at {
-					t.Errorf("the server went from %d to %d with the wrong setting", at, now)
+				position := func() int64 {
+					return ask(t, admin, "SELECT id FROM snowkey_tickets WHERE stub = '"+config.Sequence+"'")
+				}
+				probed := func() {
+					t.Helper()
+					failed := source.Stats().Servers[0].Failures[ticket.Permanent]
+					eventually(t, "it was probed again", func() bool { return source.Stats().Servers[0].Failures[ticket.Permanent] > failed+2 })
+				}
+				at := position() // by sessions of before, which have the right setting, too
+				eventually(t, "the last call of before has ended", func() bool {
+					before := at
+					probed()
+					at = position()
+					return at == before
+				})
+				if probed(); position() != at {
+					t.Errorf("the server went from %d to %d with the wrong setting", at, position())
 				}
 				if !back {
 					execute(t, admin, setting.right)
