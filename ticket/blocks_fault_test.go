@@ -277,10 +277,8 @@ func TestBlocksResizeInterrupted(t *testing.T) {
 	inTime(t, "Resize", renewed.Resize)
 	load.more(5000)
 	l.draw("the new list", renewed, 5000)
+	eventually(t, "the old list knows the new layout of server 1", func() bool { return old.Stats().Servers[0].Layout == "1/3x10" })
 	load.stop()
-	if got := old.Stats().Servers[0].Layout; got != "1/3x10" {
-		t.Errorf("got the layout %q, want 1/3x10", got)
-	}
 }
 
 // TestBlocksUnflushed has somebody make a server's commits wait for the disk no more, while it is drawn from, and then kills it.
