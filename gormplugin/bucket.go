@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"sync"
 
 	"gorm.io/gorm"
 
@@ -16,69 +15,61 @@ import (
 // placing is a row that is to get a key of a bucket.
 type placing struct {
 	bucket int64
-	at     int // among the rows of the statement
 	nth    int // among those that get a key
 }
 
-// placings are kept for the next statement.
-var placings = sync.Pool{New: func() any { return new([]placing) }}
-
-// fillSharded gives every row of a statement that has no key one of the bucket of its sharding key, with one call of the source for each
-// bucket. A row without a sharding key stays without a key, since the hooks that follow may set it.
-func (k *key) fillSharded(stmt *gorm.Statement) error {
-	if !k.selected(stmt) || !writes(stmt, k.by.DBName) {
-		return fmt.Errorf("%w: a sharded row needs its key and its sharding column %s; leave both in what is selected, and out of Omit", idshard.ErrKey, k.by.Name)
-	}
-	kept := placings.Get().(*[]placing)
-	defer placings.Put(kept)
-	missing := (*kept)[:0]
-	placer, rows := Placer(nil), 0
-	err := eachRow(stmt, func(r row) (err error) {
-		rows++
-		if !k.isMissing(stmt.Context, r) {
-			return nil
-		}
-		by, err := k.shardingKey(stmt.Context, r)
-		switch {
-		case err != nil:
-			return fmt.Errorf("row %d: %w", rows-1, err)
-		case by == nil:
-			return nil
-		case !r.canSet():
-			return fmt.Errorf("%w: a %s was passed by value, so its key cannot be set; pass a pointer", gorm.ErrInvalidValue, r.value.Type())
-		case placer == nil:
-			if placer, err = k.source.placer(stmt.Context); err != nil {
-				return err
-			}
-		}
-		bucket, err := bucketFor(placer, by)
-		missing = append(missing, placing{bucket, rows - 1, len(missing)})
-		return err
-	})
-	*kept = missing
-	if err != nil || len(missing) == 0 {
-		return err
-	}
-	keys, err := k.source.batchFor(stmt.Context, missing)
-	defer k.source.free(keys)
-	if err != nil {
-		return err
-	}
-	return k.setPlaced(stmt, missing, keys)
+// placings are the rows of a statement that are to get a key of the bucket of their sharding key.
+type placings struct {
+	*key
+	ctx    context.Context
+	placer Placer // nil until a row needs it
+	rows   []placing
 }
+
+// placing returns nil when the key does not depend on a sharding column.
+func (k *key) placing(s *statement) *placings {
+	if k.by == nil {
+		return nil
+	}
+	return &placings{key: k, ctx: s.ctx}
+}
+
+func errUnplaced(k *key) error {
+	return fmt.Errorf("%w: a sharded row needs its key and its sharding column %s; leave both in what is selected, and out of Omit", idshard.ErrKey, k.by.Name)
+}
+
+// add tells whether a row is to get a key. One without a sharding key is not: the hooks that follow may set it.
+func (p *placings) add(number int, r row) (is bool, err error) {
+	by, err := p.shardingKey(p.ctx, r)
+	if err != nil {
+		return false, fmt.Errorf("row %d: %w", number, err)
+	}
+	if by == nil {
+		return false, nil
+	}
+	if p.placer == nil {
+		if p.placer, err = p.source.placer(p.ctx); err != nil {
+			return false, err
+		}
+	}
+	bucket, err := bucketFor(p.placer, by)
+	p.rows = append(p.rows, placing{bucket, len(p.rows)})
+	return true, err
+}
+
+// batch takes a key for each row.
+func (p *placings) batch() (*batch, error) { return p.source.batchFor(p.ctx, p.rows) }
 
 // checkSharded appends the keys of all rows to ids, after the last that is filled. A row without a sharding key is an error, and so is a key that
 // does not fit.
 func (k *key) checkSharded(stmt *gorm.Statement, placer Placer, ids []int64) ([]int64, error) {
-	rows := 0
-	err := eachRow(stmt, func(r row) error {
-		rows++
+	err := rowsOf(stmt).each(func(number int, r row) error {
 		by, err := k.shardingKey(stmt.Context, r)
 		if err != nil {
-			return fmt.Errorf("row %d: %w", rows-1, err)
+			return fmt.Errorf("row %d: %w", number, err)
 		}
 		if by == nil {
-			return fmt.Errorf("%w: row %d has no %s, and its key is made of that; set it, or point to a zero that is one", idshard.ErrKey, rows-1, k.by.Name)
+			return fmt.Errorf("%w: row %d has no %s, and its key is made of that; set it, or point to a zero that is one", idshard.ErrKey, number, k.by.Name)
 		}
 		id, err := k.id(stmt.Context, r)
 		if err != nil {
@@ -88,20 +79,6 @@ func (k *key) checkSharded(stmt *gorm.Statement, placer Placer, ids []int64) ([]
 		return check(placer, id, by)
 	})
 	return ids, err
-}
-
-// setPlaced sets the keys of rows, in the order of the rows.
-func (k *key) setPlaced(stmt *gorm.Statement, missing []placing, keys *batch) error {
-	u, at, next := upsertOf(stmt), 0, 0
-	return eachRow(stmt, func(r row) error {
-		at++
-		if next == len(missing) || missing[next].at != at-1 {
-			return nil
-		}
-		u.note(r, k)
-		next++
-		return k.set(stmt.Context, r, keys, next-1)
-	})
 }
 
 // batchFor takes a key for each placing. They are to be given back with free.

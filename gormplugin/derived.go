@@ -3,7 +3,6 @@ package gormplugin
 import (
 	"maps"
 
-	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 )
 
@@ -79,39 +78,3 @@ func readable(fields []*schema.Field) (all []*schema.Field) {
 	}
 	return all
 }
-
-// setSchema puts a derived schema in the place of a plan's until the INSERT is done. Should maps have names that only GORM's naming strategy
-// knows, it is one of this statement alone that knows them too.
-func (p *plan) setSchema(stmt *gorm.Statement, derived *schema.Schema) {
-	if derived != p.schema && isMaps(stmt) {
-		own := derived
-		_ = eachRow(stmt, func(r row) error {
-			for name := range r.columns {
-				field := p.schema.LookUpField(name)
-				if field == nil || own.LookUpField(name) != nil {
-					continue
-				}
-				if own == derived {
-					own = derive(derived)
-				}
-				own.FieldsByName[name] = own.FieldsByDBName[field.DBName]
-			}
-			return nil
-		})
-		derived = own
-	}
-	if derived != p.schema {
-		stmt.Settings.Store(schemaSetting{stmt}, p)
-	}
-	stmt.Schema = derived
-}
-
-// restoreSchema puts GORM's schema back.
-func restoreSchema(stmt *gorm.Statement) {
-	if replaced, ok := stmt.Settings.LoadAndDelete(schemaSetting{stmt}); ok {
-		stmt.Schema = replaced.(*plan).schema
-	}
-}
-
-// schemaSetting is the key, among a statement's settings, of the plan whose schema is replaced.
-type schemaSetting struct{ of *gorm.Statement }

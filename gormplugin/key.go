@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -173,6 +174,35 @@ func (k *key) settable(ctx context.Context, r row) reflect.Value {
 	}
 	value.Set(reflect.New(k.of)) // of its own: what it points to may be another row's too
 	return value.Elem()
+}
+
+// restorer returns what puts back what a row has in the place of a key, nil when that is zero, as clear leaves it.
+func (k *key) restorer(ctx context.Context, r row) func() {
+	if r.columns != nil {
+		had := map[string]any{}
+		for name, value := range r.columns {
+			if r.isColumn(k, name) {
+				had[name] = value
+			}
+		}
+		return func() {
+			for name := range r.columns {
+				if r.isColumn(k, name) {
+					delete(r.columns, name)
+				}
+			}
+			maps.Copy(r.columns, had)
+		}
+	}
+	if !k.pointer {
+		return nil
+	}
+	value := k.field.ReflectValueOf(ctx, r.value)
+	if value.IsNil() {
+		return nil
+	}
+	had := reflect.ValueOf(value.Interface())
+	return func() { value.Set(had) }
 }
 
 // assign gives a row a key that the database has: of the key's own type, or an integer.

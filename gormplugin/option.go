@@ -64,6 +64,15 @@ func AllKeys() Option {
 	}
 }
 
+// BeforeHooks fills the keys before the model's BeforeSave and BeforeCreate hooks, which can read them then; one that a hook has lost is filled
+// again. Without it hooks find the key zero, as in GORM with auto-increment, and what they set is kept.
+func BeforeHooks() Option {
+	return func(p *Plugin) error {
+		p.beforeHooks = true
+		return nil
+	}
+}
+
 // Table fills a column of a table when rows are created without a model, from maps: db.Table("events").Create(map…). The table's name is
 // that of db.Table, with the schema's if that has one. What a tag would say of the source and the text form can be given after the
 // column: "orders", ",base32", "orders,base32". The key in the map is an [sqltype.ID], or text with a text form or from a source of bytes.

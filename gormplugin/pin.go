@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 )
 
@@ -19,7 +18,8 @@ func names(name, column string) bool {
 // pin sees to it that an upsert writes neither the key nor, when the row that is there has another key, its sharding column: the two would be
 // of different buckets. So they are when the row was met over another index than that of the primary key. A row with the same key is of
 // the same bucket, whatever its sharding key is. It returns the clause that the statement has then.
-func (p *plan) pin(stmt *gorm.Statement, c clause.OnConflict) (clause.OnConflict, error) {
+func (s *statement) pin(c clause.OnConflict) (clause.OnConflict, error) {
+	p, stmt := s.plan, s.of
 	if p.sharded == nil || c.DoNothing && len(c.DoUpdates) == 0 {
 		return c, nil
 	}
@@ -53,7 +53,7 @@ func (p *plan) pin(stmt *gorm.Statement, c clause.OnConflict) (clause.OnConflict
 	c.DoUpdates = others
 	stmt.AddClause(c)
 	if p.insertSchema(stmt) == p.filled {
-		p.setSchema(stmt, p.pinned)
+		s.setSchema(p.pinned)
 	}
 	return c, nil
 }

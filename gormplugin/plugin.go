@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
 	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/idgen/grant"
@@ -24,9 +25,12 @@ type Plugin struct {
 	shardings []modelSharding
 	split     Splitter // nil until Split
 
-	config grant.Config
-	grants []grant.SQLOption
-	keeper *grant.Keeper // nil with From
+	config      grant.Config
+	grants      []grant.SQLOption
+	beforeHooks bool
+
+	mu   sync.Mutex // held by Initialize
+	node node
 
 	tablePlans map[string]*plan
 	plans      sync.Map // *schema.Schema → planned
@@ -50,15 +54,18 @@ func New(options ...Option) *Plugin {
 // Name returns the name under which GORM keeps the plugin.
 func (*Plugin) Name() string { return "snowkey" }
 
-// Initialize registers the callbacks, and acquires a node number unless [From] gives a source; db.Use calls it. The error wraps that of
-// an option, [ErrDatabase] for a database that no number can be granted in, [ErrKey] for a table or a model to prepare with a key that
-// cannot be filled, or is one of [grant.Open].
+// Initialize registers the callbacks, and acquires a node number unless [From] gives a source; db.Use calls it, and so does gorm.Open for
+// what is in gorm.Config.Plugins. For another connection to the same database it does the same, with the same number. The error wraps that
+// of an option, [ErrDatabase] for a database that no number can be granted in or another one than that of the number, [ErrKey] for a table
+// or a model to prepare with a key that cannot be filled, or is one of [grant.Open].
 func (p *Plugin) Initialize(db *gorm.DB) (err error) {
 	if p.err != nil {
 		return p.err
 	}
-	if p.keeper != nil {
-		return fmt.Errorf("%w: this plugin has a node number of another one already; make a plugin for each", ErrDatabase)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.node.keeper != nil && p.node.isCopy(db) {
+		return refuseCopies(db)
 	}
 	if p.source == nil {
 		if err := p.acquire(db); err != nil {
@@ -67,8 +74,13 @@ func (p *Plugin) Initialize(db *gorm.DB) (err error) {
 		defer func() {
 			if err != nil {
 				err = errors.Join(err, p.Close())
+				p.node, p.source = node{}, nil
 			}
 		}()
+	} else if p.node.keeper != nil {
+		if err := p.requireSame(db); err != nil {
+			return err
+		}
 	}
 	if err := p.planTables(); err != nil {
 		return err
@@ -78,96 +90,127 @@ func (p *Plugin) Initialize(db *gorm.DB) (err error) {
 			return err
 		}
 	}
-	create := db.Callback().Create()
-	// Before the model's hooks, so that they can read the key, and again after them, since a hook may overwrite the struct.
-	err = errors.Join(
-		create.Before("gorm:before_create").Register("snowkey:fill", p.fill),
-		create.Before("gorm:create").Register("snowkey:refill", p.refill),
-		create.After("gorm:create").Before("gorm:save_after_associations").Register("snowkey:settle", p.settle),
-	)
-	if err != nil {
+	if err := p.register(db); err != nil {
 		return fmt.Errorf("gormplugin: register the callbacks: %w", err)
 	}
 	return nil
 }
 
-// acquire makes a keeper in the database the source.
-func (p *Plugin) acquire(db *gorm.DB) error {
-	dialect, err := grant.LookupDialect(db.Name())
-	if err != nil {
-		return fmt.Errorf("%w: %w; give a source with From", ErrDatabase, err)
+// register registers the callbacks: at the beginning of a statement, before and after its INSERT, and at its end.
+func (p *Plugin) register(db *gorm.DB) error {
+	was := db.Config.Logger // which would tell of each callback that is wrapped
+	db.Config.Logger = logger.Discard
+	defer func() { db.Config.Logger = was }()
+	create, update := db.Callback().Create(), db.Callback().Update()
+	first := p.begin
+	if p.beforeHooks {
+		first = p.fillFirst
 	}
-	pool, err := db.DB()
-	if err != nil {
-		return fmt.Errorf("%w: it has no *sql.DB: %w; give a source with From", ErrDatabase, err)
-	}
-	keeper, err := grant.Open(context.Background(), grant.SQL(pool, dialect, p.grants...), p.config)
-	if err != nil {
-		return fmt.Errorf("gormplugin: acquiring a node number: %w", err)
-	}
-	p.keeper = keeper
-	p.source, err = newSource(keeper)
-	return err
+	return errors.Join(
+		create.Before("gorm:before_create").Register("snowkey:begin", first),
+		create.Before("gorm:create").Register("snowkey:fill", p.fill),
+		create.After("gorm:create").Before("gorm:save_after_associations").Register("snowkey:settle", p.settle),
+		wrap(create, p.guard, "gorm:before_create", "gorm:save_before_associations", "gorm:create", "gorm:save_after_associations", "gorm:after_create"),
+		wrapEnd(create, create.After("gorm:after_create"), p.end),
+		update.Before("gorm:before_update").Register("snowkey:begin", p.begin),
+		wrap(update, p.guard, "gorm:before_update", "gorm:save_before_associations", "gorm:update", "gorm:save_after_associations", "gorm:after_update"),
+		wrapEnd(update, update.After("gorm:after_update"), p.end),
+	)
 }
 
 // Keeper returns what keeps the node number that the plugin has acquired, to ask for its state; nil before db.Use, and with [From].
-func (p *Plugin) Keeper() *grant.Keeper { return p.keeper }
+func (p *Plugin) Keeper() *grant.Keeper { return p.node.keeper }
 
 // Close gives the node number back that the plugin has acquired, before the database is closed. Creates that need a key fail from then on.
 // It needs a connection of the pool, and waits ten seconds for one at most.
 // With [From] it does nothing.
 func (p *Plugin) Close() error {
-	if p.keeper == nil {
+	if p.node.keeper == nil {
 		return nil
 	}
-	return p.keeper.Close()
+	return p.node.keeper.Close()
 }
 
-// fill is the callback before the hooks of a model.
+// fillFirst is the callback before the hooks of a model with [BeforeHooks]. The callback that follows them fills what they have lost.
+func (p *Plugin) fillFirst(db *gorm.DB) {
+	p.begin(db)
+	if plan := p.planOf(db); plan != nil {
+		beginStatement(db.Statement).fill(db, plan)
+	}
+}
+
+// fill is the callback before the INSERT.
 func (p *Plugin) fill(db *gorm.DB) {
-	if plan := p.planOf(db); plan != nil && p.fillRows(db, plan) {
-		upsertOf(db.Statement)
+	plan := p.planOf(db)
+	if plan == nil {
+		return
+	}
+	s := (*statement)(nil)
+	if p.beforeHooks || savesOthers(plan.schema) {
+		s = currentStatement(db.Statement)
+	}
+	if s == nil {
+		s = beginStatement(db.Statement)
+	}
+	if s.fill(db, plan) && !p.splits(plan) && p.checkRows(db, plan) {
+		s.prepareInsert(db)
 	}
 }
 
-// refill is the callback before the INSERT.
-func (p *Plugin) refill(db *gorm.DB) {
-	if plan := p.planOf(db); plan != nil && !p.splits(plan) && p.fillRows(db, plan) && p.checkRows(db, plan) {
-		p.prepareInsert(db, plan)
+// fill fills what is missing, and tells whether that went well.
+func (s *statement) fill(db *gorm.DB, plan *plan) bool {
+	s.plan, s.ctx, s.rows = plan, s.of.Context, rowsOf(s.of)
+	if s.given == nil {
+		s.given = s.one[:]
+		if len(plan.keys) > 1 {
+			s.given = make([]given, len(plan.keys))
+		}
 	}
+	for _, k := range plan.keys {
+		err := context.Cause(s.ctx)
+		if err == nil {
+			err = k.fill(s)
+		}
+		if err != nil {
+			_ = db.AddError(fmt.Errorf("gormplugin: key %s of %s: %w", k.column, s.of.Table, err))
+			return false
+		}
+	}
+	return true
 }
 
 // prepareInsert has the statement insert the rows as they are to be.
-func (p *Plugin) prepareInsert(db *gorm.DB, plan *plan) {
-	if plan.schema != nil {
-		plan.setSchema(db.Statement, plan.insertSchema(db.Statement))
+func (s *statement) prepareInsert(db *gorm.DB) {
+	if s.plan.schema != nil {
+		s.setSchema(s.plan.insertSchema(s.of))
 	}
-	if err := plan.prepareUpsert(db.Statement); err != nil {
-		_ = db.AddError(fmt.Errorf("gormplugin: key of %s: %w", db.Statement.Table, err))
+	if err := s.prepareUpsert(); err != nil {
+		_ = db.AddError(fmt.Errorf("gormplugin: key of %s: %w", s.of.Table, err))
+		return
 	}
+	s.sent = true
 }
 
 // settle is the callback after the INSERT.
 func (p *Plugin) settle(db *gorm.DB) {
-	stmt := db.Statement
-	restoreSchema(stmt)
-	plan := p.tablePlan(stmt)
-	if stmt.Schema != nil {
-		plan, _ = p.plan(stmt.Schema) // the error is one that the callbacks before have found
+	s := currentStatement(db.Statement)
+	if s == nil || s.plan == nil {
+		return
 	}
-	if plan != nil && !p.splits(plan) {
-		p.settleInsert(db, plan)
+	s.restoreSchema()
+	if !p.splits(s.plan) {
+		s.settleInsert(db)
 	}
+	s.written = db.Error == nil && !db.DryRun
 }
 
 // settleInsert gives the rows the keys that they have.
-func (p *Plugin) settleInsert(db *gorm.DB, plan *plan) {
-	stmt := db.Statement
-	if plan.schema == nil && plan.keys[0].selected(stmt) {
-		removeGuess(stmt)
+func (s *statement) settleInsert(db *gorm.DB) {
+	if s.plan.schema == nil && s.plan.keys[0].selected(s.of) {
+		removeGuess(s.of)
 	}
-	if err := plan.settleUpsert(db); err != nil {
-		_ = db.AddError(fmt.Errorf("gormplugin: key of %s: %w", stmt.Table, err))
+	if err := s.settleUpsert(db); err != nil {
+		_ = db.AddError(fmt.Errorf("gormplugin: key of %s: %w", s.of.Table, err))
 	}
 }
 
@@ -188,17 +231,6 @@ func (p *Plugin) planOf(db *gorm.DB) *plan {
 		return nil
 	}
 	return plan
-}
-
-// fillRows fills what is missing and tells whether that went well.
-func (p *Plugin) fillRows(db *gorm.DB, plan *plan) bool {
-	for _, k := range plan.keys {
-		if err := k.fill(db.Statement); err != nil {
-			_ = db.AddError(fmt.Errorf("gormplugin: key %s of %s: %w", k.column, db.Statement.Table, err))
-			return false
-		}
-	}
-	return true
 }
 
 // planned is a plan, nil for nothing to fill, or why there is none.

@@ -311,7 +311,7 @@ func (c *Careless) BeforeCreate(*gorm.DB) error {
 
 func TestHooks(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
-		use(t, db, &Careless{})
+		use(t, db, gormplugin.BeforeHooks(), &Careless{})
 		c := Careless{Text: "a"}
 		create(t, db, &c)
 		requireKey(t, c.ID)

@@ -15,54 +15,87 @@ type row struct {
 	schema  *schema.Schema
 }
 
-// eachRow calls do for every row of a statement, in order. Elements that are nil are left to GORM, which refuses them by their number.
-func eachRow(stmt *gorm.Statement, do func(row) error) error {
-	switch dest := stmt.Dest.(type) {
+// rows are those of a statement.
+type rows struct {
+	dest   any
+	value  reflect.Value
+	schema *schema.Schema
+}
+
+func rowsOf(stmt *gorm.Statement) rows { return rows{stmt.Dest, stmt.ReflectValue, stmt.Schema} }
+
+// each calls do for every row, in order, with its number. Elements that are nil are left to GORM, which refuses them.
+func (of rows) each(do func(number int, r row) error) error {
+	switch dest := of.dest.(type) {
 	case map[string]any:
-		return eachMap(stmt.Schema, do, dest)
+		return of.eachMap(do, dest)
 	case *map[string]any:
 		if dest == nil {
 			return nil // GORM has refused it
 		}
-		return eachMap(stmt.Schema, do, *dest)
+		return of.eachMap(do, *dest)
 	case []map[string]any:
-		return eachMap(stmt.Schema, do, dest...)
+		return of.eachMap(do, dest...)
 	case *[]map[string]any:
 		if dest == nil {
 			return nil
 		}
-		return eachMap(stmt.Schema, do, *dest...)
+		return of.eachMap(do, *dest...)
 	}
-	switch value := stmt.ReflectValue; value.Kind() {
+	switch of.value.Kind() {
 	case reflect.Struct:
-		return do(row{value: value})
+		return do(0, row{value: of.value})
 	case reflect.Slice, reflect.Array:
-		for i := range value.Len() {
-			element := value.Index(i)
-			for element.Kind() == reflect.Pointer {
-				element = element.Elem()
-			}
-			if element.Kind() != reflect.Struct {
+		number := 0
+		for i := range of.value.Len() {
+			element := structOf(of.value.Index(i))
+			if !element.IsValid() {
 				continue
 			}
-			if err := do(row{value: element}); err != nil {
+			if err := do(number, row{value: element}); err != nil {
 				return err
 			}
+			number++
 		}
 	}
 	return nil
 }
 
-func eachMap(s *schema.Schema, do func(row) error, maps ...map[string]any) error {
+// structOf returns what an element of a slice is or points to, the zero Value when that is no struct.
+func structOf(element reflect.Value) reflect.Value {
+	for element.Kind() == reflect.Pointer {
+		element = element.Elem()
+	}
+	if element.Kind() != reflect.Struct {
+		return reflect.Value{}
+	}
+	return element
+}
+
+func (of rows) eachMap(do func(int, row) error, maps ...map[string]any) error {
 	for i, m := range maps {
 		if m == nil {
 			return fmt.Errorf("%w: map %d is nil", gorm.ErrInvalidData, i)
 		}
-		if err := do(row{columns: m, schema: s}); err != nil {
+		if err := do(i, row{columns: m, schema: of.schema}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// most is how many rows there are at most.
+func (of rows) most() int {
+	if kind := of.value.Kind(); kind == reflect.Slice || kind == reflect.Array {
+		return of.value.Len()
+	}
+	return 1
+}
+
+// shared tells whether one row may be there several times: in a list of pointers.
+func (of rows) shared() bool {
+	kind := of.value.Kind()
+	return (kind == reflect.Slice || kind == reflect.Array) && of.value.Type().Elem().Kind() == reflect.Pointer
 }
 
 // isMaps tells whether the rows of a statement are maps.
@@ -121,11 +154,3 @@ func (r row) setColumn(k *key, value any) {
 
 // canSet tells whether the row can be written to: a struct that was passed by value cannot.
 func (r row) canSet() bool { return r.columns != nil || r.value.CanAddr() }
-
-// identity tells rows that can be written to from each other.
-func (r row) identity() any {
-	if r.columns != nil {
-		return reflect.ValueOf(r.columns).UnsafePointer()
-	}
-	return r.value.Addr().UnsafePointer()
-}

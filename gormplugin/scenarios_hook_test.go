@@ -3,6 +3,7 @@ package gormplugin_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"gorm.io/gorm"
@@ -34,7 +35,7 @@ func (f *Forgetful[K]) BeforeCreate(*gorm.DB) error {
 }
 
 func hookResets[K key](t *testing.T, s scene) {
-	db := s.use(t, &Forgetful[K]{})
+	db := s.useOptions(t, s.open(t), []gormplugin.Option{gormplugin.BeforeHooks()}, &Forgetful[K]{})
 	one, batch := Forgetful[K]{Text: "a"}, []*Forgetful[K]{{Text: "b"}, {Text: "c"}}
 	create(t, db, &one)
 	create(t, db, batch)
@@ -94,15 +95,27 @@ func (w *Watched[K]) AfterCreate(*gorm.DB) error {
 	return nil
 }
 
+// hookReads has hooks before the INSERT that find the key zero, which is what says that a row is new, or with the option BeforeHooks made.
 func hookReads[K key](t *testing.T, s scene) {
-	db := s.use(t, &Watched[K]{})
+	hooksRead[K](t, s.use(t, &Watched[K]{}), false)
+	db := s.open(t)
+	do(t, db.Migrator().DropTable(&Watched[K]{}))
+	hooksRead[K](t, s.useOptions(t, db, []gormplugin.Option{gormplugin.BeforeHooks()}, &Watched[K]{}), true)
+}
+
+func hooksRead[K key](t *testing.T, db *gorm.DB, made bool) {
+	t.Helper()
 	one, batch := Watched[K]{Text: "a"}, []Watched[K]{{Text: "b"}, {Text: "own"}, {ID: 5, Text: "c"}}
 	create(t, db, &one)
 	create(t, db, &batch)
 	for _, w := range []Watched[K]{one, batch[0]} {
 		requireMade(t, w.ID)
-		if len(w.seen) != 3 || w.seen[0] != w.ID || w.seen[1] != w.ID || w.seen[2] != w.ID {
-			t.Errorf("the hooks saw the keys %d, want %d each time", w.seen, w.ID)
+		want := []K{0, 0, w.ID}
+		if made {
+			want = []K{w.ID, w.ID, w.ID}
+		}
+		if !slices.Equal(w.seen, want) {
+			t.Errorf("the hooks saw the keys %d, want %d", w.seen, want)
 		}
 	}
 	if batch[1].ID != 77 || batch[2].ID != 5 {

@@ -68,7 +68,7 @@ func (p *Stamped) BeforeCreate(*gorm.DB) error {
 }
 
 // usingBuckets opens SQLite with a plugin whose keys are those of a bucketSource.
-func usingBuckets(t *testing.T, test func(t *testing.T, db *gorm.DB, source *bucketSource, plugin *gormplugin.Plugin)) {
+func usingBuckets(t *testing.T, test func(t *testing.T, db *gorm.DB, source *bucketSource, plugin *gormplugin.Plugin), options ...gormplugin.Option) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		if db.Name() != "sqlite" {
 			return
@@ -78,7 +78,7 @@ func usingBuckets(t *testing.T, test func(t *testing.T, db *gorm.DB, source *buc
 			t.Fatal(err)
 		}
 		source := &bucketSource{}
-		plugin := gormplugin.New(gormplugin.From[int64](source), gormplugin.Named[int64]("plain", generator))
+		plugin := gormplugin.New(append(options, gormplugin.From[int64](source), gormplugin.Named[int64]("plain", generator))...)
 		if err := errors.Join(db.Use(plugin), db.AutoMigrate(&Stamped{}, &Order{}, &Line{})); err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,6 @@ func TestShardedKeysWithoutARouter(t *testing.T) {
 			want error
 		}{
 			{"no sharding key", &Stamped{}, idshard.ErrKey},
-			{"one that a hook changes", &Stamped{UserID: 3, change: true}, idshard.ErrDisagree},
 			{"another one's id", &Stamped{ID: 1, UserID: 3}, idshard.ErrDisagree},
 			{"a panic", &Stamped{UserID: 13}, gormplugin.ErrSourcePanic},
 			{"a row that is nil", []*Stamped{{UserID: 4}, nil}, gorm.ErrInvalidValue},
@@ -135,7 +134,7 @@ func TestShardedKeysWithoutARouter(t *testing.T) {
 		if err := db.Model(&Stamped{}).Count(&count).Error; err != nil || count != 0 {
 			t.Errorf("got %d rows, %v, want none", count, err)
 		}
-		set := &Stamped{change: true} // by the hook, after the first fill
+		set := &Stamped{change: true} // by the hook
 		create(t, db, set)
 		if err := source.Check(t.Context(), set.ID.Int64(), int64(1)); err != nil || set.UserID != 1 {
 			t.Errorf("got %+v: %v", set, err)
@@ -161,6 +160,22 @@ func TestShardedKeysWithoutARouter(t *testing.T) {
 			t.Errorf("got %d rows, %v, want the one that is left", len(found), tx.Error)
 		}
 	})
+}
+
+func TestShardingKeyChangedByAHook(t *testing.T) {
+	usingBuckets(t, func(t *testing.T, db *gorm.DB, source *bucketSource, _ *gormplugin.Plugin) {
+		row := &Stamped{UserID: 3, change: true}
+		create(t, db, row)
+		if err := source.Check(t.Context(), row.ID.Int64(), row.UserID); err != nil || row.UserID == 3 {
+			t.Errorf("got %+v: %v", row, err)
+		}
+	})
+	usingBuckets(t, func(t *testing.T, db *gorm.DB, _ *bucketSource, _ *gormplugin.Plugin) {
+		row := &Stamped{UserID: 3, change: true}
+		if err := db.Create(row).Error; !errors.Is(err, idshard.ErrDisagree) || row.ID != 0 || count(t, db, &Stamped{}) != 0 {
+			t.Errorf("got %v and %+v, want ErrDisagree and no row", err, row)
+		}
+	}, gormplugin.BeforeHooks())
 }
 
 func TestShardingOption(t *testing.T) {

@@ -3,6 +3,7 @@ package gormplugin
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 
 	"gorm.io/gorm"
@@ -33,15 +34,14 @@ func (p *Plugin) Split(db *gorm.DB, split Splitter) error {
 			insert(db)
 			return
 		}
-		if p.fillRows(db, plan) {
-			p.splitRows(db, plan, insert)
+		if s := currentStatement(db.Statement); s != nil && db.Error == nil {
+			p.splitRows(db, s, insert)
 		}
-		db.Statement.Settings.Delete(upsertSetting{db.Statement})
 	})
 }
 
-func (p *Plugin) splitRows(db *gorm.DB, plan *plan, insert func(*gorm.DB)) {
-	stmt, kept := db.Statement, splitIDs.Get().(*[]int64)
+func (p *Plugin) splitRows(db *gorm.DB, s *statement, insert func(*gorm.DB)) {
+	plan, stmt, kept := s.plan, db.Statement, splitIDs.Get().(*[]int64)
 	defer splitIDs.Put(kept)
 	ids, placer, err := plan.sharded.checked(stmt, (*kept)[:0])
 	*kept = ids
@@ -49,7 +49,12 @@ func (p *Plugin) splitRows(db *gorm.DB, plan *plan, insert func(*gorm.DB)) {
 		_ = db.AddError(fmt.Errorf("gormplugin: key %s of %s: %w", plan.sharded.column, stmt.Table, err))
 		return
 	}
-	p.split(db, ids, placer, func(db *gorm.DB) { p.insertPart(db, plan, insert) })
+	made := map[any][]*key{}
+	_ = s.rows.each(func(number int, r row) error {
+		made[r.identity()] = s.made(number)
+		return nil
+	})
+	p.split(db, ids, placer, func(db *gorm.DB) { insertPart(db, s, made, insert) })
 }
 
 // checked returns the ids of all rows, which fit them.
@@ -85,20 +90,31 @@ func (p *Plugin) checkRows(db *gorm.DB, plan *plan) bool {
 // splits tells whether the INSERTs of a plan are made by the function of Split.
 func (p *Plugin) splits(plan *plan) bool { return p.split != nil && plan.sharded != nil }
 
-// insertPart is one INSERT of several.
-func (p *Plugin) insertPart(db *gorm.DB, plan *plan, insert func(*gorm.DB)) {
+// insertPart is one INSERT of several, as a statement of its own, of rows that were given the keys made.
+func insertPart(db *gorm.DB, whole *statement, made map[any][]*key, insert func(*gorm.DB)) {
 	stmt := db.Statement
-	stored, tracked := stmt.Settings.Load(upsertSetting{stmt})
+	part := &statement{of: stmt, guest: whole.guest, ctx: whole.ctx, plan: whole.plan, rows: rowsOf(stmt), given: make([]given, len(whole.given))}
+	_ = part.rows.each(func(_ int, r row) error {
+		for i, k := range part.plan.keys {
+			part.given[i].rows = append(part.given[i].rows, slices.Contains(made[r.identity()], k))
+		}
+		return nil
+	})
 	track, tracks := stmt.Settings.Load("gorm:update_track_time") // GORM takes it away
-	p.prepareInsert(db, plan)
+	part.prepareInsert(db)
 	insert(db)
-	restoreSchema(stmt)
-	p.settleInsert(db, plan)
-	if tracked {
-		u := stored.(*upsert)
-		stmt.Settings.Store(upsertSetting{stmt}, &upsert{made: u.made, guest: u.guest})
-	}
+	part.restoreSchema()
+	part.settleInsert(db)
+	whole.sent = whole.sent || part.sent
 	if tracks {
 		stmt.Settings.Store("gorm:update_track_time", track)
 	}
+}
+
+// identity tells rows that can be written to from each other.
+func (r row) identity() any {
+	if r.columns != nil {
+		return reflect.ValueOf(r.columns).UnsafePointer()
+	}
+	return r.value.Addr().UnsafePointer()
 }

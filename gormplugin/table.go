@@ -13,6 +13,9 @@ type tableKey struct{ table, column, setting string }
 
 // planTables makes the plans of the tables without a model, when all sources are known.
 func (p *Plugin) planTables() error {
+	if len(p.tablePlans) > 0 {
+		return nil // they are those of the first database, which reads them
+	}
 	for _, t := range p.tables {
 		of := idType
 		name, _, hasForm := strings.Cut(t.setting, ",")
@@ -42,7 +45,7 @@ func (p *Plugin) tablePlan(stmt *gorm.Statement) *plan {
 
 // removeGuess takes the key out of maps without a model that GORM puts there from LastInsertId: it is right of the first one at most.
 func removeGuess(stmt *gorm.Statement) {
-	_ = eachRow(stmt, func(r row) error {
+	_ = rowsOf(stmt).each(func(_ int, r row) error {
 		delete(r.columns, "@id")
 		return nil
 	})

@@ -14,9 +14,7 @@ import (
 
 // upsert is a statement that may meet rows that exist, so that a key made for the INSERT is perhaps no row's.
 type upsert struct {
-	made map[any][]*key // the keys that a row was given, by its identity
-	plan *plan          // nil until the INSERT is prepared
-
+	plan    *plan
 	rows    []*metRow
 	route   route
 	nothing bool                     // rows that exist stay as they are
@@ -46,36 +44,8 @@ const (
 	routeSelect                 // by a SELECT
 )
 
-// upsertSetting is the key of a statement's upsert among its settings, which GORM copies to the statements of associations.
-type upsertSetting struct{ of *gorm.Statement }
-
 // errLate says that nobody knows which keys were made.
-var errLate = fmt.Errorf("%w: the clause about rows that exist was added after the callback snowkey:fill; add it before, or in a hook of the model", ErrUpsert)
-
-// upsertOf returns the upsert that a statement is, or may become in a hook of its model; nil otherwise.
-func upsertOf(stmt *gorm.Statement) *upsert {
-	_, _, may := conflict(stmt)
-	if s := stmt.Schema; s != nil && !may {
-		may = !stmt.SkipHooks && (s.BeforeCreate || s.BeforeSave) || len(s.CreateClauses) > 0
-	}
-	if !may {
-		return nil
-	}
-	// GORM's own mark of a statement that saves an association. It has it from the start; others may get it when they save theirs.
-	_, guest := stmt.Settings.Load("gorm:saved_association_map")
-	u, _ := stmt.Settings.LoadOrStore(upsertSetting{stmt}, &upsert{made: map[any][]*key{}, guest: guest})
-	return u.(*upsert)
-}
-
-// note keeps in mind that a row was given a key.
-func (u *upsert) note(r row, k *key) {
-	if u == nil {
-		return
-	}
-	if id := r.identity(); !slices.Contains(u.made[id], k) {
-		u.made[id] = append(u.made[id], k)
-	}
-}
+var errLate = fmt.Errorf("%w: the clause about rows that exist was added after the callback snowkey:fill; add it before, such as in a hook of the model", ErrUpsert)
 
 // conflict returns what a statement does about rows that exist; ignore tells that its verb says so: INSERT IGNORE, INSERT OR IGNORE.
 func conflict(stmt *gorm.Statement) (c clause.OnConflict, ignore, is bool) {
@@ -91,10 +61,11 @@ func conflict(stmt *gorm.Statement) (c clause.OnConflict, ignore, is bool) {
 }
 
 // prepareUpsert chooses the route before the INSERT, and adds to the statement what that needs.
-func (p *plan) prepareUpsert(stmt *gorm.Statement) error {
+func (s *statement) prepareUpsert() error {
+	p, stmt := s.plan, s.of
 	late := false // GORM adds the clause that the schema has later
-	if s := stmt.Schema; s != nil && !stmt.Unscoped {
-		for _, c := range s.CreateClauses {
+	if stmt.Schema != nil && !stmt.Unscoped {
+		for _, c := range stmt.Schema.CreateClauses {
 			if _, ok := c.(clause.OnConflict); ok {
 				stmt.AddClause(c)
 				late = true
@@ -105,22 +76,18 @@ func (p *plan) prepareUpsert(stmt *gorm.Statement) error {
 	if !is {
 		return nil
 	}
-	stored, tracked := stmt.Settings.Load(upsertSetting{stmt})
-	if !tracked {
-		return errLate
-	}
-	u := stored.(*upsert)
-	u.plan, u.route, u.nothing = p, routeSelect, c.DoNothing
+	u := &upsert{plan: p, route: routeSelect, nothing: c.DoNothing, guest: s.guest}
 	u.clauses = map[string]clause.Clause{"ON CONFLICT": stmt.Clauses["ON CONFLICT"], "RETURNING": stmt.Clauses["RETURNING"]}
-	c, err := p.pin(stmt, c)
+	c, err := s.pin(c)
 	if err != nil {
 		return err
 	}
-	count := u.snapshot(stmt)
+	s.upsert = u
+	count := u.snapshot(s)
 	mysql := stmt.Dialector.Name() == "mysql"
 	returns := slices.Contains(stmt.BuildClauses, "RETURNING") // the dialect can
 	if returns && (c.DoNothing && (mysql || count > 1) || len(c.Where.Exprs) > 0 && count > 1) {
-		u.more = p.hush(stmt)
+		u.more = s.suppressReturning()
 	}
 	if !c.DoNothing || u.guest {
 		for _, field := range p.companions() {
@@ -158,19 +125,18 @@ func (p *plan) prepareUpsert(stmt *gorm.Statement) error {
 }
 
 // snapshot keeps the keys of all rows that can be written to, and tells how many rows there are.
-func (u *upsert) snapshot(stmt *gorm.Statement) (count int) {
-	u.rows = nil
-	_ = eachRow(stmt, func(r row) error {
+func (u *upsert) snapshot(s *statement) (count int) {
+	_ = s.rows.each(func(number int, r row) error {
 		count++
 		if !r.canSet() {
 			return nil
 		}
-		m := &metRow{row: r, made: u.made[r.identity()]}
+		m := &metRow{row: r, made: s.made(number)}
 		for _, k := range u.plan.keys {
-			m.keys = append(m.keys, k.current(stmt.Context, r))
+			m.keys = append(m.keys, k.current(s.ctx, r))
 		}
-		if s := u.plan.schema; s != nil && r.columns == nil && s.PrioritizedPrimaryField != nil && !u.plan.isKey(s.PrioritizedPrimaryField) {
-			_, m.guess = s.PrioritizedPrimaryField.ValueOf(stmt.Context, r.value)
+		if primary := u.plan.primary(); primary != nil && r.columns == nil && !u.plan.isKey(primary) {
+			_, m.guess = primary.ValueOf(s.ctx, r.value)
 		}
 		u.rows = append(u.rows, m)
 		return nil
@@ -178,9 +144,10 @@ func (u *upsert) snapshot(stmt *gorm.Statement) (count int) {
 	return count
 }
 
-// hush has an INSERT of structs return nothing, and tells which fields it would have returned. When not all rows are written GORM cannot tell
+// suppressReturning has an INSERT of structs return nothing, and returns the fields that it would have read back. When not all rows are written GORM cannot tell
 // which one a returned row is, and MariaDB returns rows that were not written too.
-func (p *plan) hush(stmt *gorm.Statement) []*schema.Field {
+func (s *statement) suppressReturning() []*schema.Field {
+	p, stmt := s.plan, s.of
 	if p.schema == nil || isMaps(stmt) || stmt.Schema == p.omitted && p.omitted != p.filled {
 		return nil
 	}
@@ -197,7 +164,7 @@ func (p *plan) hush(stmt *gorm.Statement) []*schema.Field {
 		}
 		delete(stmt.Clauses, "RETURNING")
 	}
-	p.setSchema(stmt, p.quiet)
+	s.setSchema(p.quiet)
 	return slices.DeleteFunc(readable(fields), p.isKey)
 }
 
@@ -213,6 +180,14 @@ func (p *plan) companions() (fields []*schema.Field) {
 		fields = append(fields, p.sharded.by)
 	}
 	return fields
+}
+
+// primary returns GORM's choice of the primary key, nil for none.
+func (p *plan) primary() *schema.Field {
+	if p.schema == nil {
+		return nil
+	}
+	return p.schema.PrioritizedPrimaryField
 }
 
 func (p *plan) isKey(field *schema.Field) bool {
@@ -276,17 +251,16 @@ func (p *plan) addLastID(stmt *gorm.Statement, c clause.OnConflict) {
 }
 
 // settleUpsert gives each row the key that it has, after the INSERT.
-func (p *plan) settleUpsert(db *gorm.DB) error {
-	stmt := db.Statement
-	stored, tracked := stmt.Settings.LoadAndDelete(upsertSetting{stmt})
+func (s *statement) settleUpsert(db *gorm.DB) error {
+	stmt, u := s.of, s.upsert
 	c, _, is := conflict(stmt)
-	u, _ := stored.(*upsert)
-	if is && (!tracked || u.plan == nil) && db.Error == nil && !db.DryRun {
+	if is && u == nil && db.Error == nil && !db.DryRun {
 		return errLate
 	}
-	if !is || !tracked {
+	if !is || u == nil {
 		return nil
 	}
+	s.upsert = nil
 	result := stmt.Result
 	if u.own {
 		stmt.Result = nil

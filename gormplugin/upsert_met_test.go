@@ -382,7 +382,10 @@ func TestUpsertOnConstraint(t *testing.T) {
 					"struct": func() ([]*Seat, error) { return []*Seat{&seat}, db.Clauses(conflict).Create(&seat).Error },
 					"map": func() ([]*Seat, error) {
 						err := db.Model(&Seat{}).Clauses(conflict).Create(m).Error
-						return []*Seat{{ID: mapKey[sqltype.ID](t, m, "id"), Name: name + "map"}}, err
+						if err != nil {
+							return nil, err
+						}
+						return []*Seat{{ID: mapKey[sqltype.ID](t, m, "id"), Name: name + "map"}}, nil
 					},
 					"batch": func() ([]*Seat, error) { return batch, db.Clauses(conflict).Create(batch).Error },
 				} {

@@ -58,12 +58,12 @@ func TestUpsertWithAConditionReturnsDefaults(t *testing.T) {
 	})
 }
 
-// A clause that a callback adds between the plugin's two comes after the keys were made, of which nothing was noted then.
+// A clause that a callback adds between the plugin's and the INSERT comes too late to be prepared for.
 func TestUpsertByACallbackBetween(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		use(t, db, &Mailbox{})
 		create(t, db, &Mailbox{Email: "old"})
-		do(t, db.Callback().Create().Before("snowkey:refill").After("snowkey:fill").Register("between", func(db *gorm.DB) { db.Statement.AddClause(clause.OnConflict{DoNothing: true}) }))
+		do(t, db.Callback().Create().Before("gorm:create").Register("between", func(db *gorm.DB) { db.Statement.AddClause(clause.OnConflict{DoNothing: true}) }))
 		for _, boxes := range []any{&Mailbox{Email: "old"}, []*Mailbox{{Email: "a"}, {Email: "old"}, {Email: "b"}}} {
 			if err := db.Create(boxes).Error; !errors.Is(err, gormplugin.ErrUpsert) {
 				t.Errorf("got %v, want ErrUpsert", err)

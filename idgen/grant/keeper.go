@@ -664,6 +664,28 @@ func (k *Keeper) State() State {
 	return s
 }
 
+// IsOf tells whether a database is the one that the number is granted in, as another connection reaches it: one that has the space and the
+// keeper's row. A copy of it has the space alone; so has a replica that has not followed yet, which is asked again until the context ends.
+func (k *Keeper) IsOf(ctx context.Context, store *SQLStore) (bool, error) {
+	err := store.Locate(ctx)
+	if errors.Is(err, ErrTable) {
+		return false, nil
+	}
+	for err == nil {
+		s, l := k.State(), Listing{}
+		if l, err = store.List(ctx, s.Space, s.Number, s.Number); err != nil || l.ID != s.ID {
+			break
+		}
+		if slices.ContainsFunc(l.Rows, func(row Row) bool { return unstamped(row.Holder) == unstamped(s.Holder) }) {
+			return true, nil
+		}
+		if !sleep(ctx, firstWait) {
+			return false, nil
+		}
+	}
+	return false, err
+}
+
 // Layout returns the layout of the keys.
 func (k *Keeper) Layout() idgen.Layout { return k.generator.Layout() }
 

@@ -78,6 +78,15 @@ func (d Dialect) Diagnose(err error) (f Fault) {
 	return f
 }
 
+// Lost tells whether the network, the driver or a context has ended a call without a word of the server, so that nobody knows what it has done.
+// It is false for an error that is not of such a call.
+func (d Dialect) Lost(err error) (lost bool) {
+	defer func() { _ = recover() }() // as in Diagnose
+	causes := causesOf(err)
+	code, _ := d.codeOf(causes)
+	return code == "" && kindOfCall(causes) == Unavailable
+}
+
 // unknown is the kind of an error without a code. A server's errors have one, so on a database with servers it is the driver's: of
 // dialing, of logging in, of the protocol.
 func (d Dialect) unknown() Kind {
