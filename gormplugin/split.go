@@ -36,6 +36,7 @@ func (p *Plugin) Split(db *gorm.DB, split Splitter) error {
 		}
 		if s := currentStatement(db.Statement); s != nil && db.Error == nil {
 			p.splitRows(db, s, insert)
+			s.given = nil // rows may be written in databases that this statement's transaction is not of
 		}
 	})
 }
