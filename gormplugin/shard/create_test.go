@@ -278,13 +278,18 @@ func TestCreateAfterHooks(t *testing.T) {
 			t.Errorf("row %d: %+v: %v, want AfterCreate once", i, h, err)
 		}
 	}
-	tx, log := recorded(db)
-	err := tx.Create([]*hooked{{UserID: 3}, {UserID: 1, set: 2}}).Error
-	if disagree := (*idshard.DisagreeError)(nil); !errors.As(err, &disagree) || len(log.all) > 0 {
-		t.Errorf("got %v and %q for a hook that changes the sharding key, want a DisagreeError and no SQL", err, log.all)
+	changed := hooked{UserID: 1, set: 2}
+	must(t, db.Create(&changed).Error)
+	if err := r.Map().Check(changed.ID.Int64(), int64(2)); err != nil {
+		t.Errorf("got %+v for a hook that changes the sharding key: %v", changed, err)
 	}
-	if got := everywhere(t, db, r, "hookeds", "user_id"); len(got) != 4 {
-		t.Errorf("got %v, want 4 rows still", got)
+	tx, log := recorded(db)
+	err := tx.Create([]*hooked{{UserID: 3}, {ID: changed.ID, UserID: 2, set: 1}}).Error
+	if disagree := (*idshard.DisagreeError)(nil); !errors.As(err, &disagree) || len(log.all) > 0 {
+		t.Errorf("got %v and %q for a hook that changes the sharding key of a row with its key, want a DisagreeError and no SQL", err, log.all)
+	}
+	if got := everywhere(t, db, r, "hookeds", "user_id"); len(got) != 5 {
+		t.Errorf("got %v, want 5 rows still", got)
 	}
 }
 
