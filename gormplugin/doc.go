@@ -39,9 +39,32 @@
 //
 // All of GORM's ways to create are: structs, pointers, slices and arrays of either, batches, associations, joins with a model of their
 // own, Save, FirstOrCreate, maps with a model, which get the key under the column's name or that which it has there already, and
-// maps without one. In a list of maps no other column is read back that the database fills in. The key is there before the model's own BeforeSave and BeforeCreate hooks run, and it is filled again before the
-// INSERT should a hook have lost it. One statement takes all its keys in one call of the source, with the statement's context. A list of
-// columns in Select gets the key added; Omit of the key leaves it to the database, and what that makes is read back.
+// maps without one. In a list of maps no other column is read back that the database fills in. One statement takes all its keys in one
+// call of the source, with the statement's context. A pointer that is several times in a list is one row. A list of columns in Select gets
+// the key added; Omit of the key leaves it to the database, and what that makes is read back.
+//
+// # Hooks
+//
+// A model's BeforeSave and BeforeCreate find the key zero, and a key that they set is kept. So a hook may ask for `u.ID == 0` to know a new
+// row. [BeforeHooks] makes the keys before the hooks, for those that read them.
+//
+//	who                                            key in the hook before the INSERT
+//	this plugin                                    zero; with BeforeHooks made
+//	GORM, auto-increment                           zero
+//	plugins and base models with snowflakes        zero: theirs is a callback or hook right before the INSERT
+//	Rails ActiveRecord, before_create              nil
+//	Jakarta Persistence, @PrePersist               null for IDENTITY; made for UUID, TABLE and SEQUENCE since 4.0, before that by vendor
+//
+// # Statements that fail
+//
+// What the plugin has filled in it takes back when the row is not in the table at the end of the statement: after a failed INSERT, after an
+// error or a panic in a later hook or association whose transaction GORM rolls back, with the keys of the associations, after a COMMIT
+// that the database refuses. A struct or map is as the caller had it then, but for the foreign keys that GORM has set, and may be created, fetched or
+// saved. A row that is in the table has its key: also when a later hook fails without a transaction, or within one of the caller's. When
+// that is rolled back later the keys stay in the structs, as GORM leaves them.
+//
+// A key stays as well when the connection broke in COMMIT, or in an INSERT without a transaction: nobody knows whether the row is there. To create
+// it once more with its key is a duplicate when it is, and not a second row.
 //
 // # Auto-increment
 //
@@ -102,10 +125,16 @@
 // # Errors
 //
 // When the source fails or panics, or a value cannot be set because it was not passed by pointer, the statement fails with an error
-// that wraps the cause, and nothing is inserted. After a failed INSERT or a rollback the key stays in the struct.
+// that wraps the cause, and nothing is inserted.
 //
 // # Concurrency
 //
-// A Plugin is safe for concurrent use; with From also for several databases at once. It writes to GORM's shared schemas in [Prepare]
-// alone.
+// A Plugin is safe for concurrent use. It writes to GORM's shared schemas in [Prepare] alone.
+//
+// # Several connections
+//
+// With From a plugin may be used with any number of databases. One with a node number may be used with several connections to the database
+// of the number, and with no other: that is an [ErrDatabase]. It goes with dbresolver, in whichever order the two are registered: the number
+// is always granted at the connection that gorm.Open was given, which has to be that of a source. The connections that dbresolver opens are
+// asked nothing. Where it sends tables to another database, all programs that write these tables have to take their numbers from the same one.
 package gormplugin
