@@ -61,7 +61,8 @@
 // error or a panic in a later hook or association whose transaction GORM rolls back, with the keys of the associations, after a COMMIT
 // that the database refuses. A struct or map is as the caller had it then, but for the foreign keys that GORM has set, and may be created, fetched or
 // saved. A row that is in the table has its key: also when a later hook fails without a transaction, or within one of the caller's. When
-// that is rolled back later the keys stay in the structs, as GORM leaves them.
+// that is rolled back later the keys stay in the structs, as GORM leaves them; so do those of the batches before one that fails in
+// CreateInBatches, which GORM makes statements of in one transaction.
 //
 // A key stays as well when the connection broke in COMMIT, or in an INSERT without a transaction: nobody knows whether the row is there. To create
 // it once more with its key is a duplicate when it is, and not a second row.

@@ -133,9 +133,9 @@ func (p *Plugin) Close() error {
 
 // fillFirst is the callback before the hooks of a model with [BeforeHooks]. The callback that follows them fills what they have lost.
 func (p *Plugin) fillFirst(db *gorm.DB) {
-	p.begin(db)
+	s := beginStatement(db.Statement)
 	if plan := p.planOf(db); plan != nil {
-		beginStatement(db.Statement).fill(db, plan)
+		s.fill(db, plan)
 	}
 }
 
