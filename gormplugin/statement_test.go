@@ -87,9 +87,6 @@ func tried(db *gorm.DB, value any) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = errors.Join(errHook, fmt.Errorf("%v", r))
-			if pool, e := db.DB(); e == nil { // GORM leaves the transaction open
-				pool.SetMaxOpenConns(0)
-			}
 		}
 	}()
 	return db.Create(value).Error
@@ -115,7 +112,7 @@ func TestFailedInsertTakesTheKeyBack(t *testing.T) {
 	one, named := map[string]any{"email": "taken"}, map[string]any{"ID": 0, "email": "taken"}
 	list := []map[string]any{{"email": "a"}, {"email": "taken", "id": int64(5)}}
 	preset := &Claim{ID: 7, Email: "taken"}
-	for _, tt := range []struct {
+	shapes := []struct {
 		name  string
 		model any
 		value any
@@ -133,36 +130,32 @@ func TestFailedInsertTakesTheKeyBack(t *testing.T) {
 		{"map with a zero", &Claim{}, named, func() bool { return len(named) == 2 && named["ID"] == 0 }},
 		{"maps", &Claim{}, list, func() bool { return len(list[0]) == 1 && list[1]["id"] == int64(5) }},
 		{"set by the caller", nil, preset, func() bool { return preset.ID == 7 }},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, db *gorm.DB) {
-				useClaims(t, db, &Pointed{})
-				create(t, db, &Pointed{Email: "taken"})
-				for name, session := range map[string]*gorm.DB{
-					"transaction": db, "none": db.Session(&gorm.Session{SkipDefaultTransaction: true}), "upsert": db.Clauses(clause.OnConflict{UpdateAll: true, Columns: []clause.Column{{Name: "id"}}}),
-				} {
-					if name == "upsert" && db.Name() == "mysql" {
-						continue // it heeds all indexes
-					}
-					if tt.model != nil {
-						session = session.Model(tt.model)
-					}
-					if err := session.Create(tt.value).Error; err == nil || !tt.right() {
-						t.Errorf("%s: got %v, and %+v", name, err, tt.value)
-					}
-				}
-				undo := db.Transaction(func(tx *gorm.DB) error {
+	}
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		useClaims(t, db, &Pointed{})
+		create(t, db, &Pointed{Email: "taken"})
+		for name, session := range map[string]*gorm.DB{
+			"transaction": db, "none": db.Session(&gorm.Session{SkipDefaultTransaction: true}), "upsert": db.Clauses(clause.OnConflict{UpdateAll: true, Columns: []clause.Column{{Name: "id"}}}).Session(&gorm.Session{}),
+		} {
+			if name == "upsert" && db.Name() == "mysql" {
+				continue // it heeds all indexes
+			}
+			for _, tt := range shapes {
+				create := func(tx *gorm.DB) error {
 					if tt.model != nil {
 						tx = tx.Model(tt.model)
 					}
 					return tx.Create(tt.value).Error
-				})
-				if undo == nil || !tt.right() {
-					t.Errorf("within a transaction: got %v, and %+v", undo, tt.value)
 				}
-			})
-		})
-	}
+				if err := create(session); err == nil || !tt.right() {
+					t.Errorf("%s, %s: got %v, and %+v", name, tt.name, err, tt.value)
+				}
+				if err := session.Transaction(create); err == nil || !tt.right() {
+					t.Errorf("%s within a transaction, %s: got %v, and %+v", name, tt.name, err, tt.value)
+				}
+			}
+		}
+	})
 }
 
 // TestCreateElseFetch does after a failed Create what GORM's users do.
@@ -204,35 +197,45 @@ func TestFailedStatementTakesKeysBack(t *testing.T) {
 		c.Papers, c.Tags = append([]Paper{{Title: "new"}}, c.Papers...), []*Mark{{Name: "new"}}
 		return &c
 	}
-	for name, claim := range map[string]func() *Claim{
-		"the INSERT":          func() *Claim { c := whole(Claim{}); c.Email = "taken"; return c },
-		"a hook before":       func() *Claim { return whole(Claim{before: fails}) },
-		"a panic before":      func() *Claim { return whole(Claim{before: panics}) },
-		"a hook after":        func() *Claim { return whole(Claim{after: fails}) },
-		"a panic after":       func() *Claim { return whole(Claim{after: panics}) },
-		"an association":      func() *Claim { return whole(Claim{Detail: &Detail{Odd: "error"}}) },
-		"a value":             func() *Claim { return whole(Claim{Odd: "error"}) },
-		"a value that panics": func() *Claim { return whole(Claim{Odd: "panic"}) },
+	claims := map[string]func() *Claim{
+		"the INSERT":     func() *Claim { c := whole(Claim{}); c.Email = "taken"; return c },
+		"a hook before":  func() *Claim { return whole(Claim{before: fails}) },
+		"a hook after":   func() *Claim { return whole(Claim{after: fails}) },
+		"an association": func() *Claim { return whole(Claim{Detail: &Detail{Odd: "error"}}) },
+		"a value":        func() *Claim { return whole(Claim{Odd: "error"}) },
 		"a context that ended": func() *Claim {
 			return whole(Claim{after: func(tx *gorm.DB) error { tx.Statement.Context.Value(endKey{}).(func())(); return nil }})
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for _, option := range []any{gormplugin.AllKeys(), gormplugin.BeforeHooks()} {
-				onEach(t, func(t *testing.T, db *gorm.DB) {
-					useClaims(t, db, option)
-					ctx, end := context.WithCancel(t.Context())
-					ctx = context.WithValue(ctx, endKey{}, func() { end() })
-					c := claim()
-					if err := tried(db.WithContext(ctx), c); err == nil {
-						t.Fatal("want an error")
-					}
-					if c.ID != 0 || c.Agent.ID != 0 || c.Detail.ID != 0 || c.Papers[0].ID != 0 || c.Tags[0].ID != 0 {
-						t.Errorf("got the keys %d, %d, %d, %d and %d, want none", c.ID, c.Agent.ID, c.Detail.ID, c.Papers[0].ID, c.Tags[0].ID)
-					}
-				})
+	}
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		useClaims(t, db)
+		before := another(t, db)
+		do(t, before.Use(gormplugin.New(gormplugin.From(newGenerator(t)), gormplugin.BeforeHooks())))
+		for name, claim := range claims {
+			for _, db := range []*gorm.DB{db, before} {
+				requireTakenBack(t, name, db, claim())
 			}
+		}
+	})
+	for name, claim := range map[string]*Claim{"before": {before: panics}, "after": {after: panics}, "in a value": {Odd: "panic"}} {
+		t.Run("a panic "+name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, db *gorm.DB) { // of its own, since GORM leaves the transaction open
+				useClaims(t, db, gormplugin.BeforeHooks())
+				requireTakenBack(t, name, db, whole(*claim))
+			})
 		})
+	}
+}
+
+func requireTakenBack(t *testing.T, name string, db *gorm.DB, c *Claim) {
+	t.Helper()
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	if err := tried(db.WithContext(context.WithValue(ctx, endKey{}, func() { end() })), c); err == nil {
+		t.Errorf("%s: want an error", name)
+	}
+	if c.ID != 0 || c.Agent.ID != 0 || c.Detail.ID != 0 || c.Papers[0].ID != 0 || c.Tags[0].ID != 0 {
+		t.Errorf("%s: got the keys %d, %d, %d, %d and %d, want none", name, c.ID, c.Agent.ID, c.Detail.ID, c.Papers[0].ID, c.Tags[0].ID)
 	}
 }
 
