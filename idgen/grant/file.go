@@ -156,7 +156,7 @@ func (f *file) real() (string, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return path, err
 	}
-	if _, err := os.Lstat(f.path); err == nil {
+	if info, err := os.Lstat(f.path); err == nil && info.Mode()&fs.ModeSymlink != 0 { // else another process has made it meanwhile
 		return "", errors.New("it is a link to a file that is not there")
 	}
 	folder, err := filepath.EvalSymlinks(filepath.Dir(f.path))
