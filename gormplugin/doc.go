@@ -97,7 +97,7 @@
 // UPDATE, since an older view would not show the row. A row that is not found, or one by one index and another by the next, is an
 // [ErrUpsert], and the statement is undone: the columns hold expressions, or times finer than the column, or the update has changed them, or
 // it cannot be known which of two rows MySQL has updated. Saving such rows one by one helps. In a transaction of the caller's the rows are
-// undone when that is rolled back, as after any error.
+// undone when that is rolled back, as after any error. [WithoutKeys] is for rows whose keys nobody reads: nothing is asked for.
 //
 // Beside the keys the other fields of a composite primary key are set, and what a RETURNING clause of the caller's asks for. DO UPDATE with
 // a condition that does not hold leaves the row, and its key is read all the same. UpdateAll writes a key that is not the primary one like

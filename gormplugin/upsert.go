@@ -42,6 +42,7 @@ const (
 	routeReturning              // by RETURNING
 	routeLastID                 // by LAST_INSERT_ID
 	routeSelect                 // by a SELECT
+	routeForget                 // it does not, see WithoutKeys
 )
 
 // errLate says that nobody knows which keys were made.
@@ -73,7 +74,8 @@ func (s *statement) prepareUpsert() error {
 		}
 	}
 	c, ignore, is := conflict(stmt)
-	if !is {
+	forget := isWithoutKeys(stmt)
+	if !is && !forget {
 		return nil
 	}
 	u := &upsert{plan: p, route: routeSelect, nothing: c.DoNothing, guest: s.guest}
@@ -100,6 +102,11 @@ func (s *statement) prepareUpsert() error {
 	returned := returns && (asked || stmt.Schema != nil && len(readable(stmt.Schema.FieldsWithDefaultDBValue)) > 0)
 	assigned := slices.ContainsFunc(c.DoUpdates, func(a clause.Assignment) bool { return a.Column.Name == p.keys[0].column })
 	switch {
+	case forget:
+		u.route = routeForget
+		if err := s.dropKeys(); err != nil {
+			return err
+		}
 	case c.DoNothing && len(u.more) > 0:
 	case !mysql && !ignore && p.isPrimary(c):
 		u.route = routeNone
@@ -115,7 +122,8 @@ func (s *statement) prepareUpsert() error {
 		}
 	case c.DoNothing && !returned && (!mysql || ignore):
 		u.route = routeCount
-	case mysql && c.DoNothing && p.schema == nil:
+	}
+	if mysql && c.DoNothing && p.schema == nil && (u.route == routeSelect || u.route == routeForget && !ignore) {
 		// GORM's own assignment of a column to itself needs a model.
 		column := clause.Column{Name: p.keys[0].column}
 		c.DoUpdates, c.DoNothing = clause.Set{{Column: column, Value: column}}, false
@@ -257,7 +265,7 @@ func (s *statement) settleUpsert(db *gorm.DB) error {
 	if is && u == nil && db.Error == nil && !db.DryRun {
 		return errLate
 	}
-	if !is || u == nil {
+	if u == nil || !is && u.route != routeForget {
 		return nil
 	}
 	s.upsert = nil
@@ -303,6 +311,8 @@ func (s *statement) settleUpsert(db *gorm.DB) error {
 		return u.settleLastID(db, id)
 	case routeSelect:
 		return u.reselect(db)
+	case routeForget:
+		s.takeBack()
 	}
 	return nil
 }
