@@ -31,6 +31,7 @@ type metRow struct {
 	keys  []reflect.Value // all that it had before the INSERT, the zero Value for none
 	guess bool            // its primary key is what GORM takes for the one that the database has made
 	found []reflect.Value // the keys of its row in the table, and what else was read
+	lost  string          // why no row is found
 }
 
 // route is the way by which the row that was met becomes known, see the package's documentation.
@@ -328,7 +329,7 @@ func (u *upsert) settleLastID(db *gorm.DB, id int64) error {
 	if m.keys[0].IsValid() && same(m.keys[0], met) {
 		return nil
 	}
-	if err := u.lookup(db, u.rows, u.ownColumns(m)); err != nil || m.found != nil {
+	if err := u.lookupBy(db, u.rows, u.ownColumns(m)); err != nil || m.found != nil {
 		return err
 	}
 	if u.nothing {
