@@ -92,12 +92,16 @@
 //	INSERT IGNORE                              rows affected, SELECT   rows affected, SELECT   rows affected, SELECT
 //
 // A SELECT is made on the statement's own connection, so within its transaction: first by the keys that were made, which finds the rows
-// that were inserted; then, for the others, by the columns of the clause, or of the unique indexes in the model's tags when it names none.
-// MySQL heeds all unique indexes whatever the clause names, so there it is by all that the table has, asked for once a table, and FOR
-// UPDATE, since an older view would not show the row. A row that is not found, or one by one index and another by the next, is an
-// [ErrUpsert], and the statement is undone: the columns hold expressions, or times finer than the column, or the update has changed them, or
-// it cannot be known which of two rows MySQL has updated. Saving such rows one by one helps. In a transaction of the caller's the rows are
-// undone when that is rolled back, as after any error.
+// that were inserted; then, for the others, by the index of the columns or expressions that the clause names, or by all unique indexes of the
+// table when it names none. MySQL heeds all of them whatever the clause names, so there it is by all, and FOR UPDATE, since an older view
+// would not show the row. The database's catalog is asked for a table's columns and indexes once. Values are compared as their columns store
+// them: times and decimals are rounded or cut, texts padded. Indexes may have a condition, be of expressions, of columns that the database
+// computes, or on MySQL of the beginnings of columns.
+//
+// Where the row that was met is still not known the statement fails with an [ErrUpsert], and is undone: the row has the values of two rows, and
+// nothing tells which one was met; or the update writes other values to the columns of the index; or a value of the index is one that the database
+// fills in. The error says which row it is, by which values it was looked for, and what helps. In a transaction of the caller's the rows are
+// undone when that is rolled back, as after any error. [WithoutKeys] is for rows whose keys nobody reads: nothing is asked for.
 //
 // Beside the keys the other fields of a composite primary key are set, and what a RETURNING clause of the caller's asks for. DO UPDATE with
 // a condition that does not hold leaves the row, and its key is read all the same. UpdateAll writes a key that is not the primary one like

@@ -24,7 +24,7 @@ type plan struct {
 	filled, quiet, omitted *schema.Schema
 	// pinned is filled, and quiet is too, such that an upsert of all columns leaves the sharding column as it is; nil when there is none.
 	pinned       *schema.Schema
-	indexes      sync.Map // statement that asks for them → [][]string
+	tables       sync.Map // dialect and quoted name → *uniqueTable
 	collation    sync.Once
 	collationErr error
 }

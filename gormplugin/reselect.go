@@ -12,7 +12,10 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
 	"gorm.io/gorm/schema"
+
+	"github.com/snowkey-go/snowkey/internal/catalog"
 )
 
 // reselectRows is how many rows one SELECT asks for. SQLite takes 500 in one at most.
@@ -68,9 +71,7 @@ func (u *upsert) reselect(db *gorm.DB) error {
 		case unwritten:
 			m.clear(stmt)
 		default:
-			return fmt.Errorf("%w: row %d of %d is not there under its own key, and the columns of unique indexes find none or several; "+
-				"name the columns in OnConflict.Columns or in the model's tags, cut times to the precision of their column, or save the rows one by one",
-				ErrUpsert, slices.Index(u.rows, m), len(u.rows))
+			return u.unknown(db, m)
 		}
 	}
 	return nil
@@ -102,13 +103,6 @@ func (p *plan) setMore(stmt *gorm.Statement, m *metRow, more []*schema.Field) er
 	return nil
 }
 
-// uniqueColumns are columns by which a row can be found, among those of a condition.
-type uniqueColumns struct {
-	columns []string
-	where   []clause.Expression
-	latest  bool // also of another transaction, whose row is locked by then
-}
-
 // lookupOwn finds the rows that are there under the keys they had before the INSERT. Of keys that were made these are the rows that were
 // inserted. A key that was set may be another row's, which was not met: MySQL looks there first, unless the batch has it again.
 func (u *upsert) lookupOwn(db *gorm.DB) error {
@@ -129,49 +123,75 @@ func (u *upsert) lookupOwn(db *gorm.DB) error {
 		case !mysql || !m.keys[0].IsValid() || set[fmt.Sprint(m.keys[0].Interface())] > 1:
 			continue
 		}
-		name := strings.Join(u.ownColumns(m).columns, "\x00")
+		columns := u.ownColumns(m)
+		name := strings.Join(columns, "\x00")
 		groups[name] = append(groups[name], m)
 	}
 	for _, rows := range groups {
-		if err := u.lookup(db, rows, u.ownColumns(rows[0])); err != nil {
+		if err := u.lookupBy(db, rows, u.ownColumns(rows[0])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ownColumns are those of the primary key, or that of a key that was made when the primary one was not.
-func (u *upsert) ownColumns(m *metRow) uniqueColumns {
-	s := u.plan.schema
-	if s == nil {
-		return uniqueColumns{columns: []string{u.plan.keys[0].column}}
+// lookupBy finds rows by the columns of their own keys.
+func (u *upsert) lookupBy(db *gorm.DB, rows []*metRow, columns []string) error {
+	own := &uniqueTable{Table: &catalog.Table{}} // types matter beside the key alone, such as a time that the column cuts
+	if len(columns) > 1 {
+		var err error
+		if own, err = u.plan.uniqueTable(db); err != nil {
+			return fmt.Errorf("%w: %w", ErrUpsert, err)
+		}
 	}
-	if len(m.made) > 0 && !slices.ContainsFunc(m.made, func(k *key) bool { return k.field.PrimaryKey }) {
-		return uniqueColumns{columns: []string{m.made[0].column}}
+	var of []clause.Column
+	for _, column := range columns {
+		of = append(of, clause.Column{Name: column})
 	}
-	return uniqueColumns{columns: s.PrimaryFieldDBNames}
+	return u.lookup(db, rows, own.named(of...))
 }
 
-// lookupMet finds the rows that were met, by all columns by which they may have been. A row that some of them find and others find
+// ownColumns are those of the primary key, or that of a key that was made when the primary one was not.
+func (u *upsert) ownColumns(m *metRow) []string {
+	s := u.plan.schema
+	if s == nil {
+		return []string{u.plan.keys[0].column}
+	}
+	if len(m.made) > 0 && !slices.ContainsFunc(m.made, func(k *key) bool { return k.field.PrimaryKey }) {
+		return []string{m.made[0].column}
+	}
+	return s.PrimaryFieldDBNames
+}
+
+// meeting is a row that was found by an index.
+type meeting struct {
+	found []reflect.Value
+	by    uniqueIndex
+}
+
+// lookupMet finds the rows that were met, by all indexes over which they may have been. A row that some of them find and others find
 // another one for is not known.
 func (u *upsert) lookupMet(db *gorm.DB, rest []*metRow) error {
-	met := map[*metRow][]reflect.Value{}
-	several := map[*metRow]bool{}
 	uniques, err := u.uniques(db)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrUpsert, err)
 	}
 	c, _, _ := conflict(db.Statement)
 	for _, unique := range uniques {
-		keyed := slices.ContainsFunc(u.plan.keys, func(k *key) bool { return slices.Contains(unique.columns, k.column) })
-		if !keyed && changes(c, unique.columns) { // a key is set to itself
-			return nil // what is found by them now was perhaps not met
+		columns := unique.columns()
+		keyed := slices.ContainsFunc(u.plan.keys, func(k *key) bool { return slices.Contains(columns, k.column) })
+		if !keyed && changes(c, columns) { // a key is set to itself
+			for _, m := range rest { // what is found by them now was perhaps not met
+				m.lost = "the update writes other values to " + strings.Join(columns, ", ")
+			}
+			return nil
 		}
 	}
+	met := map[*metRow]meeting{}
 	for _, unique := range uniques {
 		var rows []*metRow
 		for _, m := range rest {
-			if m.found = nil; !slices.ContainsFunc(m.made, func(k *key) bool { return slices.Contains(unique.columns, k.column) }) {
+			if m.found = nil; !slices.ContainsFunc(m.made, func(k *key) bool { return slices.Contains(unique.columns(), k.column) }) {
 				rows = append(rows, m) // else it is known not to be there
 			}
 		}
@@ -179,26 +199,62 @@ func (u *upsert) lookupMet(db *gorm.DB, rest []*metRow) error {
 			return err
 		}
 		for _, m := range rows {
-			if m.found != nil && met[m] != nil && !same(m.found[0], met[m][0]) {
-				several[m] = true
-			}
-			if m.found != nil {
-				met[m] = m.found
+			was, is := met[m]
+			switch {
+			case m.found == nil:
+			case is && !same(m.found[0], was.found[0]):
+				m.lost = fmt.Sprintf("one row has its %s, another its %s", u.describe(db, m, was.by), u.describe(db, m, unique))
+			default:
+				met[m] = meeting{m.found, unique}
 			}
 		}
 	}
 	var set []*metRow
 	for _, m := range rest {
-		if m.found = met[m]; several[m] {
+		if m.found = met[m].found; m.lost != "" {
 			m.found = nil
 		} else if m.found == nil && len(m.made) == 0 {
 			set = append(set, m) // NULL in all of these columns met nothing
 		}
 	}
-	if len(set) == 0 {
-		return nil
+	if len(set) > 0 {
+		err = u.lookupBy(db, set, u.ownColumns(set[0]))
 	}
-	return u.lookup(db, set, u.ownColumns(set[0]))
+	for _, m := range rest {
+		if m.found == nil && m.lost == "" {
+			m.lost = "the catalog has no unique index of the table"
+			if len(uniques) > 0 {
+				m.lost = "no row has its " + u.describe(db, m, uniques...)
+			}
+		}
+	}
+	return err
+}
+
+// describe says what a row has of some indexes.
+func (u *upsert) describe(db *gorm.DB, m *metRow, indexes ...uniqueIndex) string {
+	values, texts := u.values(db.Statement), []string(nil)
+	for _, index := range indexes {
+		texts = append(texts, index.describe(func(column string) string {
+			if value, known := values(m, column); known {
+				return logger.ExplainSQL("?", nil, "'", value)
+			}
+			return "what the database fills in"
+		}))
+	}
+	return strings.Join(texts, ", nor its ")
+}
+
+// unknown is the error of a row that was not found.
+func (u *upsert) unknown(db *gorm.DB, m *metRow) error {
+	help := "save the rows one by one"
+	if c, _, _ := conflict(db.Statement); db.Name() != "mysql" && len(c.Columns) == 0 {
+		help = "name the columns in OnConflict.Columns, or " + help
+	}
+	if !u.guest {
+		help += ", or add gormplugin.WithoutKeys() where nobody reads their keys"
+	}
+	return fmt.Errorf("%w: row %d of %d is not there under its own key, and %s; %s", ErrUpsert, slices.Index(u.rows, m)+1, len(u.rows), m.lost, help)
 }
 
 // changes tells whether an update gives some columns other values than those of the row that was to be inserted.
@@ -209,60 +265,62 @@ func changes(c clause.OnConflict, columns []string) bool {
 	})
 }
 
-// uniques returns by which columns rows can have been met: on MySQL those of all unique indexes that the table has, elsewhere those that
-// the statement names or, when it names none, of the primary key and of the unique indexes in the model's tags.
-func (u *upsert) uniques(db *gorm.DB) (all []uniqueColumns, err error) {
-	if db.Name() == "mysql" {
-		indexes, err := u.plan.tableIndexes(db)
-		for _, columns := range indexes {
-			all = append(all, uniqueColumns{columns: columns, latest: true})
-		}
-		return all, err
+// uniques returns the indexes over which rows can have been met: on MySQL all that the table has, elsewhere that which the statement names,
+// and all when it names none.
+func (u *upsert) uniques(db *gorm.DB) ([]uniqueIndex, error) {
+	t, err := u.plan.uniqueTable(db)
+	if err != nil {
+		return nil, err
 	}
 	c, _, _ := conflict(db.Statement)
-	if len(c.Columns) > 0 {
-		named := uniqueColumns{where: c.TargetWhere.Exprs}
-		for _, column := range c.Columns {
-			named.columns = append(named.columns, column.Name)
-		}
-		return []uniqueColumns{named}, nil
+	switch {
+	case db.Name() == "mysql":
+	case len(c.Columns) > 0:
+		named := t.named(c.Columns...)
+		named.where = c.TargetWhere.Exprs
+		return []uniqueIndex{named}, nil
+	case c.OnConstraint != "":
+		return slices.DeleteFunc(slices.Clone(t.indexes), func(i uniqueIndex) bool { return i.name != strings.Trim(c.OnConstraint, `"`) }), nil
 	}
-	if u.plan.schema != nil {
-		all = append(all, uniqueColumns{columns: u.plan.schema.PrimaryFieldDBNames})
-		for _, columns := range taggedIndexes(u.plan.schema) {
-			all = append(all, uniqueColumns{columns: columns})
-		}
-	}
-	return all, nil
+	return t.indexes, nil
 }
 
-// lookup finds the rows in the table that have the values of rows in some columns.
-func (u *upsert) lookup(db *gorm.DB, rows []*metRow, unique uniqueColumns) error {
+// lookup finds the rows in the table that have the values of rows in an index.
+func (u *upsert) lookup(db *gorm.DB, rows []*metRow, unique uniqueIndex) error {
 	for some := range slices.Chunk(rows, reselectRows) {
-		if query := u.query(db, some, unique); query != nil {
-			if err := u.read(db, query, some); err != nil {
-				return fmt.Errorf("%w: %w", ErrUpsert, err)
-			}
+		query := u.query(db, some, unique)
+		if query == nil {
+			continue
+		}
+		twice, err := u.read(db, query, some)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrUpsert, err)
+		}
+		if twice != nil {
+			twice.lost = "several rows have its " + u.describe(db, twice, unique)
+			return u.unknown(db, twice)
 		}
 	}
 	return nil
 }
 
 // query builds a SELECT of the keys of rows, each with its number, nil when none has values in all columns. The database compares, since
-// it alone knows which texts are equal.
-func (u *upsert) query(db *gorm.DB, rows []*metRow, unique uniqueColumns) *gorm.Statement {
+// it alone knows which texts are equal, and what it stores of a value.
+func (u *upsert) query(db *gorm.DB, rows []*metRow, unique uniqueIndex) *gorm.Statement {
 	stmt := db.Statement
 	query := &gorm.Statement{DB: db, Context: stmt.Context, ConnPool: stmt.ConnPool, Schema: u.plan.schema, Table: stmt.Table, TableExpr: stmt.TableExpr}
-	inserted, restricted := stmt.SelectAndOmitColumns(true, false)
+	value := u.values(stmt)
 	for i, m := range rows {
-		values := make([]any, len(unique.columns))
-		for j, column := range unique.columns {
-			if is, named := inserted[column]; is || !named && !restricted {
-				values[j] = u.valueOf(stmt.Context, m, column)
+		values, meets := make([][]any, len(unique.parts)), true
+		for j, part := range unique.parts {
+			for _, column := range part.uses {
+				v, known := value(m, column.name)
+				values[j] = append(values[j], v)
+				meets = meets && known && (part.expression != "" || !isNull(v)) // NULL meets nothing
 			}
 		}
-		if slices.ContainsFunc(values, isNull) {
-			continue // NULL meets nothing
+		if !meets {
+			continue
 		}
 		if query.SQL.Len() > 0 {
 			query.SQL.WriteString(" UNION ALL ")
@@ -282,13 +340,11 @@ func (u *upsert) query(db *gorm.DB, rows []*metRow, unique uniqueColumns) *gorm.
 		query.SQL.WriteString(" FROM ")
 		query.WriteQuoted(clause.Table{Name: clause.CurrentTable})
 		query.SQL.WriteString(" WHERE ")
-		for j, column := range unique.columns {
+		for j, part := range unique.parts {
 			if j > 0 {
 				query.SQL.WriteString(" AND ")
 			}
-			query.WriteQuoted(clause.Column{Name: column})
-			query.SQL.WriteString(" = ")
-			query.AddVar(query, values[j])
+			part.write(query, values[j])
 		}
 		for _, condition := range unique.where {
 			query.SQL.WriteString(" AND ")
@@ -304,13 +360,20 @@ func (u *upsert) query(db *gorm.DB, rows []*metRow, unique uniqueColumns) *gorm.
 	return query
 }
 
-// read runs the query of a lookup. It goes around GORM's callbacks, so that none of them sends it to a replica, but to its logger.
-func (u *upsert) read(db *gorm.DB, query *gorm.Statement, rows []*metRow) (err error) {
-	result, done, err := run(db, query)
+// read runs the query of a lookup, and returns a row that it finds several for. It goes around GORM's callbacks, so that none of them sends
+// it to a replica, but to its logger.
+func (u *upsert) read(db *gorm.DB, query *gorm.Statement, rows []*metRow) (twice *metRow, err error) {
+	text, begin := query.SQL.String(), time.Now()
+	result, err := query.ConnPool.QueryContext(query.Context, text, query.Vars...)
+	defer func() {
+		if result != nil {
+			err = errors.Join(err, result.Close())
+		}
+		db.Logger.Trace(query.Context, begin, func() (string, int64) { return db.Dialector.Explain(text, query.Vars...), -1 }, err)
+	}()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = done(err) }()
 	for result.Next() {
 		number := 0
 		to, found := []any{&number}, make([]reflect.Value, 0, len(u.plan.keys)+len(u.more))
@@ -323,62 +386,53 @@ func (u *upsert) read(db *gorm.DB, query *gorm.Statement, rows []*metRow) (err e
 			to, found = append(to, value.Interface()), append(found, value)
 		}
 		if err := result.Scan(to...); err != nil {
-			return err
+			return nil, err
 		}
 		if rows[number].found != nil {
-			return errors.New("several rows have the same values in the columns")
+			return rows[number], nil
 		}
 		rows[number].found = found
 	}
-	return result.Err()
+	return nil, result.Err()
 }
 
-// run runs a query around GORM's callbacks. Its rows are to be closed with done, which takes and returns the query's error.
-func run(db *gorm.DB, query *gorm.Statement) (rows gorm.Rows, done func(error) error, err error) {
-	text, begin := query.SQL.String(), time.Now()
-	log := func(err error) {
-		db.Logger.Trace(query.Context, begin, func() (string, int64) { return db.Dialector.Explain(text, query.Vars...), -1 }, err)
+// values returns what tells the value that a row had in a column when it was inserted, and whether that is known.
+func (u *upsert) values(stmt *gorm.Statement) func(m *metRow, column string) (value any, known bool) {
+	inserted, restricted := stmt.SelectAndOmitColumns(true, false)
+	return func(m *metRow, column string) (any, bool) {
+		if is, named := inserted[column]; named && !is || !named && restricted {
+			return nil, false
+		}
+		return u.valueOf(stmt.Context, m, column)
 	}
-	rows, err = query.ConnPool.QueryContext(query.Context, text, query.Vars...)
-	if err != nil {
-		log(err)
-		return nil, nil, err
-	}
-	return rows, func(err error) error {
-		err = errors.Join(err, rows.Close())
-		log(err)
-		return err
-	}, nil
 }
 
-// valueOf returns what a row had in a column when it was inserted, nil for nothing that the database would compare.
-func (u *upsert) valueOf(ctx context.Context, m *metRow, column string) any {
+// valueOf is what values returns of a column that is inserted.
+func (u *upsert) valueOf(ctx context.Context, m *metRow, column string) (value any, known bool) {
 	for i, k := range u.plan.keys {
 		if k.column == column {
 			if !m.keys[i].IsValid() {
-				return nil
+				return nil, false
 			}
-			return m.keys[i].Interface()
+			return m.keys[i].Interface(), true
 		}
 	}
 	s := u.plan.schema
 	if m.columns != nil {
 		for name, value := range m.columns {
 			if name == column || s != nil && s.FieldsByDBName[column] != nil && s.LookUpField(name) == s.FieldsByDBName[column] {
-				return value
+				return value, true
 			}
 		}
-		return nil
+		return nil, false
 	}
 	field := s.FieldsByDBName[column]
 	if field == nil || m.guess && field == s.PrioritizedPrimaryField {
-		return nil
+		return nil, false
 	}
 	value, zero := field.ValueOf(ctx, m.value)
-	if zero && field.HasDefaultValue && field.DefaultValueInterface == nil {
-		return nil // it was left to the database
-	}
-	return value
+	left := zero && field.HasDefaultValue && field.DefaultValueInterface == nil // to the database
+	return value, !left
 }
 
 // isNull tells whether a value is NULL to the database.

@@ -1,91 +1,251 @@
 package gormplugin
 
 import (
-	"database/sql"
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-	"gorm.io/gorm/schema"
+
+	"github.com/snowkey-go/snowkey/internal/catalog"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// taggedIndexes returns the columns of the unique indexes in a model's tags.
-func taggedIndexes(s *schema.Schema) (all [][]string) {
-	own := &schema.Schema{} // ParseIndexes writes into the fields that it finds
-	s.Relationships.Mux.RLock()
-	for _, name := range s.DBNames {
-		field := *s.FieldsByDBName[name]
-		own.Fields = append(own.Fields, &field)
-		if field.Unique {
-			all = append(all, []string{name})
-		}
-	}
-	s.Relationships.Mux.RUnlock()
-	for _, index := range own.ParseIndexes() {
-		if index.Class != "UNIQUE" {
-			continue
-		}
-		var columns []string
-		for _, option := range index.Fields {
-			if option.Expression != "" {
-				columns = nil
-				break
-			}
-			columns = append(columns, option.DBName)
-		}
-		if len(columns) > 0 {
-			all = append(all, columns)
-		}
-	}
-	return all
+// uniqueIndex is what no two rows of a table have in common, among those of a condition.
+type uniqueIndex struct {
+	name   string
+	parts  []uniquePart
+	where  []clause.Expression
+	latest bool // rows are found as they are now, also those of another transaction, and locked by then
 }
 
-// tableIndexes returns the columns of all unique indexes that a table of MySQL has, that of its primary key among them. It asks once a
-// table. The error wraps [ErrUpsert] for an index of expressions or of parts of columns.
-func (p *plan) tableIndexes(db *gorm.DB) (all [][]string, err error) {
-	stmt := db.Statement
-	query := &gorm.Statement{DB: db, Context: stmt.Context, ConnPool: stmt.ConnPool, Table: stmt.Table, TableExpr: stmt.TableExpr}
-	query.SQL.WriteString("SHOW INDEX FROM ")
-	query.WriteQuoted(clause.Table{Name: clause.CurrentTable})
-	if cached, ok := p.indexes.Load(query.SQL.String()); ok {
-		return cached.([][]string), nil
-	}
-	rows, done, err := run(db, query)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUpsert, err)
-	}
-	defer func() { err = done(err) }()
-	names, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	last := ""
-	for rows.Next() {
-		values := map[string]*sql.NullString{} // servers differ in the columns that they tell
-		to := make([]any, len(names))
-		for i, name := range names {
-			value := new(sql.NullString)
-			values[strings.ToLower(name)], to[i] = value, value
+// columns returns the columns that the index depends on.
+func (i uniqueIndex) columns() (names []string) {
+	for _, part := range i.parts {
+		for _, column := range part.uses {
+			names = append(names, column.name)
 		}
-		if err := rows.Scan(to...); err != nil {
+	}
+	return names
+}
+
+// typedColumn is a column, and the SQL around a value that makes it what the column stores: rounded, cut and padded.
+type typedColumn struct {
+	name, before, after string
+	padded              bool // texts are compared without the spaces at their end, which are all that the column cuts
+}
+
+func (c typedColumn) write(query *gorm.Statement, value func()) {
+	query.SQL.WriteString(c.before)
+	value()
+	query.SQL.WriteString(c.after)
+}
+
+// uniquePart is what an index compares of each row: a column, the beginning of one, or an expression, which may be that of a generated column.
+type uniquePart struct {
+	typedColumn // without a name for an expression that is no column's
+	length      int
+	expression  string
+	uses        []typedColumn // the column itself, or those in the expression
+}
+
+// write adds the condition that a row has the same as one with these values of the columns that the part uses.
+func (p uniquePart) write(query *gorm.Statement, values []any) {
+	row := func() {
+		if p.name == "" {
+			query.SQL.WriteString("(" + p.expression + ")")
+			return
+		}
+		query.WriteQuoted(clause.Column{Name: p.name})
+	}
+	value := func() {
+		if p.expression == "" {
+			query.AddVar(query, values[0])
+			return
+		}
+		query.SQL.WriteString("(SELECT (" + p.expression + ") FROM (SELECT ")
+		for i, column := range p.uses {
+			if i > 0 {
+				query.SQL.WriteByte(',')
+			}
+			column.write(query, func() { query.AddVar(query, values[i]) })
+			query.SQL.WriteString(" AS ")
+			query.WriteQuoted(clause.Column{Name: column.name})
+		}
+		query.SQL.WriteString(") AS snowkey_values)")
+	}
+	if p.length == 0 {
+		row()
+		query.SQL.WriteString(" = ")
+		if p.padded && p.expression == "" {
+			value() // a quarter faster, with MariaDB 10.11
+		} else {
+			p.typedColumn.write(query, value)
+		}
+		return
+	}
+	// The first comparison is what the index does, the second one lets MySQL use the index. Other texts that it takes for the same are missed.
+	length := "," + strconv.Itoa(p.length) + ")"
+	query.SQL.WriteString("LEFT(")
+	row()
+	query.SQL.WriteString(length + " = LEFT(")
+	p.typedColumn.write(query, value)
+	query.SQL.WriteString(length + " AND ")
+	row()
+	query.SQL.WriteString(" LIKE CONCAT(REPLACE(REPLACE(REPLACE(RTRIM(LEFT(")
+	p.typedColumn.write(query, value)
+	query.SQL.WriteString(length + "),'!','!!'),'%','!%'),'_','!_'),'%') ESCAPE '!'")
+}
+
+// uniqueTable is a table as its catalog knows it, empty for one that it does not, such as a temporary table of MySQL.
+type uniqueTable struct {
+	*catalog.Table
+	dialect string
+	indexes []uniqueIndex
+}
+
+// uniqueTable returns the table of a statement with all its unique indexes. It asks once a table.
+func (p *plan) uniqueTable(db *gorm.DB) (*uniqueTable, error) {
+	stmt := db.Statement
+	name := &gorm.Statement{DB: db, Table: stmt.Table, TableExpr: stmt.TableExpr}
+	name.WriteQuoted(clause.Table{Name: clause.CurrentTable})
+	key := [2]string{db.Name(), name.SQL.String()}
+	if cached, ok := p.tables.Load(key); ok {
+		return cached.(*uniqueTable), nil
+	}
+	t := &uniqueTable{Table: &catalog.Table{}, dialect: db.Name()}
+	if d, ok := dialect.Lookup(db.Name()); ok {
+		known, err := catalog.New(stmt.ConnPool, d)
+		if err != nil {
 			return nil, err
 		}
-		index, column := values["key_name"], values["column_name"]
-		if values["non_unique"].String != "0" {
+		parsed, err := catalog.Parse(name.SQL.String())
+		if err != nil {
+			return nil, err
+		}
+		outline, err := known.Outline(stmt.Context, parsed)
+		if err != nil {
+			return nil, err
+		}
+		if outline != nil {
+			t.Table = outline
+		}
+	}
+	for _, index := range t.Indexes {
+		if !index.Unique {
 			continue
 		}
-		if !column.Valid || values["sub_part"].Valid {
-			return nil, fmt.Errorf("%w: the unique index %s is not of whole columns, so it cannot be known which row a batch meets; save the rows one by one", ErrUpsert, index.String)
+		unique := uniqueIndex{name: index.Name, latest: t.dialect == "mysql"}
+		for _, part := range index.Parts {
+			unique.parts = append(unique.parts, t.part(part))
 		}
-		if index.String != last {
-			all, last = append(all, nil), index.String
+		if index.Where != "" {
+			unique.where = []clause.Expression{clause.Expr{SQL: "(" + index.Where + ")"}}
 		}
-		all[len(all)-1] = append(all[len(all)-1], column.String)
+		t.indexes = append(t.indexes, unique)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, err
+	p.tables.Store(key, t)
+	return t, nil
+}
+
+// named returns the index of some columns.
+func (t *uniqueTable) named(columns ...clause.Column) (unique uniqueIndex) {
+	for _, column := range columns {
+		of := catalog.Part{Column: column.Name}
+		if column.Raw {
+			of = catalog.Part{Expression: column.Name}
+		}
+		unique.parts = append(unique.parts, t.part(of))
 	}
-	p.indexes.Store(query.SQL.String(), all)
-	return all, nil
+	return unique
+}
+
+func (t *uniqueTable) part(of catalog.Part) uniquePart {
+	part := uniquePart{typedColumn: t.typed(of.Column), length: of.Length, expression: of.Expression}
+	if column := t.column(of.Column); column != nil && column.Generated != "" {
+		part.expression = column.Generated
+		if t.dialect == "mysql" {
+			part.expression = strings.ReplaceAll(part.expression, `\'`, "'") // as MySQL 8 has it
+		}
+	}
+	if part.expression == "" {
+		part.uses = []typedColumn{part.typedColumn}
+		return part
+	}
+	for _, column := range t.Columns { // one that is not in it but seems to be does no harm
+		if column.Name != part.name && strings.Contains(strings.ToLower(part.expression), strings.ToLower(column.Name)) {
+			part.uses = append(part.uses, t.typed(column.Name))
+		}
+	}
+	return part
+}
+
+func (t *uniqueTable) column(name string) *catalog.Column {
+	return t.Column(name, t.dialect != "postgres")
+}
+
+// typed returns a column with its type's SQL. SQLite stores values as they are.
+func (t *uniqueTable) typed(name string) typedColumn {
+	typed, column := typedColumn{name: name}, t.column(name)
+	switch {
+	case column == nil:
+	case t.dialect == "postgres":
+		typed.before, typed.after = "CAST(", " AS "+column.Type+")"
+	case t.dialect == "mysql":
+		typed.before, typed.after = mysqlTyped(column)
+		typed.padded = column.Collation != "" && !strings.Contains(column.Collation, "nopad") && !strings.Contains(column.Collation, "_0900_")
+	}
+	return typed
+}
+
+var mysqlType = regexp.MustCompile(`^(\w+)(?:\((\d+)[^)]*\))?`)
+
+// mysqlTyped returns what CAST and CONVERT have for a type. They round and cut times as the sql_mode has it for columns.
+func mysqlTyped(column *catalog.Column) (before, after string) {
+	parts := mysqlType.FindStringSubmatch(strings.ToLower(column.Type))
+	if parts == nil {
+		return "", ""
+	}
+	all, kind, length := parts[0], parts[1], parts[2]
+	charset, _, _ := strings.Cut(column.Collation, "_")
+	convert, collate := "CONVERT(", " USING "+charset+")"
+	switch {
+	case column.Class == catalog.Integer && column.Unsigned:
+		return "CAST(", " AS UNSIGNED)"
+	case column.Class == catalog.Integer:
+		return "CAST(", " AS SIGNED)"
+	case all == "float", slices.Contains([]string{"datetime", "time", "date", "decimal", "binary", "json"}, kind) && column.Collation == "":
+		return "CAST(", " AS " + all + ")"
+	case kind == "timestamp":
+		return "CAST(", " AS datetime" + strings.TrimPrefix(all, kind) + ")"
+	case kind == "varbinary", strings.HasSuffix(kind, "blob"):
+		return "CAST(", " AS BINARY)"
+	case column.Collation == "" || kind == "enum" || kind == "set":
+		return "", ""
+	case kind == "varchar":
+		convert, collate = "LEFT("+convert, collate+","+length+")"
+	case kind == "char":
+		convert, collate = "RTRIM(LEFT("+convert, collate+","+length+"))"
+	}
+	return convert, collate + " COLLATE " + column.Collation
+}
+
+// describe says by which values an index would have found a row.
+func (i uniqueIndex) describe(value func(column string) (text string)) string {
+	var texts []string
+	for _, part := range i.parts {
+		var uses []string
+		for _, column := range part.uses {
+			uses = append(uses, fmt.Sprintf("%s = %s", column.name, value(column.name)))
+		}
+		text := strings.Join(uses, ", ")
+		if part.expression != "" {
+			text = fmt.Sprintf("%s (%s)", part.expression, text)
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
 }

@@ -31,6 +31,7 @@ type metRow struct {
 	keys  []reflect.Value // all that it had before the INSERT, the zero Value for none
 	guess bool            // its primary key is what GORM takes for the one that the database has made
 	found []reflect.Value // the keys of its row in the table, and what else was read
+	lost  string          // why no row is found
 }
 
 // route is the way by which the row that was met becomes known, see the package's documentation.
@@ -42,6 +43,7 @@ const (
 	routeReturning              // by RETURNING
 	routeLastID                 // by LAST_INSERT_ID
 	routeSelect                 // by a SELECT
+	routeForget                 // it does not, see WithoutKeys
 )
 
 // errLate says that nobody knows which keys were made.
@@ -73,7 +75,8 @@ func (s *statement) prepareUpsert() error {
 		}
 	}
 	c, ignore, is := conflict(stmt)
-	if !is {
+	forget := isWithoutKeys(stmt)
+	if !is && !forget {
 		return nil
 	}
 	u := &upsert{plan: p, route: routeSelect, nothing: c.DoNothing, guest: s.guest}
@@ -100,6 +103,11 @@ func (s *statement) prepareUpsert() error {
 	returned := returns && (asked || stmt.Schema != nil && len(readable(stmt.Schema.FieldsWithDefaultDBValue)) > 0)
 	assigned := slices.ContainsFunc(c.DoUpdates, func(a clause.Assignment) bool { return a.Column.Name == p.keys[0].column })
 	switch {
+	case forget:
+		u.route = routeForget
+		if err := s.dropKeys(); err != nil {
+			return err
+		}
 	case c.DoNothing && len(u.more) > 0:
 	case !mysql && !ignore && p.isPrimary(c):
 		u.route = routeNone
@@ -115,7 +123,8 @@ func (s *statement) prepareUpsert() error {
 		}
 	case c.DoNothing && !returned && (!mysql || ignore):
 		u.route = routeCount
-	case mysql && c.DoNothing && p.schema == nil:
+	}
+	if mysql && c.DoNothing && p.schema == nil && (u.route == routeSelect || u.route == routeForget && !ignore) {
 		// GORM's own assignment of a column to itself needs a model.
 		column := clause.Column{Name: p.keys[0].column}
 		c.DoUpdates, c.DoNothing = clause.Set{{Column: column, Value: column}}, false
@@ -257,7 +266,7 @@ func (s *statement) settleUpsert(db *gorm.DB) error {
 	if is && u == nil && db.Error == nil && !db.DryRun {
 		return errLate
 	}
-	if !is || u == nil {
+	if u == nil || !is && u.route != routeForget {
 		return nil
 	}
 	s.upsert = nil
@@ -303,6 +312,8 @@ func (s *statement) settleUpsert(db *gorm.DB) error {
 		return u.settleLastID(db, id)
 	case routeSelect:
 		return u.reselect(db)
+	case routeForget:
+		s.takeBack()
 	}
 	return nil
 }
@@ -318,7 +329,7 @@ func (u *upsert) settleLastID(db *gorm.DB, id int64) error {
 	if m.keys[0].IsValid() && same(m.keys[0], met) {
 		return nil
 	}
-	if err := u.lookup(db, u.rows, u.ownColumns(m)); err != nil || m.found != nil {
+	if err := u.lookupBy(db, u.rows, u.ownColumns(m)); err != nil || m.found != nil {
 		return err
 	}
 	if u.nothing {

@@ -185,31 +185,6 @@ func TestUpsertMeetsADeletedRow(t *testing.T) {
 	})
 }
 
-// An index of a part of a column finds no row.
-func TestUpsertOnAPartOfAColumn(t *testing.T) {
-	onEach(t, func(t *testing.T, db *gorm.DB) {
-		if db.Name() != "mysql" {
-			t.Skip("only MySQL has such indexes")
-		}
-		use(t, db, &Mailbox{})
-		do(t, db.Exec("CREATE UNIQUE INDEX ix_name ON mailboxes (name(2))").Error)
-		create(t, db, &Mailbox{Email: "a", Name: "ada"})
-		before := rowsOf(t, db, "mailboxes")
-		boxes := []*Mailbox{{Email: "b", Name: "adam"}, {Email: "c", Name: "carl"}}
-		err := db.Clauses(clause.OnConflict{DoUpdates: clause.Assignments(map[string]any{"name": "adele"})}).Create(boxes).Error
-		if (scene{base: db}).returning() {
-			if err != nil || boxes[0].ID != keyAt(t, db, "mailboxes", "email", "a") {
-				t.Errorf("got the key %d, %v, want that of the row that was met", boxes[0].ID, err)
-			}
-			return
-		}
-		if !errors.Is(err, gormplugin.ErrUpsert) {
-			t.Errorf("got %v, want ErrUpsert", err)
-		}
-		requireUnwritten(t, db, "mailboxes", before)
-	})
-}
-
 // GORM updates no column of these, and so writes no row.
 func TestUpsertOfAllColumnsThatAreNone(t *testing.T) {
 	type Stamp struct {

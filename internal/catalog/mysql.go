@@ -181,25 +181,27 @@ func (s mysqlSource) eachOf(ctx context.Context, tables []*Table, query string, 
 }
 
 func (s mysqlSource) readIndexes(ctx context.Context, tables []*Table) error {
-	return s.eachOf(ctx, tables, `SELECT TABLE_NAME, INDEX_NAME, NON_UNIQUE = 0, SEQ_IN_INDEX, COLUMN_NAME, SUB_PART IS NULL AND COLUMN_NAME IS NOT NULL
+	// MySQL has expressions since 8.0.13, and escapes the quotes in them. MariaDB takes what is marked so for a comment.
+	return s.eachOf(ctx, tables, `SELECT TABLE_NAME, INDEX_NAME, NON_UNIQUE = 0, SEQ_IN_INDEX, COALESCE(COLUMN_NAME, ''), COALESCE(SUB_PART, 0), COALESCE(/*!80013 EXPRESSION, */ '')
 		FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = ? AND TABLE_NAME IN (?) ORDER BY TABLE_NAME, INDEX_NAME <> 'PRIMARY', INDEX_NAME, SEQ_IN_INDEX`,
 		func(scan func(...any) (*Table, error)) error {
 			var index, name string
-			var column *string
-			var unique, whole bool
+			var part Part
+			var unique bool
 			var place int
-			t, err := scan(&index, &unique, &place, &column, &whole)
+			t, err := scan(&index, &unique, &place, &part.Column, &part.Length, &part.Expression)
 			if err != nil {
 				return err
 			}
 			if place == 1 || len(t.Indexes) == 0 {
 				t.Indexes = append(t.Indexes, &Index{Name: index, Primary: index == "PRIMARY", Unique: unique, Valid: true})
 			}
-			if whole {
-				name = *column
+			if part.Length == 0 {
+				name = part.Column
 			}
+			part.Expression = strings.ReplaceAll(part.Expression, `\'`, "'")
 			last := t.Indexes[len(t.Indexes)-1]
-			last.Columns = append(last.Columns, name)
+			last.Columns, last.Parts = append(last.Columns, name), append(last.Parts, part)
 			return nil
 		})
 }

@@ -119,7 +119,7 @@ func array(numbers []uint32) string {
 
 func (s postgresSource) readIndexes(ctx context.Context, tables []*Table) error {
 	return s.eachOf(ctx, tables, `SELECT i.indrelid::bigint, r.relname, i.indisprimary, i.indisunique, k.n, coalesce(a.attname::text, ''), coalesce(pg_catalog.pg_get_expr(i.indpred, i.indrelid), ''),
-			pg_catalog.pg_get_indexdef(i.indexrelid), i.indisvalid
+			pg_catalog.pg_get_indexdef(i.indexrelid), i.indisvalid, CASE k.attnum WHEN 0 THEN pg_catalog.pg_get_indexdef(i.indexrelid, k.n::integer, true) ELSE '' END
 		FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class r ON r.oid = i.indexrelid
 		JOIN LATERAL unnest(i.indkey) WITH ORDINALITY AS k(attnum, n) ON k.n <= i.indnkeyatts
 		LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum AND k.attnum <> 0
@@ -127,8 +127,8 @@ func (s postgresSource) readIndexes(ctx context.Context, tables []*Table) error 
 		func(scan func(...any) (*Table, error)) error {
 			i := &Index{}
 			var place int
-			var column string
-			t, err := scan(&i.Name, &i.Primary, &i.Unique, &place, &column, &i.Where, &i.Definition, &i.Valid)
+			var part Part
+			t, err := scan(&i.Name, &i.Primary, &i.Unique, &place, &part.Column, &i.Where, &i.Definition, &i.Valid, &part.Expression)
 			if err != nil {
 				return err
 			}
@@ -136,7 +136,7 @@ func (s postgresSource) readIndexes(ctx context.Context, tables []*Table) error 
 				t.Indexes = append(t.Indexes, i)
 			}
 			last := t.Indexes[len(t.Indexes)-1]
-			last.Columns = append(last.Columns, column)
+			last.Columns, last.Parts = append(last.Columns, part.Column), append(last.Parts, part)
 			return nil
 		})
 }

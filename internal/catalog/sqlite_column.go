@@ -29,7 +29,11 @@ func (s sqliteSource) readColumns(ctx context.Context, t *Table) error {
 			return nil
 		})
 	if len(key) > 0 && t.View == "" {
-		t.Indexes = append(t.Indexes, &Index{Primary: true, Unique: true, Columns: key, Valid: true})
+		primary := &Index{Primary: true, Unique: true, Columns: key, Valid: true}
+		for _, column := range key {
+			primary.Parts = append(primary.Parts, Part{Column: column})
+		}
+		t.Indexes = append(t.Indexes, primary)
 	}
 	return err
 }
@@ -60,7 +64,7 @@ func (s sqliteSource) readIndexes(ctx context.Context, t *Table) error {
 				t.Indexes = append(t.Indexes, i)
 			}
 			last := t.Indexes[len(t.Indexes)-1]
-			last.Columns = append(last.Columns, column)
+			last.Columns, last.Parts = append(last.Columns, column), append(last.Parts, sqlitePart(i.Definition, place, column))
 			return nil
 		})
 	if primary != nil && primary.Name == "" && len(primary.Columns) == 1 {

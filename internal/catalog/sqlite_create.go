@@ -1,6 +1,9 @@
 package catalog
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // sqliteWhere returns the condition of a partial index.
 func sqliteWhere(definition string) string {
@@ -10,6 +13,22 @@ func sqliteWhere(definition string) string {
 		}
 	}
 	return ""
+}
+
+// sqlitePart returns a part of an index, by its place. No pragma tells expressions.
+func sqlitePart(definition string, place int, column string) Part {
+	parts := sqliteGrammar.declarations(definition)
+	if place >= len(parts) {
+		return Part{Column: column}
+	}
+	of, end := parts[place], len(parts[place])-1
+	if of[end-1].is("ASC") || of[end-1].is("DESC") {
+		end--
+	}
+	if column != "" && !slices.ContainsFunc(of, func(t token) bool { return t.is("COLLATE") }) {
+		return Part{Column: column}
+	}
+	return Part{Expression: strings.TrimSpace(definition[of[0].start:of[end].start])}
 }
 
 // sqliteGenerated returns the expression that a column is computed by, which no pragma tells.

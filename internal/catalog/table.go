@@ -56,6 +56,7 @@ type Column struct {
 	OnUpdate     string // MySQL's ON UPDATE CURRENT_TIMESTAMP
 	Extra        string // what MySQL's information_schema calls so
 	Comment      string // on MySQL and PostgreSQL
+	Collation    string `json:"-"` // of a text, on MySQL; Define has it
 	Define       string // on MySQL: all that SHOW CREATE TABLE has of it after its name, as MODIFY takes it in a session of the same NO_BACKSLASH_ESCAPES; names are quoted with `. Empty when it is not certain to be all
 }
 
@@ -65,9 +66,17 @@ type Index struct {
 	Primary    bool
 	Unique     bool
 	Columns    []string // empty texts for expressions and for columns of which it has a part
+	Parts      []Part   `json:"-"` // one for each of Columns
 	Where      string   // of a partial index
 	Definition string   // the statement that makes it, on PostgreSQL and SQLite; empty for those that SQLite makes itself
 	Valid      bool     // false for what a failed CREATE INDEX CONCURRENTLY leaves
+}
+
+// Part is what an index has of each row: the value of a column, its beginning, or that of an expression.
+type Part struct {
+	Column     string
+	Length     int    // of the beginning, on MySQL, in letters, and in bytes where the column has no letters; 0 for all
+	Expression string // instead of a column; of one that SQLite compares by another collation than its own, with that
 }
 
 // Check is a CHECK of a table or column.
