@@ -193,6 +193,9 @@ func (s *statement) prepareInsert(db *gorm.DB) {
 
 // settle is the callback after the INSERT.
 func (p *Plugin) settle(db *gorm.DB) {
+	if db.Error != nil {
+		p.explainOverflow(db)
+	}
 	s := currentStatement(db.Statement)
 	if s == nil || s.plan == nil {
 		return
