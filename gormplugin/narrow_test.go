@@ -21,6 +21,11 @@ type (
 		ID   uint8
 		Name string
 	}
+	// StatusLater is one that is known, and not created yet.
+	StatusLater struct {
+		ID   uint8
+		Name string
+	}
 	// StatusByHand is one that says so.
 	StatusByHand struct {
 		ID   uint8 `gorm:"primaryKey;autoIncrement:false"`
@@ -63,6 +68,10 @@ func (w *warnings) Warn(_ context.Context, format string, args ...any) {
 func TestAllKeysLeaves(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		use(t, db, gormplugin.AllKeys(), &Status{}, &StatusByHand{}, &StatusLeft{}, &Ranked{}, &RankedID{}, &RankedTagged{})
+		migrate(t, db, &StatusLater{})
+		if _, err := db.Plugins["snowkey"].(*gormplugin.Plugin).Check(t.Context(), db, &StatusLater{}); err != nil {
+			t.Fatal(err)
+		}
 		log := new(warnings)
 		session := &gorm.Session{Logger: log}
 		var wg sync.WaitGroup
@@ -100,8 +109,10 @@ func TestAllKeysLeaves(t *testing.T) {
 			}
 		}
 		create(t, db, &Status{})
-		if len(log.all) != 1 {
-			t.Errorf("got the warnings %q, want no second one", log.all)
+		create(t, db, &StatusLater{})
+		create(t, db, &StatusLater{})
+		if len(log.all) != 2 || !strings.Contains(log.all[1], "StatusLater") {
+			t.Errorf("got the warnings %q, want one of each model", log.all)
 		}
 	})
 }

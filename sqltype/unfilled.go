@@ -11,7 +11,7 @@ import (
 )
 
 // plugin is the name of package gormplugin's Plugin among the plugins of a gorm.DB, and, as the name of a setting in a gorm tag, of what says that
-// a key is filled in or not. It is the name of the clause too, by which the plugin knows it.
+// a key is filled in or not.
 const plugin, setting = "snowkey", "SNOWKEY"
 
 // createClauses returns the clause that refuses rows without a key, for a field that is a primary key which nobody but the plugin or the caller
@@ -28,7 +28,7 @@ type unfilled struct{ field *schema.Field }
 
 var _ gorm.StatementModifier = unfilled{}
 
-func (unfilled) Name() string               { return setting }
+func (unfilled) Name() string               { return "sqltype: key" }
 func (unfilled) Build(clause.Builder)       {}
 func (unfilled) MergeClause(*clause.Clause) {}
 
