@@ -67,8 +67,11 @@ func (p *Plugin) prepare(db *gorm.DB, model any) error {
 		return fmt.Errorf("gormplugin: prepare %T: %w", model, err)
 	}
 	s := stmt.Schema
-	if primary := s.PrioritizedPrimaryField; primary == nil || !primary.AutoIncrement {
+	if primary := s.PrioritizedPrimaryField; primary == nil || !primary.AutoIncrement || primary.TagSettings[tag] == "-" {
 		return nil
+	}
+	if p.leavesNarrow(s) {
+		return fmt.Errorf("gormplugin: prepare %T: %w: %s", model, ErrKey, narrowText(s))
 	}
 	if plan == nil || plan.filled == s {
 		return fmt.Errorf("gormplugin: prepare %T: %w: nothing fills the key %s; add AllKeys, or the tag `gorm:\"snowkey\"`", model, ErrKey, s.PrioritizedPrimaryField.Name)

@@ -165,5 +165,5 @@ func (k *key) id(ctx context.Context, r row) (int64, error) {
 	case value.Kind() == reflect.String && k.of.Kind() == reflect.String:
 		return k.encoding.Parse(value.String())
 	}
-	return 0, fmt.Errorf("%w: the key of a row is a %s, want a %s", ErrKey, value.Kind(), k.of)
+	return 0, fmt.Errorf("%w: the key of a row has the kind %s, want the type %s", ErrKey, value.Kind(), k.of)
 }

@@ -159,7 +159,7 @@ func (p *Plugin) layoutOf(s *schema.Schema) (*schema.Field, idgen.Layout, error)
 			}
 			layout, ok := k.source.layout()
 			if !ok {
-				err = fmt.Errorf("%w: the source of %s.%s is a %T, which has no layout", ErrNoLayout, s.Name, k.field.Name, k.source.of)
+				err = fmt.Errorf("%w: the source of %s.%s has the type %T, and no layout", ErrNoLayout, s.Name, k.field.Name, k.source.of)
 			}
 			return k.field, layout, err
 		}

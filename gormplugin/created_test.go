@@ -784,6 +784,10 @@ func TestCreatedKeys(t *testing.T) {
 		ID   int64 `gorm:"autoIncrement:false"`
 		Page string
 	}
+	type PlainFilled struct {
+		ID   int64
+		Page string
+	}
 	type PlainPointer struct {
 		Number *int64 `gorm:"primaryKey;autoIncrement:false"`
 		Page   string
@@ -809,7 +813,7 @@ func TestCreatedKeys(t *testing.T) {
 		"pointer to ID":    {&[]PointerKey{{ID: &id, Page: "in"}, {Page: "out"}}, &PointerKey{}, filled},
 		"composite":        {&[]Member{{Tenant: 1, ID: id, Page: "in"}, {Tenant: 1, Page: "out"}}, &Member{}, filled},
 		"int64":            {&[]Plain{{ID: number, Page: "in"}, {ID: 5, Page: "out"}}, &Plain{}, given},
-		"int64, filled":    {&[]Plain{{ID: number, Page: "in"}, {Page: "out"}}, &Plain{}, filled},
+		"int64, filled":    {&[]PlainFilled{{ID: number, Page: "in"}, {Page: "out"}}, &PlainFilled{}, filled},
 		"by tag":           {&[]Tagged{{Number: &number, Page: "in"}, {Page: "out"}}, &Tagged{}, filled},
 		"pointer to int64": {&[]PlainPointer{{Number: &number, Page: "in"}, {Number: new(int64), Page: "out"}}, &PlainPointer{}, given},
 	} {

@@ -9,7 +9,8 @@
 // snowkey_nodes, which it makes when it is missing, says which process has which number at which ticks. Any number of processes may use
 // the database at once, up to 1,024, and never make the same key; package idgen/grant says how, and what happens when the database fails.
 // The plugin keeps the number for as long as the process lives, in the background, on a connection of the pool now and then. [Plugin.Close]
-// gives it back. [Grants] chooses another layout, table or key space, [From] another source, and [Named] more of them:
+// gives it back. An application that only reads the database, or may not write to it, registers the plugin with From, or not at all.
+// [Grants] chooses another layout, table or key space, [From] another source, and [Named] more of them:
 //
 //	plugin := gormplugin.New(gormplugin.Grants(grant.Config{Generator: []idgen.Option{idgen.JS53}}))
 //	plugin := gormplugin.New(gormplugin.From(source))
@@ -19,7 +20,7 @@
 //
 //	what                                          by
 //	ID sqltype.ID, sqltype.Key[T], *sqltype.ID    its type, when it is the primary key
-//	ID int64, uint64, int, uint, *int64           [AllKeys], when it is the only column of the primary key
+//	ID int64, uint64, int, uint, *int64           [AllKeys], when it is the only column of the primary key and not autoIncrement:false
 //	any of these, and string                      the tag `gorm:"snowkey"`, or of a named source `gorm:"snowkey:tickets"`
 //	string with another text form than decimal    the tag `gorm:"snowkey:,base32"`, or `gorm:"snowkey:tickets,base58"`
 //	[16]byte, []byte, string                      the tag of a named source of 16 bytes; the string is the text of a UUID
@@ -29,8 +30,9 @@
 //	nothing                                       the tag `gorm:"snowkey:-"`
 //
 // A type that is named counts as what it is made of. The tag need not be on the primary key: any field can have it. A field that has it
-// and cannot hold the keys, an integer of fewer than 64 bits among them, is an [ErrKey] when the model is first created. So is with
-// AllKeys a primary key of fewer bits. Of texts, only those of base32 sort as their numbers do. Those of base58 and base62 tell large
+// and cannot hold the keys, an integer of fewer than 64 bits among them, is an [ErrKey] when the model is first created. So is a tag that is
+// misspelt, such as snokey, or stands outside of gorm's. AllKeys leaves a primary key of fewer bits to the database, with a warning of GORM's
+// logger once a model. Of texts, only those of base32 sort as their numbers do. Those of base58 and base62 tell large
 // letters from small ones: on MySQL and MariaDB the type of their column must say that it does too, or they are an ErrKey.
 //
 // It is filled when its value is zero: 0, nil, a pointer to zero, an empty text. A key that is set is kept. A member of a composite key
@@ -130,7 +132,9 @@
 // # Errors
 //
 // When the source fails or panics, or a value cannot be set because it was not passed by pointer, the statement fails with an error
-// that wraps the cause, and nothing is inserted.
+// that wraps the cause, and nothing is inserted. A key that is beyond its column, or a reference to one, is an [ErrColumn], which names the column
+// and wraps what the database says. A model with a key of package sqltype is created without the plugin only when its key is set: see
+// [sqltype.ErrNoKey].
 //
 // # Concurrency
 //

@@ -13,6 +13,8 @@ var (
 	// ErrKey says that a field cannot hold the keys that it is to be filled with: it has fewer bits, another type, or belongs to another
 	// row. Of a scope it says that the model has no primary key that is a number, in Go and in the database.
 	ErrKey = errors.New("gormplugin: not a field for these keys")
+	// ErrColumn says that a row was not inserted because a column of its table is too narrow for keys of 64 bits.
+	ErrColumn = errors.New("gormplugin: the column is too narrow for its keys")
 	// ErrUpsert says that it cannot be known which row an upsert has written, or that the rows of associations need the keys which
 	// [WithoutKeys] takes away, so the statement is undone.
 	ErrUpsert = errors.New("gormplugin: the row that an upsert met is not known")

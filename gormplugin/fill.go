@@ -27,7 +27,7 @@ func (k *key) fill(s *statement) error {
 			return err
 		}
 		if n++; !r.canSet() {
-			return fmt.Errorf("%w: a %s was passed by value, so its key cannot be set; pass a pointer", gorm.ErrInvalidValue, r.value.Type())
+			return fmt.Errorf("%w: the type %s was passed by value, so its key cannot be set; pass a pointer", gorm.ErrInvalidValue, r.value.Type())
 		}
 		return nil
 	})

@@ -55,7 +55,7 @@ func (p *Plugin) newKey(column string, of reflect.Type, setting string) (*key, e
 			return nil, fmt.Errorf("%w: %w", ErrKey, err)
 		}
 		if k.of.Kind() != reflect.String || k.source.width > 0 {
-			return nil, fmt.Errorf("%w: the text form %s is for integer keys in a string, not in a %s", ErrKey, form, of)
+			return nil, fmt.Errorf("%w: the text form %s is for integer keys in a string, and its type is %s", ErrKey, form, of)
 		}
 	}
 	if k.put = putterOf(k.of, k.source.width); k.put == nil {
@@ -63,7 +63,7 @@ func (p *Plugin) newKey(column string, of reflect.Type, setting string) (*key, e
 		if k.source.width > 0 {
 			want = fmt.Sprintf("[%d]byte, []byte or string", k.source.width)
 		}
-		return nil, fmt.Errorf("%w: it is a %s, want %s", ErrKey, of, want)
+		return nil, fmt.Errorf("%w: its type is %s, want %s", ErrKey, of, want)
 	}
 	return k, nil
 }

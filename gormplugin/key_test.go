@@ -213,7 +213,9 @@ func TestKeysThatCannotBeFilled(t *testing.T) {
 		"int32": {&struct {
 			ID int32 `gorm:"primaryKey;snowkey"`
 		}{}, gormplugin.ErrKey, "int32"},
-		"uint32": {&struct{ ID uint32 }{}, gormplugin.ErrKey, "uint32"},
+		"uint32": {&struct {
+			ID uint32 `gorm:"snowkey"`
+		}{}, gormplugin.ErrKey, "its type is uint32"},
 		"float64": {&struct {
 			ID float64 `gorm:"primaryKey;snowkey"`
 		}{}, gormplugin.ErrKey, "float64"},

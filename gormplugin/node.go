@@ -38,7 +38,7 @@ func (p *Plugin) acquire(db *gorm.DB) error {
 	}
 	keeper, err := grant.Open(context.Background(), store, p.config)
 	if err != nil {
-		return fmt.Errorf("gormplugin: acquiring a node number: %w", err)
+		return acquireError(err)
 	}
 	p.node = node{keeper, of}
 	p.source, err = newSource(keeper)

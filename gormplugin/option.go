@@ -56,7 +56,9 @@ func Named[K Key](name string, of idgen.Source[K]) Option {
 func (p *Plugin) names() iter.Seq[string] { return maps.Keys(p.named) }
 
 // AllKeys fills the primary key of every model that has one of a single column and of an integer type of 64 bits, that of [gorm.Model]
-// included, unless it has the tag `gorm:"snowkey:-"`. A narrower integer is then an [ErrKey] when the model is first created.
+// included. It leaves a key that is tagged autoIncrement:false, since somebody sets it, unless it has the tag `gorm:"snowkey"` too. It also leaves an
+// integer of fewer bits, which the database goes on to make, and says so once a model, as a warning of GORM's logger; to make it an int64 ends the
+// warning, or the tag `gorm:"snowkey:-"`, which leaves any key.
 func AllKeys() Option {
 	return func(p *Plugin) error {
 		p.allKeys = true
@@ -90,7 +92,8 @@ func Table(table, column string, setting ...string) Option {
 }
 
 // Prepare turns auto-increment off in GORM's schemas of models, so that AutoMigrate makes plain columns for them. It is for keys of
-// GORM's own integer types, those of gorm.Model among them; keys of package sqltype need none. It happens in db.Use, which must come
+// GORM's own integer types, those of gorm.Model among them; keys of package sqltype need none, and keys with the tag `gorm:"snowkey:-"` stay as they
+// are. Another key that the database makes and the plugin does not fill is an [ErrKey], also a narrow one that [AllKeys] leaves. It happens in db.Use, which must come
 // before AutoMigrate and before the database is used: these schemas are the only thing of GORM's that the plugin writes to.
 func Prepare(models ...any) Option {
 	return func(p *Plugin) error {

@@ -31,6 +31,9 @@ type plan struct {
 
 // newPlan returns nil when the schema has no key to fill.
 func (p *Plugin) newPlan(s *schema.Schema) (*plan, error) {
+	if err := checkTags(s); err != nil {
+		return nil, err
+	}
 	made := &plan{schema: s, filled: s, omitted: s}
 	for _, name := range s.DBNames {
 		field := s.FieldsByDBName[name]
@@ -100,7 +103,7 @@ func (p *Plugin) setting(s *schema.Schema, field *schema.Field) (string, bool) {
 	if of.PkgPath() == idType.PkgPath() && of.Kind() == reflect.Int64 {
 		return "", true
 	}
-	return "", p.allKeys && len(s.PrimaryFields) == 1 && (isNarrow(of) || putterOf(of, 0) != nil && of.Kind() != reflect.String)
+	return "", p.allKeys && len(s.PrimaryFields) == 1 && !isAutoIncrementOff(field) && putterOf(of, 0) != nil && of.Kind() != reflect.String
 }
 
 // isForeignKey tells whether a field refers to the row that the model belongs to.

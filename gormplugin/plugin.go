@@ -34,6 +34,7 @@ type Plugin struct {
 
 	tablePlans map[string]*plan
 	plans      sync.Map // *schema.Schema → planned
+	narrow     narrowModels
 }
 
 var _ gorm.Plugin = (*Plugin)(nil)
@@ -193,6 +194,9 @@ func (s *statement) prepareInsert(db *gorm.DB) {
 
 // settle is the callback after the INSERT.
 func (p *Plugin) settle(db *gorm.DB) {
+	if db.Error != nil {
+		p.explainOverflow(db)
+	}
 	s := currentStatement(db.Statement)
 	if s == nil || s.plan == nil {
 		return
@@ -230,6 +234,7 @@ func (p *Plugin) planOf(db *gorm.DB) *plan {
 		_ = db.AddError(fmt.Errorf("gormplugin: key of %s: %w", db.Statement.Schema.Name, err))
 		return nil
 	}
+	p.warnNarrow(db)
 	return plan
 }
 
@@ -245,6 +250,9 @@ func (p *Plugin) plan(s *schema.Schema) (*plan, error) {
 		return cached.(*planned).plan, cached.(*planned).err
 	}
 	made, err := p.newPlan(s)
-	cached, _ := p.plans.LoadOrStore(s, &planned{made, err})
+	cached, loaded := p.plans.LoadOrStore(s, &planned{made, err})
+	if !loaded && err == nil {
+		p.noteNarrow(s)
+	}
 	return cached.(*planned).plan, cached.(*planned).err
 }

@@ -209,7 +209,7 @@ func requireNumber(stmt *gorm.Statement, key *schema.Field) error {
 		number = number && !strings.Contains(strings.ToLower(column), text)
 	}
 	if !number {
-		return fmt.Errorf("%w: %s.%s is a %s in the column type %q", ErrKey, stmt.Schema.Name, key.Name, key.FieldType, column)
+		return fmt.Errorf("%w: %s.%s has the type %s in the column type %q", ErrKey, stmt.Schema.Name, key.Name, key.FieldType, column)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func Sharding(model any, column string) Option {
 			of = of.Elem()
 		}
 		if of == nil || of.Kind() != reflect.Struct || column == "" {
-			return fmt.Errorf("%w: Sharding: want a struct and a column, got a %T and %q", ErrKey, model, column)
+			return fmt.Errorf("%w: Sharding: want a struct and a column, got %T and %q", ErrKey, model, column)
 		}
 		if slices.ContainsFunc(p.shardings, func(s modelSharding) bool { return s.of == of }) {
 			return fmt.Errorf("%w: Sharding: the sharding column of %s is given twice", ErrKey, of)
@@ -127,7 +127,7 @@ func cutShard(setting string) (rest, column string, err error) {
 // shardBy has a key depend on a column of its row.
 func (k *key) shardBy(s *schema.Schema, name string) error {
 	if k.source.sharded == nil {
-		return fmt.Errorf("%w: its source, a %T, makes no keys for buckets, so %s%s is not possible; give a ShardedSource, or register the plugin of package gormplugin/shard",
+		return fmt.Errorf("%w: its source, of the type %T, makes no keys for buckets, so %s%s is not possible; give a ShardedSource, or register the plugin of package gormplugin/shard",
 			ErrKey, k.source.of, shardTag, name)
 	}
 	by := s.LookUpField(name)
@@ -140,7 +140,7 @@ func (k *key) shardBy(s *schema.Schema, name string) error {
 		return fmt.Errorf("%w: the sharding column %s has a serializer, or GORM writes it or does not; shard by a plain number, text or UUID", ErrKey, by.Name)
 	}
 	if err := canShard(by.FieldType); err != nil {
-		return fmt.Errorf("%w: the sharding column %s is a %s: %w; shard by a number, text, bytes or UUID", ErrKey, by.Name, by.FieldType, err)
+		return fmt.Errorf("%w: the sharding column %s has the type %s: %w; shard by a number, text, bytes or UUID", ErrKey, by.Name, by.FieldType, err)
 	}
 	k.by = by
 	return nil
@@ -227,7 +227,7 @@ func (k *key) shardingKeyOfMap(r row) (any, error) {
 		return nil, nil
 	}
 	if want := k.by.IndirectFieldType; value.Type() != want && (shardKind(value.Type()) != shardKind(want) || shardKind(want) == reflect.Struct) {
-		return nil, fmt.Errorf("%w: the sharding column %s of the map is a %s, want a %s", idshard.ErrKey, k.by.DBName, value.Type(), want)
+		return nil, fmt.Errorf("%w: the sharding column %s of the map has the type %s, want %s", idshard.ErrKey, k.by.DBName, value.Type(), want)
 	}
 	return value.Interface(), nil
 }

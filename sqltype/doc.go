@@ -29,6 +29,10 @@
 // NULL into a plain key is [ErrNull], so that a missing key is never taken for the key 0: by Scan, Pluck, database/sql and pgx. A
 // field of a struct that GORM fills is left zero, as GORM does with every type.
 //
+// GORM writes a zero primary key as the key 0. Package gormplugin's Plugin makes it a key first; where that is not registered, the INSERT fails
+// with [ErrNoKey]. It does not when the key is set, in a hook or by hand, has a default in its tag, the tag `gorm:"snowkey:-"`, or is left out by Omit
+// or in a map; nor when the primary key is a foreign key. With Unscoped, for a row that has the key 0 on purpose, the row is written as it is.
+//
 // The maps that GORM finds rows into hold an int64, or nil.
 //
 // Drivers get an int64. pgx needs no more for one key, but cannot send a slice of them in all its modes, nor read one without

@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
 )
 
@@ -59,3 +60,6 @@ func (ID) GormDataType() string { return gormDataType }
 
 // GormDBDataType gives the column's type: integer on SQLite, so that a primary key is the rowid, bigint elsewhere.
 func (ID) GormDBDataType(db *gorm.DB, _ *schema.Field) string { return gormDBDataType(db) }
+
+// CreateClauses gives GORM what fails an INSERT of a row without a primary key, an [ErrNoKey], where package gormplugin's Plugin is not registered.
+func (ID) CreateClauses(field *schema.Field) []clause.Interface { return createClauses(field) }

@@ -32,6 +32,7 @@ type (
 		encoding.TextAppender
 		fmt.Stringer
 		schema.GormDataTypeInterface
+		schema.CreateClausesInterface
 		GormDBDataType(*gorm.DB, *schema.Field) string
 		Int64() int64
 	}

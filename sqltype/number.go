@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
 )
 
@@ -81,3 +82,6 @@ func (Number) GormDataType() string { return gormDataType }
 
 // GormDBDataType gives the column's type: integer on SQLite, so that a primary key is the rowid, bigint elsewhere.
 func (Number) GormDBDataType(db *gorm.DB, _ *schema.Field) string { return gormDBDataType(db) }
+
+// CreateClauses gives GORM what fails an INSERT of a row without a primary key, an [ErrNoKey], where package gormplugin's Plugin is not registered.
+func (Number) CreateClauses(field *schema.Field) []clause.Interface { return createClauses(field) }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	idshard "github.com/snowkey-go/snowkey/idgen/shard"
 )
@@ -60,7 +61,9 @@ func (r *Router) insertions(stmt *gorm.Statement, m *model, in *idshard.Map, ids
 func anyOrder(stmt *gorm.Statement) bool {
 	_, verb := stmt.Clauses["INSERT"]
 	_, conflict := stmt.Clauses["ON CONFLICT"]
-	return !verb && !conflict && len(stmt.Schema.CreateClauses) == 0
+	return !verb && !conflict && !slices.ContainsFunc(stmt.Schema.CreateClauses, func(c clause.Interface) bool {
+		return c.Name() != "sqltype: key" // which adds nothing to a statement
+	})
 }
 
 // insertParts inserts rows of several tables.

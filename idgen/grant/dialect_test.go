@@ -580,16 +580,16 @@ func TestSQLDeniedToMake(t *testing.T) {
 			m.unlocked()
 			m.rollback()
 			_, err := store.Prepare(t.Context(), "default", "layout")
-			var e *grant.TableError
-			statement := m.create + ";"
-			if cause == denials[m.dialect] {
-				statement += "\n" + m.grants
+			if cause == readOnly[m.dialect] { // there is nothing to be run on it
+				if !errors.Is(err, grant.ErrReadOnly) || !errors.Is(err, cause) || errors.Is(err, grant.ErrTable) {
+					t.Errorf("got %v, want ErrReadOnly", err)
+				}
+				continue
 			}
+			var e *grant.TableError
+			statement := m.create + ";\n" + m.grants
 			if !errors.As(err, &e) || !errors.Is(err, cause) || e.Statement != statement || !strings.HasSuffix(e.Table, m.home()+".snowkey_nodes") {
 				t.Errorf("got %v, want a TableError with %s", err, statement)
-			}
-			if want := cause == readOnly[m.dialect]; errors.Is(err, grant.ErrReadOnly) != want {
-				t.Errorf("got %v, ErrReadOnly %t, want %t", err, !want, want)
 			}
 		}
 	})

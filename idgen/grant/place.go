@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
@@ -15,13 +16,13 @@ import (
 // and Err.
 type TableError struct {
 	Table     string // where it is, or is to be made
-	Statement string // to be run once by somebody who may: makes the table, or gives the account the rights on it
+	Statement string // for an administrator to run once: makes the table, or gives the account the rights on it
 	Err       error  // what the database said
 }
 
 // Error has what the database said, and the statement.
 func (e *TableError) Error() string {
-	return fmt.Sprintf("%v: %s: %v; somebody who may has to run\n%s", ErrTable, e.Table, e.Err, e.Statement)
+	return fmt.Sprintf("%v: %s: %v; have an administrator run\n%s", ErrTable, e.Table, e.Err, e.Statement)
 }
 
 // Unwrap returns [ErrTable] and what the database said.
@@ -166,7 +167,7 @@ func (s *SQLStore) create(ctx context.Context, at *settled) error {
 		return err
 	})
 	if err != nil {
-		return s.tableError(at, fmt.Errorf("making it: %w", err))
+		return s.tableError(at, fmt.Errorf("making the table: %w", err))
 	}
 	return nil
 }
@@ -227,11 +228,10 @@ func (s *SQLStore) tableError(at *settled, err error) error {
 			return fmt.Errorf("%w: %s: %w", ErrTable, at.At, err)
 		}
 		return err
-	case dialect.ReadOnly:
-		if at.Exists {
+	case dialect.Denied:
+		if s.isLogin(fault) {
 			return err
 		}
-	case dialect.Denied:
 		grants := fmt.Sprintf("GRANT SELECT, INSERT, UPDATE ON %s TO %s;", s.dialect.QuotePlace(at.At), at.Role)
 		if s.dialect == Postgres {
 			grants = fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s;\n", s.dialect.QuoteAny(at.At.Schema), at.Role) + grants
@@ -241,13 +241,52 @@ func (s *SQLStore) tableError(at *settled, err error) error {
 		}
 		if at.Exists {
 			e.Statement = grants
-		} else { // or is there, and MySQL does not show it to who has no right on it
+		} else {
 			e.Statement += "\n" + grants
+			if s.dialect == MySQL {
+				e.Err = fmt.Errorf("it is missing, or it is there and hidden, as from each account without a right on it: %w", err)
+			}
 		}
 	default:
 		return err
 	}
 	return e
+}
+
+// isLogin tells whether a refusal is of the account itself, which no right on a table mends.
+func (s *SQLStore) isLogin(refused dialect.Fault) bool {
+	switch s.dialect {
+	case MySQL:
+		return !slices.Contains([]string{"1044", "1142", "1143", "1227"}, refused.Code)
+	case Postgres:
+		return refused.Code != "42501"
+	}
+	return false
+}
+
+// readOnlyError says what keeps the database from the write that it refused with the error.
+func (s *SQLStore) readOnlyError(ctx context.Context, err error) error {
+	var reasons []string
+	_ = s.transact(ctx, func(conn *sql.Conn) error {
+		at, err := s.find(ctx, conn)
+		if err != nil {
+			return err
+		}
+		findings, err := s.dialect.Durability(ctx, conn, at.At.Schema)
+		for _, f := range findings {
+			if f.ReadOnly {
+				reasons = append(reasons, f.Text)
+			}
+		}
+		if s.dialect == SQLite && len(reasons) == 0 {
+			reasons = []string{fmt.Sprintf("the file %s was opened with mode=ro or immutable=1, or the process may not write to it or to its folder", at.At.Catalog)}
+		}
+		return err
+	})
+	if len(reasons) == 0 { // the database has said it
+		return fmt.Errorf("%w: %w", ErrReadOnly, err)
+	}
+	return fmt.Errorf("%w: %s: %w", ErrReadOnly, strings.Join(reasons, ", "), err)
 }
 
 // Locate finds the table as Prepare does, but makes none: [SQLStore.Place] says where it is, and [SQLStore.Warnings] what there is to say of the

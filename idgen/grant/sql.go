@@ -310,7 +310,7 @@ func (s *SQLStore) makeDurable(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// explain says what was being done when the error came, and that the context had ended where it had.
+// explain says what was being done when the error came, what mends a right that is missing, what is read-only, and that the context had ended where it had.
 func (s *SQLStore) explain(ctx context.Context, err error, doing string, args ...any) error {
 	if err == nil {
 		return nil
@@ -318,8 +318,15 @@ func (s *SQLStore) explain(ctx context.Context, err error, doing string, args ..
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
 		err = fmt.Errorf("%w: %w", ended, err)
 	}
-	if s.dialect.Diagnose(err).Kind == dialect.ReadOnly && !errors.Is(err, ErrReadOnly) {
-		err = fmt.Errorf("%w: %w", ErrReadOnly, err)
+	switch at := s.settled.Load(); s.dialect.Diagnose(err).Kind {
+	case dialect.ReadOnly:
+		if !errors.Is(err, ErrReadOnly) {
+			err = s.readOnlyError(ctx, err)
+		}
+	case dialect.Denied:
+		if at != nil && s.dialect != SQLite && !errors.Is(err, ErrTwoTables) {
+			err = s.tableError(at, err)
+		}
 	}
 	prefix := "grant: "
 	for _, its := range []error{ErrTable, ErrDialect, ErrTwoTables, ErrMoved, ErrUnsafe, ErrReadOnly} {

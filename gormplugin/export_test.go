@@ -1,0 +1,4 @@
+package gormplugin
+
+// CheckTags is checkTags.
+var CheckTags = checkTags
