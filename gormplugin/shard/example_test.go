@@ -112,7 +112,7 @@ func ExampleBetween() {
 
 	now := time.Now()
 	var ids []sqltype.ID
-	for booking, err := range shard.Between[Booking](db.Where("user_id <> ?", 3), now.Add(-time.Hour), now.Add(time.Second)) {
+	for booking, err := range shard.Between[Booking](db.Where("user_id <> ?", 3), now.Add(-time.Hour), now.Add(time.Minute)) {
 		check(err)
 		ids = append(ids, booking.ID)
 	}
