@@ -2,8 +2,6 @@ package gormplugin
 
 import (
 	"fmt"
-	"sync"
-	"sync/atomic"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
@@ -26,27 +24,9 @@ func isAutoIncrementOff(field *schema.Field) bool {
 	return ok && !utils.CheckTruth(setting)
 }
 
-// narrowModels are those of which a warning is due that AllKeys leaves their keys to the database.
-type narrowModels struct {
-	due    atomic.Int64 // how many there are, so that a statement need not look when there are none; atomic
-	models sync.Map     // *schema.Schema → nil
-}
-
-// noteNarrow keeps a model in mind whose plan is made, should AllKeys leave its key.
-func (p *Plugin) noteNarrow(s *schema.Schema) {
-	if p.leavesNarrow(s) {
-		p.narrow.models.Store(s, nil)
-		p.narrow.due.Add(1)
-	}
-}
-
-// warnNarrow says to the logger of a statement that AllKeys leaves the key of its model, the first time.
-func (p *Plugin) warnNarrow(db *gorm.DB) {
-	if p.narrow.due.Load() == 0 {
-		return
-	}
-	if _, due := p.narrow.models.LoadAndDelete(db.Statement.Schema); due {
-		p.narrow.due.Add(-1)
+// warn says to the logger of a statement that AllKeys leaves the key of its model, the first time.
+func (p *planned) warn(db *gorm.DB) {
+	if p.narrow && p.warned.CompareAndSwap(false, true) {
 		db.Logger.Warn(db.Statement.Context, "gormplugin: %s", narrowText(db.Statement.Schema))
 	}
 }

@@ -2,6 +2,7 @@ package gormplugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -43,6 +44,16 @@ func (p *Plugin) acquire(db *gorm.DB) error {
 	p.node = node{keeper, of}
 	p.source, err = newSource(keeper)
 	return err
+}
+
+// acquireError says what to do about the error with which no node number was acquired.
+func acquireError(err error) error {
+	err = fmt.Errorf("gormplugin: acquiring a node number: %w", err)
+	var table *grant.TableError
+	if !errors.Is(err, grant.ErrReadOnly) && !errors.As(err, &table) {
+		return err
+	}
+	return fmt.Errorf("%w\nAn application that only reads, or makes its keys elsewhere, needs no node number: give it gormplugin.New(gormplugin.From(source))", err)
 }
 
 // store returns where node numbers are granted in a database: at the connection that gorm.Open was given, whichever others a plugin such as

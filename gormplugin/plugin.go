@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -34,7 +35,6 @@ type Plugin struct {
 
 	tablePlans map[string]*plan
 	plans      sync.Map // *schema.Schema → planned
-	narrow     narrowModels
 }
 
 var _ gorm.Plugin = (*Plugin)(nil)
@@ -226,7 +226,8 @@ func (p *Plugin) planOf(db *gorm.DB) *plan {
 	if db.Statement.Schema == nil {
 		return p.tablePlan(db.Statement)
 	}
-	plan, err := p.plan(db.Statement.Schema)
+	of := p.planned(db.Statement.Schema)
+	plan, err := of.plan, of.err
 	if plan != nil {
 		err = plan.checkCollation(db)
 	}
@@ -234,25 +235,30 @@ func (p *Plugin) planOf(db *gorm.DB) *plan {
 		_ = db.AddError(fmt.Errorf("gormplugin: key of %s: %w", db.Statement.Schema.Name, err))
 		return nil
 	}
-	p.warnNarrow(db)
+	of.warn(db)
 	return plan
 }
 
 // planned is a plan, nil for nothing to fill, or why there is none.
 type planned struct {
 	*plan
-	err error
+	err    error
+	narrow bool        // AllKeys leaves the key
+	warned atomic.Bool // that it does
 }
 
 // plan returns what to fill in rows of a schema, nil for nothing. The error wraps [ErrKey] or [ErrNoSource].
 func (p *Plugin) plan(s *schema.Schema) (*plan, error) {
+	of := p.planned(s)
+	return of.plan, of.err
+}
+
+func (p *Plugin) planned(s *schema.Schema) *planned {
 	if cached, ok := p.plans.Load(s); ok {
-		return cached.(*planned).plan, cached.(*planned).err
+		return cached.(*planned)
 	}
-	made, err := p.newPlan(s)
-	cached, loaded := p.plans.LoadOrStore(s, &planned{made, err})
-	if !loaded && err == nil {
-		p.noteNarrow(s)
-	}
-	return cached.(*planned).plan, cached.(*planned).err
+	made := &planned{narrow: p.leavesNarrow(s)}
+	made.plan, made.err = p.newPlan(s)
+	cached, _ := p.plans.LoadOrStore(s, made)
+	return cached.(*planned)
 }
