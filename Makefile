@@ -27,6 +27,7 @@ test: ## install MariaDB and PostgreSQL where missing, and run all tests with th
 	internal/dbtest/install.sh
 	$(GO) test -count=1 -v -run '^TestVersion$$' ./internal/dbtest
 	$(GO) test -count=1 -race -timeout 15m ./...
+	$(GO) test -C examples/gen -count=1 ./...
 
 # A module of its own, like that of bench-peers below.
 test-sharding: export TMPDIR := $(shell internal/dbtest/folder.sh)
