@@ -4,7 +4,7 @@ GO          ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-sharding torture lint bench bench-peers compare-results
+.PHONY: help build test test-sharding gorm-suite torture lint bench bench-peers compare-results
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,12 +27,20 @@ test: ## install MariaDB and PostgreSQL where missing, and run all tests with th
 	internal/dbtest/install.sh
 	$(GO) test -count=1 -v -run '^TestVersion$$' ./internal/dbtest
 	$(GO) test -count=1 -race -timeout 15m ./...
+	$(GO) test -C examples/gen -count=1 ./...
 
 # A module of its own, like that of bench-peers below.
 test-sharding: export TMPDIR := $(shell internal/dbtest/folder.sh)
 test-sharding: ## run the tests beside gorm.io/sharding
 	internal/dbtest/install.sh
 	$(GO) test -C idgen/shard/gormsharding -count=1 ./...
+
+# GORM's tests are no part of its module, so GORM names a checkout. GORM_FLAGS are flags of the command, such as '-db sqlite'.
+gorm-suite: export TMPDIR := $(shell internal/dbtest/folder.sh)
+gorm-suite: ## run GORM's own tests with the plugin, GORM=<folder of a checkout of go-gorm/gorm>
+	@test -n "$(GORM)" || { echo "make gorm-suite GORM=<folder of a checkout of go-gorm/gorm>" >&2; exit 2; }
+	internal/dbtest/install.sh
+	$(GO) run ./internal/gormsuite $(GORM_FLAGS) "$(GORM)"
 
 # The test itself, which `make test` runs for some seconds, is for longer and prints its figures.
 torture: export SNOWKEY_TORTURE ?= 10m

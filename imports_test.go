@@ -48,11 +48,9 @@ var allowed = map[string][]string{
 	"/internal/dialect":               {},
 	"/internal/catalog":               own("/internal/dialect"),
 	"/internal/dsn":                   slices.Concat(gormAlone, drivers),
-	"/internal/dbserver": {
-		"github.com/go-sql-driver/mysql", "github.com/go-sql-driver/mysql/", "filippo.io/edwards25519", "filippo.io/edwards25519/",
-		"github.com/jackc/", "golang.org/x/text/", "golang.org/x/sync/", "golang.org/x/sys/",
-	},
-	"/internal/dbtest": slices.Concat(drivers, own("/internal/dbserver"), []string{"golang.org/x/sys/"}),
+	"/internal/dbserver":              servers,
+	"/internal/gormsuite":             slices.Concat(servers, own("/internal/dbserver")),
+	"/internal/dbtest":                slices.Concat(drivers, own("/internal/dbserver"), []string{"golang.org/x/sys/"}),
 }
 
 var (
@@ -65,6 +63,10 @@ var (
 	measuring  = slices.Concat(statistics, own("/internal/dsn"), []string{"golang.org/x/sync/", "gonum.org/v1/gonum/mathext", "gonum.org/v1/gonum/mathext/"})
 	charts     = []string{
 		"gonum.org/v1/", "golang.org/x/image/", "golang.org/x/text/", "codeberg.org/", "git.sr.ht/~sbinet/gg", "github.com/golang/freetype/", "github.com/ajstarks/svgo",
+	}
+	servers = []string{
+		"github.com/go-sql-driver/mysql", "github.com/go-sql-driver/mysql/", "filippo.io/edwards25519", "filippo.io/edwards25519/",
+		"github.com/jackc/", "golang.org/x/text/", "golang.org/x/sync/", "golang.org/x/sys/",
 	}
 	drivers = []string{
 		"gorm.io/driver/", "github.com/mattn/go-sqlite3", "github.com/go-sql-driver/mysql", "github.com/go-sql-driver/mysql/", "filippo.io/edwards25519", "filippo.io/edwards25519/",

@@ -8,8 +8,9 @@
 // By default they are snowflakes of the layout [idgen.Snowkey], with a node number that db.Use acquires in the same database: the table
 // snowkey_nodes, which it makes when it is missing, says which process has which number at which ticks. Any number of processes may use
 // the database at once, up to 1,024, and never make the same key; package idgen/grant says how, and what happens when the database fails.
-// The plugin keeps the number for as long as the process lives, in the background, on a connection of the pool now and then. [Plugin.Close]
-// gives it back. An application that only reads the database, or may not write to it, registers the plugin with From, or not at all.
+// The plugin keeps the number for as long as the process lives, in the background, on a connection of the pool now and then: so a pool has
+// several connections, and what each of them needs, such as foreign_keys of SQLite, belongs in the DSN. [Plugin.Close] gives the number back.
+// An application that only reads the database, or may not write to it, registers the plugin with From, or not at all.
 // [Grants] chooses another layout, table or key space, [From] another source, and [Named] more of them:
 //
 //	plugin := gormplugin.New(gormplugin.Grants(grant.Config{Generator: []idgen.Option{idgen.JS53}}))
