@@ -62,7 +62,7 @@
 //
 // What the plugin has filled in it takes back when the row is not in the table at the end of the statement: after a failed INSERT, after an
 // error or a panic in a later hook or association whose transaction GORM rolls back, with the keys of the associations, after a COMMIT
-// that the database refuses. A struct or map is as the caller had it then, but for the foreign keys that GORM has set, and may be created, fetched or
+// that the database refuses, after a dry run. A struct or map is as the caller had it then, but for the foreign keys that GORM has set, and may be created, fetched or
 // saved. A row that is in the table has its key: also when a later hook fails without a transaction, or within one of the caller's. When
 // that is rolled back later the keys stay in the structs, as GORM leaves them; so do those of the batches before one that fails in
 // CreateInBatches, which GORM makes statements of in one transaction.

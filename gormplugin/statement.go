@@ -91,10 +91,14 @@ func (p *Plugin) end(commit func(*gorm.DB)) func(*gorm.DB) {
 		}
 		// A context that has ended has rolled back already: then COMMIT is not sent.
 		rollsBack := db.Error != nil || s.of.Context.Err() != nil
-		if commit(db); db.Error == nil {
-			s.end()
-		} else {
+		switch commit(db); {
+		case db.Error != nil:
 			s.fail(ownsTransaction(db) && (rollsBack || !isLost(db)), isLost(db))
+		case db.DryRun && s.parent == nil:
+			s.takeBackAll()
+			s.end()
+		default:
+			s.end()
 		}
 	}
 }
