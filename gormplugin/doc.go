@@ -60,15 +60,26 @@
 //
 // # Statements that fail
 //
-// What the plugin has filled in it takes back when the row is not in the table at the end of the statement: after a failed INSERT, after an
-// error or a panic in a later hook or association whose transaction GORM rolls back, with the keys of the associations, after a COMMIT
-// that the database refuses, after a dry run. A struct or map is as the caller had it then, but for the foreign keys that GORM has set, and may be created, fetched or
-// saved. A row that is in the table has its key: also when a later hook fails without a transaction, or within one of the caller's. When
-// that is rolled back later the keys stay in the structs, as GORM leaves them; so do those of the batches before one that fails in
-// CreateInBatches, which GORM makes statements of in one transaction.
+// A struct or map keeps a key of the plugin's only when its row is in the table at the end of the statement. Otherwise the plugin takes the
+// key back:
 //
-// A key stays as well when the connection broke in COMMIT, or in an INSERT without a transaction: nobody knows whether the row is there. To create
-// it once more with its key is a duplicate when it is, and not a second row.
+//   - after a failed INSERT, with and without a transaction;
+//   - after an error or a panic in a later hook or association, when the transaction was the statement's own; also from the associations;
+//   - after a COMMIT that the database refuses, after a dry run, and when a trigger has dropped the row.
+//
+// Then the struct is as the caller had it, but for the foreign keys that GORM has set, and may be created, fetched or saved.
+//
+// A row that is in the table has its key: also when a later hook fails without a transaction, or within a transaction of the caller's. When the
+// caller rolls that back later, the keys stay in the structs, as GORM leaves them. CreateInBatches, and Create with CreateBatchSize, are such a
+// transaction around several statements. So is the statement around a Create that a hook makes.
+//
+// A key also stays when the connection broke in COMMIT, or in an INSERT without a transaction: nobody knows whether the row is there. If it
+// is, creating it once more with its key is a duplicate, and not a second row.
+//
+// After a panic GORM neither commits nor rolls back its own transaction, and the pool has lost the connection, with this plugin and without.
+// A Create within db.Transaction is rolled back.
+//
+// The plugin does not see a key that a trigger writes in the place of its own. Leave such a table to its trigger, by the tag `gorm:"snowkey:-"`.
 //
 // # Auto-increment
 //
@@ -144,7 +155,7 @@
 // # Several connections
 //
 // With From a plugin may be used with any number of databases. One with a node number may be used with several connections to the database
-// of the number, and with no other: that is an [ErrDatabase]. It goes with dbresolver, in whichever order the two are registered: the number
+// of the number, and with no other, a copy of it included: that is an [ErrDatabase]. It goes with dbresolver, in whichever order the two are registered: the number
 // is always granted at the connection that gorm.Open was given, which has to be that of a source. The connections that dbresolver opens are
 // asked nothing. Where it sends tables to another database, all programs that write these tables have to take their numbers from the same one.
 package gormplugin

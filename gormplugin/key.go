@@ -43,7 +43,10 @@ func (p *Plugin) newKey(column string, of reflect.Type, setting string) (*key, e
 	k := &key{column: column, source: p.source, of: of, encoding: idgen.Decimal}
 	if name != "" {
 		if k.source = p.named[name]; k.source == nil {
-			return nil, fmt.Errorf("%w: none is named %q, there are %q; give it with Named", ErrNoSource, name, slices.Sorted(p.names()))
+			if _, err := idgen.LookupEncoding(name); err == nil {
+				return nil, fmt.Errorf("%w: none is named %q; for the text form of that name write snowkey:,%s", ErrNoSource, name, name)
+			}
+			return nil, fmt.Errorf("%w: none is named %q, Named has given %d: %q", ErrNoSource, name, len(p.named), slices.Sorted(p.names()))
 		}
 	}
 	if of.Kind() == reflect.Pointer {
@@ -194,6 +197,14 @@ func (k *key) restorer(ctx context.Context, r row) func() {
 			maps.Copy(r.columns, had)
 		}
 	}
+	if base := k.nilBase(r); base.IsValid() {
+		return func() {
+			k.clear(ctx, r)
+			if base.Elem().IsZero() {
+				base.SetZero()
+			}
+		}
+	}
 	if !k.pointer {
 		return nil
 	}
@@ -203,6 +214,26 @@ func (k *key) restorer(ctx context.Context, r row) func() {
 	}
 	had := reflect.ValueOf(value.Interface())
 	return func() { value.Set(had) }
+}
+
+// nilBase returns the embedded pointer that is nil and has to be made for a row to have a key, the zero Value when there is none.
+func (k *key) nilBase(r row) reflect.Value {
+	value := r.value
+	for _, i := range k.field.StructField.Index {
+		if !k.embedded {
+			break
+		}
+		if i >= 0 {
+			value = value.Field(i)
+			continue
+		}
+		value = value.Field(-i - 1) // GORM's mark for a pointer
+		if value.IsNil() {
+			return value
+		}
+		value = value.Elem()
+	}
+	return reflect.Value{}
 }
 
 // assign gives a row a key that the database has: of the key's own type, or an integer.

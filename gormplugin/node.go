@@ -90,8 +90,7 @@ func refuseCopies(db *gorm.DB) error {
 	})
 }
 
-// requireSame fails for another database than that which the number is of. A copy of that one, such as a restored one, is another one; a
-// replica that has not followed yet is waited for.
+// requireSame fails for another database than that which the number is of. A copy of that one, such as a restored one, is another one.
 func (p *Plugin) requireSame(db *gorm.DB) error {
 	store, err := p.store(db)
 	if err != nil {
@@ -101,6 +100,8 @@ func (p *Plugin) requireSame(db *gorm.DB) error {
 	defer cancel()
 	same, err := p.node.keeper.IsOf(ctx, store)
 	switch {
+	case errors.Is(err, grant.ErrClosed):
+		return fmt.Errorf("%w: the plugin is closed; make another one: %w", ErrDatabase, err)
 	case err != nil:
 		return fmt.Errorf("%w: this plugin has a node number already, and this database does not say whether it is of this one: %w; make a plugin for each", ErrDatabase, err)
 	case !same:

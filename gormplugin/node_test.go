@@ -10,6 +10,7 @@ import (
 	"gorm.io/plugin/dbresolver"
 
 	"github.com/snowkey-go/snowkey/gormplugin"
+	"github.com/snowkey-go/snowkey/idgen/grant"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/dsn"
 )
@@ -92,20 +93,43 @@ func TestOneDatabaseOneNumber(t *testing.T) {
 	})
 }
 
-// TestCopyIsAnotherDatabase restores a copy of the database, which has the identity of its space, but not the plugin's row as it is now.
+// TestCopyIsAnotherDatabase copies the table with the plugin's row as it is: the copy has the same space, and no renewal.
 func TestCopyIsAnotherDatabase(t *testing.T) {
-	db, other := openOn(t, dsn.SQLite), openOn(t, dsn.SQLite)
-	plugin := granted(t, db)
-	granted(t, other)
-	var rows []map[string]any
-	do(t, db.Raw("SELECT * FROM snowkey_nodes WHERE node < 0").Scan(&rows).Error)
-	do(t, other.Exec("DELETE FROM snowkey_nodes").Error)
-	for _, row := range rows {
-		do(t, other.Table("snowkey_nodes").Create(row).Error)
+	for _, kind := range []string{dsn.SQLite, dsn.MySQL, dsn.Postgres} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			db, other := openOn(t, kind), openOn(t, kind)
+			plugin := granted(t, db)
+			do(t, other.Exec(grantTable(t, other)).Error)
+			var rows []map[string]any
+			do(t, db.Raw("SELECT * FROM snowkey_nodes").Scan(&rows).Error)
+			do(t, other.Table("snowkey_nodes").Create(rows).Error)
+			if err := other.Use(plugin); !errors.Is(err, gormplugin.ErrDatabase) {
+				t.Errorf("got %v, want ErrDatabase", err)
+			}
+			do(t, another(t, db).Use(plugin))
+		})
 	}
-	other.Plugins = map[string]gorm.Plugin{}
-	if err := other.Use(plugin); !errors.Is(err, gormplugin.ErrDatabase) {
-		t.Errorf("got %v, want ErrDatabase", err)
+}
+
+// grantTable is the statement that makes the table of grants.
+func grantTable(t *testing.T, db *gorm.DB) string {
+	t.Helper()
+	dialect, err := grant.LookupDialect(db.Name())
+	do(t, err)
+	statement, err := grant.DDL(dialect, "")
+	do(t, err)
+	return statement
+}
+
+// TestClosedPlugin uses a plugin for another connection after it was closed.
+func TestClosedPlugin(t *testing.T) {
+	db := openOn(t, dsn.SQLite)
+	plugin := gormplugin.New()
+	do(t, db.Use(plugin))
+	do(t, plugin.Close())
+	if err := another(t, db).Use(plugin); !errors.Is(err, grant.ErrClosed) || !errors.Is(err, gormplugin.ErrDatabase) {
+		t.Errorf("got %v, want ErrClosed", err)
 	}
 }
 

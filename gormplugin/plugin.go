@@ -135,8 +135,8 @@ func (p *Plugin) Close() error {
 // fillFirst is the callback before the hooks of a model with [BeforeHooks]. The callback that follows them fills what they have lost.
 func (p *Plugin) fillFirst(db *gorm.DB) {
 	s := beginStatement(db.Statement)
-	if plan := p.planOf(db); plan != nil {
-		s.fill(db, plan)
+	if plan := p.planOf(db); plan != nil && s.fill(db, plan) {
+		s.remember()
 	}
 }
 
@@ -152,6 +152,9 @@ func (p *Plugin) fill(db *gorm.DB) {
 	}
 	if s == nil {
 		s = beginStatement(db.Statement)
+	}
+	if s.given != nil {
+		s.recall()
 	}
 	if s.fill(db, plan) && !p.splits(plan) && p.checkRows(db, plan) {
 		s.prepareInsert(db)
@@ -205,7 +208,9 @@ func (p *Plugin) settle(db *gorm.DB) {
 	if !p.splits(s.plan) {
 		s.settleInsert(db)
 	}
-	s.written = db.Error == nil && !db.DryRun
+	if s.written = db.Error == nil && !db.DryRun; db.Error != nil {
+		s.takeBackUnwritten(isLost(db)) // a callback may forgive the error
+	}
 }
 
 // settleInsert gives the rows the keys that they have.

@@ -41,6 +41,7 @@ type statement struct {
 type given struct {
 	rows    []bool
 	restore []func()
+	keys    []reflect.Value // with BeforeHooks
 }
 
 // statementSetting is the key of a statement among a GORM statement's settings, which GORM copies to the statements of associations.
@@ -137,14 +138,19 @@ func isLost(db *gorm.DB) bool {
 // back those of its associations too. A key stays when the answer to an INSERT without a transaction was lost, since the row may be there: to
 // create it again is a duplicate then, and not a second row.
 func (s *statement) fail(rolledBack, lost bool) {
-	_, within := s.of.ConnPool.(gorm.TxCommitter)
-	switch {
-	case rolledBack:
+	if rolledBack {
 		s.takeBackAll()
-	case !s.written && !(lost && s.sent && !within):
-		s.takeBack()
+	} else {
+		s.takeBackUnwritten(lost)
 	}
 	s.end()
+}
+
+func (s *statement) takeBackUnwritten(lost bool) {
+	_, within := s.of.ConnPool.(gorm.TxCommitter)
+	if !s.written && !(lost && s.sent && !within) {
+		s.takeBack()
+	}
 }
 
 // end leaves what is to be taken back with the statement around it.
@@ -175,6 +181,33 @@ func (s *statement) takeBack() {
 			}
 			return nil
 		})
+	}
+}
+
+// remember keeps the keys that were given before the hooks.
+func (s *statement) remember() {
+	for i, k := range s.plan.keys {
+		g := &s.given[i]
+		_ = s.rows.each(func(number int, r row) error {
+			if g.rows != nil {
+				g.keys = append(g.keys, k.current(s.ctx, r))
+			}
+			return nil
+		})
+	}
+}
+
+// recall forgets what was given to rows that have another key since: a hook's.
+func (s *statement) recall() {
+	for i, k := range s.plan.keys {
+		g := &s.given[i]
+		_ = s.rows.each(func(number int, r row) error {
+			if number < len(g.keys) && g.rows[number] && !k.isMissing(s.ctx, r) && !same(k.current(s.ctx, r), g.keys[number]) {
+				g.rows[number] = false
+			}
+			return nil
+		})
+		g.keys = nil
 	}
 }
 

@@ -381,3 +381,71 @@ func TestOnePointerInSeveralRows(t *testing.T) {
 		}
 	})
 }
+
+// TestDroppedRows has a trigger drop rows, without an error.
+func TestDroppedRows(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		useClaims(t, db)
+		switch db.Name() {
+		case "sqlite":
+			do(t, db.Exec("CREATE TRIGGER dropped BEFORE INSERT ON agents WHEN NEW.name LIKE 'no%' BEGIN SELECT RAISE(IGNORE); END").Error)
+		case "postgres":
+			do(t, db.Exec("CREATE FUNCTION dropped() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.name LIKE ''no%'' THEN RETURN NULL; END IF; RETURN NEW; END'").Error)
+			do(t, db.Exec("CREATE TRIGGER dropped BEFORE INSERT ON agents FOR EACH ROW EXECUTE FUNCTION dropped()").Error)
+		default:
+			t.Skip("its triggers drop no rows")
+		}
+		one, batch, m := Agent{Name: "no"}, []Agent{{Name: "a"}, {Name: "no 2"}, {Name: "b"}}, map[string]any{"name": "no 3"}
+		for i, result := range []*gorm.DB{db.Create(&one), db.Create(&batch), db.Model(&Agent{}).Create(m)} {
+			if want := []int64{0, 2, 0}[i]; result.Error != nil || result.RowsAffected != want {
+				t.Errorf("%d: got %d rows affected, %v, want %d", i, result.RowsAffected, result.Error, want)
+			}
+		}
+		if one.ID != 0 || batch[1].ID != 0 || m["id"] != nil && m["id"] != sqltype.ID(0) {
+			t.Errorf("got the keys %d, %d and %v of rows that were dropped", one.ID, batch[1].ID, m)
+		}
+		for _, a := range []Agent{batch[0], batch[2]} {
+			if n := count(t, db.Where("id = ? AND name = ?", a.ID, a.Name), &Agent{}); n != 1 {
+				t.Errorf("got %d rows of %+v", n, a)
+			}
+		}
+	})
+}
+
+// TestForgivenError has a callback take the error of an INSERT away, which GORM then commits.
+func TestForgivenError(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() == "postgres" {
+			t.Skip("it commits no transaction with an error")
+		}
+		useClaims(t, db)
+		do(t, db.Callback().Create().Before("gorm:commit_or_rollback_transaction").Register("forgive", func(db *gorm.DB) { db.Error = nil }))
+		c := &Claim{Email: "taken", Agent: &Agent{Name: "a"}}
+		do(t, db.Create(c).Error)
+		if n := count(t, db.Where("id = ?", c.Agent.ID), &Agent{}); c.ID != 0 || n != 1 {
+			t.Errorf("got the key %d, and %d rows of the agent %d, want none and one", c.ID, n, c.Agent.ID)
+		}
+	})
+}
+
+// TestFailedInsertLeavesWhatIsNotTheKey has a nil base, and keys that a hook sets.
+func TestFailedInsertLeavesWhatIsNotTheKey(t *testing.T) {
+	type Base struct{ ID sqltype.ID }
+	type Based struct {
+		*Base
+		Email string `gorm:"size:64;uniqueIndex"`
+	}
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		useClaims(t, db, gormplugin.BeforeHooks(), &Based{})
+		create(t, db, &Based{Email: "taken"})
+		b := &Based{Email: "taken"}
+		if err := db.Create(b).Error; err == nil || b.Base != nil {
+			t.Errorf("got %v and %+v, want no base", err, b)
+		}
+		own := func(tx *gorm.DB) error { tx.Statement.SetColumn("ID", 41); return nil }
+		batch := []*Claim{{Email: "b"}, {Email: "taken", before: own}}
+		if err := db.Create(batch).Error; err == nil || batch[0].ID != 0 || batch[1].ID != 41 {
+			t.Errorf("got %v, and the keys %d and %d, want 0 and the hook's 41", err, batch[0].ID, batch[1].ID)
+		}
+	})
+}

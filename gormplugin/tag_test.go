@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/gormplugin"
+	"github.com/snowkey-go/snowkey/internal/dsn"
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
@@ -109,5 +110,18 @@ func TestTagsOfOthers(t *testing.T) {
 		if err := gormplugin.CheckTags(s); err != nil {
 			t.Errorf("%s: got %v", setting, err)
 		}
+	}
+}
+
+// TestTextFormNamedAsASource forgets the comma before a text form.
+func TestTextFormNamedAsASource(t *testing.T) {
+	type Labelled struct {
+		ID string `gorm:"size:20;primaryKey;snowkey:base32"`
+	}
+	db := openOn(t, dsn.SQLite)
+	use(t, db, &Labelled{})
+	err := db.Create(&Labelled{}).Error
+	if !errors.Is(err, gormplugin.ErrNoSource) || !strings.Contains(err.Error(), "snowkey:,base32") {
+		t.Errorf("got %v, want ErrNoSource with the right tag", err)
 	}
 }

@@ -266,7 +266,10 @@ func (s *statement) settleUpsert(db *gorm.DB) error {
 	if is && u == nil && db.Error == nil && !db.DryRun {
 		return errLate
 	}
-	if u == nil || !is && u.route != routeForget {
+	if u == nil {
+		return s.settleDropped(db)
+	}
+	if !is && u.route != routeForget {
 		return nil
 	}
 	s.upsert = nil
@@ -316,6 +319,20 @@ func (s *statement) settleUpsert(db *gorm.DB) error {
 		s.takeBack()
 	}
 	return nil
+}
+
+// settleDropped is for an INSERT that has written fewer rows than it was given, without an error: a trigger or a rule has dropped some, or has
+// written them elsewhere. Only rows that are there keep the keys that were made.
+func (s *statement) settleDropped(db *gorm.DB) error {
+	affected := db.RowsAffected
+	if db.Error != nil || db.DryRun || affected >= int64(s.rows.most()) {
+		return nil
+	}
+	u := &upsert{plan: s.plan, nothing: true}
+	u.snapshot(s)
+	err := u.reselect(db)
+	db.RowsAffected = affected
+	return err
 }
 
 // settleLastID gives the row the key of the one that was met. Of a row that was inserted the id is 0, its own, or that of another column

@@ -23,6 +23,7 @@ type Keeper struct {
 
 	status atomic.Pointer[status]
 	demand chan struct{} // has an element when a call waits for a grant
+	force  atomic.Bool   // the next renewal is to change the row
 	stop   context.CancelFunc
 	done   chan struct{} // closed when the keeper's goroutine has ended
 	failed error         // of the release; to be read when done is closed
@@ -344,13 +345,13 @@ func (k *Keeper) renew(ctx context.Context) error {
 	if listing.ID != k.id {
 		return k.forget(fmt.Sprintf("the space has the identity %q, not %q as before", listing.ID, k.id), k.known)
 	}
-	now := max(tick, k.reached())
+	now, force := max(tick, k.reached()), k.force.Swap(false)
 	// The row is as this keeper has left it, or as a swap has that was not answered. The listing may be an old one, so a swap tells.
 	mine := append([]Row{k.row}, k.asked...)
 	if len(listing.Rows) == 1 && k.owns(listing.Rows[0]) {
 		mine = append(listing.Rows[:1:1], mine...)
 	}
-	if mine[0] == k.row && len(listing.Rows) == 1 && listing.Rows[0] == k.row && k.terms.enough(k.row, now) {
+	if mine[0] == k.row && len(listing.Rows) == 1 && listing.Rows[0] == k.row && k.terms.enough(k.row, now) && !force {
 		// Nothing to add, where ticks are longer than the time between renewals, or the layout ends. A reading alone tells nothing of clones.
 		return k.install(k.row, k.known)
 	}
@@ -560,6 +561,7 @@ func (k *Keeper) publish(err error) {
 		next.Failures = 0
 		next.Ahead = k.generator.Now().Sub(k.told.Add(time.Since(k.at)))
 	}
+	next.row = k.row
 	k.status.Store(next)
 	if old != nil {
 		close(old.changed)
@@ -620,6 +622,14 @@ func (k *Keeper) FillFor(ctx context.Context, shard int64, keys []int64) error {
 	return nil
 }
 
+// hurry has the grant renewed now.
+func (k *Keeper) hurry() {
+	select {
+	case k.demand <- struct{}{}:
+	default: // another call has asked already
+	}
+}
+
 // await returns nil when it is worth trying again after an error of the generator.
 func (k *Keeper) await(ctx context.Context, err error) error {
 	if !errors.Is(err, idgen.ErrGrant) {
@@ -632,10 +642,7 @@ func (k *Keeper) await(ctx context.Context, err error) error {
 	if status.Err != nil {
 		return &EndedError{Number: status.Number, Until: status.Until, Cause: status.Err}
 	}
-	select {
-	case k.demand <- struct{}{}:
-	default: // another call has asked already
-	}
+	k.hurry()
 	for {
 		// A call that holds a connection of the store's pool must not wait for one that waits for it.
 		if store, ok := k.store.(interface{ Starved() bool }); ok && store.Starved() {
@@ -664,26 +671,39 @@ func (k *Keeper) State() State {
 	return s
 }
 
-// IsOf tells whether a database is the one that the number is granted in, as another connection reaches it: one that has the space and the
-// keeper's row. A copy of it has the space alone; so has a replica that has not followed yet, which is asked again until the context ends.
+// IsOf tells whether a database is the one that the number is granted in, as another connection reaches it: the grant is renewed, and has to be
+// there as renewed. A copy of the database has an older row. So has a replica that has not followed yet, which is asked again until the
+// context ends. The error is that of a database, of a renewal that did not come about by then, or [ErrClosed].
 func (k *Keeper) IsOf(ctx context.Context, store *SQLStore) (bool, error) {
-	err := store.Locate(ctx)
-	if errors.Is(err, ErrTable) {
+	if err := store.Locate(ctx); errors.Is(err, ErrTable) {
 		return false, nil
+	} else if err != nil {
+		return false, err
 	}
-	for err == nil {
-		s, l := k.State(), Listing{}
-		if l, err = store.List(ctx, s.Space, s.Number, s.Number); err != nil || l.ID != s.ID {
-			break
-		}
-		if slices.ContainsFunc(l.Rows, func(row Row) bool { return unstamped(row.Holder) == unstamped(s.Holder) }) {
-			return true, nil
+	before := k.status.Load().row
+	k.force.Store(true)
+	k.hurry()
+	for {
+		s := k.status.Load()
+		switch {
+		case errors.Is(s.Err, ErrClosed):
+			return false, ErrClosed
+		case s.row != before && s.row.Holder != "":
+			l, err := store.List(ctx, s.Space, s.row.Number, s.row.Number)
+			if err != nil || l.ID != s.ID {
+				return false, err
+			}
+			if slices.Contains(l.Rows, s.row) {
+				return true, nil
+			}
 		}
 		if !sleep(ctx, firstWait) {
+			if s.row == before {
+				return false, fmt.Errorf("grant: the grant was not renewed: %w", errors.Join(s.Err, ctx.Err()))
+			}
 			return false, nil
 		}
 	}
-	return false, err
 }
 
 // Layout returns the layout of the keys.

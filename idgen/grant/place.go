@@ -109,7 +109,7 @@ func (s *SQLStore) durability(ctx context.Context, conn *sql.Conn, at *settled) 
 		case f.Refused && f.ReadOnly:
 			return nil, fmt.Errorf("%w: %s", ErrReadOnly, f.Text)
 		case f.Refused && !s.unsafe:
-			return nil, fmt.Errorf("%w: %s", ErrUnsafe, f.Text)
+			return nil, fmt.Errorf("%w: %s; or give grant.AllowUnsafe() where that does no harm, such as in tests", ErrUnsafe, f.Text)
 		}
 		warnings = append(warnings, f.Text)
 	}

@@ -33,5 +33,6 @@ type Doubt struct {
 // status is a state, and a channel that is closed when there is a newer one. It does not change.
 type status struct {
 	State
+	row     Row // none while there is no number
 	changed chan struct{}
 }
