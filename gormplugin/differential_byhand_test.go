@@ -223,9 +223,13 @@ var uniques = map[string][][]string{
 func (h *byHand) met(db *gorm.DB, row *handRow) (where string, values []any) {
 	stmt := db.Statement
 	c, _ := stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
+	inserted, restricted := stmt.SelectAndOmitColumns(true, false)
 	for _, columns := range uniques[stmt.Table[strings.Index(stmt.Table, "_")+1:]] {
 		if len(c.Columns) > 0 && stmt.Dialector.Name() != "mysql" && c.Columns[0].Name != columns[0] {
 			continue
+		}
+		if is, named := inserted[columns[0]]; named && !is || !named && restricted {
+			continue // it is NULL
 		}
 		where, values = strings.Join(columns, " = ? AND ")+" = ?", nil
 		for _, column := range columns {

@@ -230,7 +230,7 @@ const (
 )
 
 func (p *Employee[B, K, L, E]) BeforeCreate(tx *gorm.DB) error {
-	return before[B, K](tx, &p.Content, &p.Base, func() { *p = Employee[B, K, L, E]{Content: p.Content} })
+	return before[B, K](tx, &p.Content, &p.Base, func() { *p = Employee[B, K, L, E]{Content: p.Content, Boss: p.Boss} })
 }
 func (p *Employee[B, K, L, E]) AfterCreate(tx *gorm.DB) error {
 	return after[B, K](tx, &p.Content, &p.Base)

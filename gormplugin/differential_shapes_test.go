@@ -234,10 +234,14 @@ var shapes = []shape{
 	{"empty slice", false, func(rows []reflect.Value) any { return sliceOf(rows).Slice(0, 0).Interface() }},
 }
 
+// values returns copies of rows. What the key is embedded in is copied too: two rows with one key are none that anybody means.
 func values(rows []reflect.Value) []reflect.Value {
 	of := make([]reflect.Value, len(rows))
 	for i, row := range rows {
-		of[i] = row.Elem()
+		of[i] = pointerTo(row.Elem()).Elem()
+		if base := of[i].FieldByName("Base"); base.Kind() == reflect.Pointer && !base.IsNil() {
+			base.Set(pointerTo(base.Elem()))
+		}
 	}
 	return of
 }

@@ -128,6 +128,7 @@ var conflicts = []conflictCase{
 	{name: "DoNothing", clauses: []clause.Expression{clause.OnConflict{DoNothing: true}}},
 	{name: "DoNothing by code", clauses: []clause.Expression{clause.OnConflict{Columns: byCode, DoNothing: true}}},
 	{name: "DoUpdates by code", clauses: []clause.Expression{clause.OnConflict{Columns: byCode, DoUpdates: updated}}, updates: true},
+	{name: "DoUpdates by code", clauses: []clause.Expression{clause.OnConflict{Columns: byCode, DoUpdates: updated}}, updates: true},
 	{name: "DoUpdates by place", clauses: []clause.Expression{clause.OnConflict{Columns: byPlace, DoUpdates: updated}}, updates: true},
 	{name: "DoUpdates by code, where", clauses: []clause.Expression{clause.OnConflict{Columns: byCode, DoUpdates: updated, Where: low}}, updates: true},
 	{name: "DoUpdates", clauses: []clause.Expression{clause.OnConflict{DoUpdates: updated}}, updates: true},

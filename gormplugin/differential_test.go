@@ -32,7 +32,7 @@ func TestDifferential(t *testing.T) {
 			mustRun(t, db, "PRAGMA synchronous = OFF")
 		}
 		began, n, found := time.Now(), 0, 0
-		for ; found < most && (n < 40 && !only || torture > 0 && time.Since(began) < torture || only && n == 0); n++ {
+		for ; found < most && (n < sequences && !only || torture > 0 && time.Since(began) < torture || only && n == 0); n++ {
 			if difference, _ := arena.run(t, seed+uint64(n), steps); difference != "" {
 				found++
 				steps, difference := arena.shrink(t, seed+uint64(n), steps, difference)
@@ -44,8 +44,10 @@ func TestDifferential(t *testing.T) {
 	})
 }
 
-// most is how many differences are reported at most.
-const most = 8
+const (
+	sequences = 40 // without SNOWKEY_TORTURE
+	most      = 8  // differences are reported
+)
 
 // seedOf returns the seed of the first sequence, whether it is the only one, and the steps of it.
 func seedOf(t *testing.T) (seed uint64, only bool, steps []int) {
@@ -100,7 +102,8 @@ func (a *arena) run(t *testing.T, seed uint64, steps []int) (difference string, 
 		s.run(seed, steps)
 		if traces[i] = s.trace; s.lost {
 			last := s.trace[len(s.trace)-1]
-			t.Fatalf("SNOWKEY_SEED=%d/%s go test ./gormplugin -run %s\n%s\n\t%s, and the connection of its transaction is lost\n\tgiven:%s", seed, join(steps), t.Name(), last.what, last.text, last.given)
+			t.Fatalf("SNOWKEY_SEED=%d/%s go test ./gormplugin -run %s\nkeys: %s; with the plugin: %t\n%s\n\t%s, and the connection of its transaction is lost\n\tgiven:%s",
+				seed, join(steps), t.Name(), families[number].name, i == 0, last.what, last.text, last.given)
 		}
 	}
 	for _, o := range traces[0] {
