@@ -45,7 +45,7 @@ func TestDifferential(t *testing.T) {
 }
 
 const (
-	sequences = 40 // without SNOWKEY_TORTURE
+	sequences = 16 // without SNOWKEY_TORTURE
 	most      = 8  // differences are reported
 )
 
