@@ -93,7 +93,6 @@ func TestSettingIsProbed(t *testing.T) {
 				m := newMock(t, append(one.look(600), one.draw(600, 601), none)...)
 				s, notes := tickets(t, ticket.Config{Increment: 2, MaxBackoff: 10 * time.Second}, m)
 				wantNext(t, s, 601)
-				synctest.Wait() // the probe tells that it has closed the server
 				for range 3 {
 					m.expect(wrong(one.look(601))...)
 					for _, wait := range []time.Duration{0, 0, 7 * time.Second, 6 * time.Second} { // 10 seconds, give or take a fifth

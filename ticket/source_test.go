@@ -84,6 +84,7 @@ func wantNext(t *testing.T, s *ticket.Tickets, want ...int64) {
 		if got, err := s.Next(t.Context()); err != nil || got != w {
 			t.Fatalf("got %d, %v, want %d", got, err, w)
 		}
+		synctest.Wait() // the probe tells that it has closed the server
 	}
 }
 
