@@ -92,6 +92,18 @@ func (of rows) most() int {
 	return 1
 }
 
+// scannable tells whether GORM can set what RETURNING returns: not in a struct that was passed by value, nor in pointers to pointers.
+func (of rows) scannable() bool {
+	switch of.value.Kind() {
+	case reflect.Struct:
+		return of.value.CanAddr()
+	case reflect.Slice, reflect.Array:
+		element := of.value.Type().Elem()
+		return element.Kind() != reflect.Pointer || element.Elem().Kind() != reflect.Pointer
+	}
+	return true
+}
+
 // shared tells whether one row may be there several times: in a list of pointers.
 func (of rows) shared() bool {
 	kind := of.value.Kind()

@@ -89,7 +89,7 @@ func (s *statement) prepareUpsert() error {
 	count := u.snapshot(s)
 	mysql := stmt.Dialector.Name() == "mysql"
 	returns := slices.Contains(stmt.BuildClauses, "RETURNING") // the dialect can
-	if returns && (c.DoNothing && (mysql || count > 1) || len(c.Where.Exprs) > 0 && count > 1) {
+	if returns && (c.DoNothing && (mysql || count > 1) || len(c.Where.Exprs) > 0 && count > 1 || !s.rows.scannable()) {
 		u.more = s.suppressReturning()
 	}
 	if !c.DoNothing || u.guest {
@@ -108,10 +108,12 @@ func (s *statement) prepareUpsert() error {
 		if err := s.dropKeys(); err != nil {
 			return err
 		}
+	case len(u.rows) == 0: // they were passed by value: there is nothing to give a key to
+		u.route = routeNone
 	case c.DoNothing && len(u.more) > 0:
 	case !mysql && !ignore && p.isPrimary(c):
 		u.route = routeNone
-	case !c.DoNothing && returns && len(c.Where.Exprs) == 0 && !isMaps(stmt):
+	case !c.DoNothing && returns && len(c.Where.Exprs) == 0 && !isMaps(stmt) && s.rows.scannable():
 		u.route = routeReturning
 		stmt.AddClause(p.returning(stmt))
 	case mysql && !ignore && !late && !assigned && count == 1 && !returned && len(u.more) == 0 && p.isInteger():

@@ -99,3 +99,28 @@ func TestRowsAffectedWithClientFoundRows(t *testing.T) {
 		}
 	})
 }
+
+// TestUpsertIntoWhatGORMCannotScan upserts a struct that is passed by value, and pointers to pointers: GORM cannot set there what RETURNING returns.
+func TestUpsertIntoWhatGORMCannotScan(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, &Mailbox{})
+		old := Mailbox{Email: "old"}
+		create(t, db, &old)
+		db = db.Session(&gorm.Session{})
+		if err := db.Clauses(updateName).Create(Mailbox{ID: 5, Email: "old", Name: "by value"}).Error; err != nil {
+			t.Errorf("by value: got %v", err)
+		}
+		do(t, db.Save(Mailbox{ID: 6, Email: "six"}).Error)
+		if result := db.Clauses(clause.OnConflict{DoNothing: true}).Create(Mailbox{ID: 7, Email: "seven"}); result.Error != nil || result.RowsAffected != 1 {
+			t.Errorf("DoNothing by value: got %d rows affected, %v, want 1", result.RowsAffected, result.Error)
+		}
+		met, made := &Mailbox{Email: "old", Name: "deep"}, &Mailbox{Email: "new"}
+		create(t, db.Clauses(updateName), []**Mailbox{&met, &made})
+		if met.ID != old.ID || keyAt(t, db, "mailboxes", "email", "new") != made.ID {
+			t.Errorf("pointers to pointers: got the keys %d and %d, want %d and that of the new row", met.ID, made.ID, old.ID)
+		}
+		if n := count(t, db, &Mailbox{}); n != 4 {
+			t.Errorf("got %d rows, want 4", n)
+		}
+	})
+}
