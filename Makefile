@@ -33,7 +33,7 @@ test: ## install MariaDB and PostgreSQL where missing, and run all tests with th
 test-sharding: export TMPDIR := $(shell internal/dbtest/folder.sh)
 test-sharding: ## run the tests beside gorm.io/sharding
 	internal/dbtest/install.sh
-	$(GO) test -C idgen/shard/gormsharding -count=1 ./...
+	$(GO) test -C shard/gormsharding -count=1 ./...
 
 # GORM's tests are no part of its module, so GORM names a checkout. GORM_FLAGS are flags of the command, such as '-db sqlite'.
 gorm-suite: export TMPDIR := $(shell internal/dbtest/folder.sh)

@@ -19,13 +19,13 @@ var allowed = map[string][]string{
 	"/idgen":                          {},
 	"/idgen/grant":                    own("/idgen", "/internal/dialect"),
 	"/idgen/grant/granttest":          own("/idgen", "/idgen/grant", "/internal/dialect"),
-	"/idgen/shard":                    own("/idgen", "/internal/dialect"),
-	"/idgen/shard/ddl":                own("/idgen", "/idgen/shard", "/internal/dialect", "/internal/catalog"),
+	"/shard":                    own("/idgen", "/internal/dialect"),
+	"/shard/ddl":                own("/idgen", "/shard", "/internal/dialect", "/internal/catalog"),
 	"/sqltype":                        gormAlone,
 	"/sqltype/pgxtype":                slices.Concat(gormAlone, own("/sqltype"), []string{"github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/internal/"}),
-	"/gormplugin":                     slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/idgen/shard", "/internal/dialect", "/internal/catalog", "/sqltype")),
-	"/gormplugin/shard":               slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/idgen/shard", "/internal/dialect", "/internal/catalog", "/sqltype", "/gormplugin")),
-	"/gormplugin/shard/reshard":       own("/idgen", "/idgen/shard", "/internal/dialect", "/internal/catalog"),
+	"/gormplugin":                     slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/catalog", "/sqltype")),
+	"/gormplugin/shard":               slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/catalog", "/sqltype", "/gormplugin")),
+	"/gormplugin/shard/reshard":       own("/idgen", "/shard", "/internal/dialect", "/internal/catalog"),
 	"/gormplugin/migrate":             migrating,
 	"/gormplugin/migrate/inspect":     migrating,
 	"/gormplugin/migrate/plan":        migrating,
@@ -58,7 +58,7 @@ var (
 	migrating = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/internal/dialect", "/internal/catalog", "/gormplugin/migrate/inspect", "/gormplugin/migrate/plan",
 		"/gormplugin/migrate/journal", "/gormplugin/migrate/mapping", "/gormplugin/migrate/verify", "/gormplugin/migrate/run", "/gormplugin/migrate/merge"))
 	gormAlone  = []string{"gorm.io/gorm", "gorm.io/gorm/", "github.com/jinzhu/", "golang.org/x/text/"}
-	strategies = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/idgen/shard", "/sqltype", "/gormplugin", "/ticket", "/internal/dialect", "/internal/catalog"), []string{"github.com/google/uuid"})
+	strategies = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/sqltype", "/gormplugin", "/ticket", "/internal/dialect", "/internal/catalog"), []string{"github.com/google/uuid"})
 	statistics = []string{"github.com/aclements/go-moremath/"}
 	measuring  = slices.Concat(statistics, own("/internal/dsn"), []string{"golang.org/x/sync/", "gonum.org/v1/gonum/mathext", "gonum.org/v1/gonum/mathext/"})
 	charts     = []string{

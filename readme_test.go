@@ -15,7 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/migratetest"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
-	"github.com/snowkey-go/snowkey/idgen/shard"
+	"github.com/snowkey-go/snowkey/shard"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 

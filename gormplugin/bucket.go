@@ -9,7 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
-	idshard "github.com/snowkey-go/snowkey/idgen/shard"
+	idshard "github.com/snowkey-go/snowkey/shard"
 )
 
 // placing is a row that is to get a key of a bucket.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/shard"
-	"github.com/snowkey-go/snowkey/idgen/shard/ddl"
+	"github.com/snowkey-go/snowkey/shard"
+	"github.com/snowkey-go/snowkey/shard/ddl"
 	"github.com/snowkey-go/snowkey/internal/dsn"
 	"github.com/snowkey-go/snowkey/sqltype"
 )

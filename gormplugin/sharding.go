@@ -13,7 +13,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/idgen"
-	idshard "github.com/snowkey-go/snowkey/idgen/shard"
+	idshard "github.com/snowkey-go/snowkey/shard"
 )
 
 // ShardedSource is a source whose keys depend on the sharding key of the row. Given with [From] or [Named], it fills fields with the tag

@@ -12,7 +12,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
-	idshard "github.com/snowkey-go/snowkey/idgen/shard"
+	idshard "github.com/snowkey-go/snowkey/shard"
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
