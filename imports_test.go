@@ -21,6 +21,7 @@ var allowed = map[string][]string{
 	"/idgen/grant/granttest":          own("/idgen", "/idgen/grant", "/internal/dialect"),
 	"/idgen/shard":                    own("/idgen", "/internal/dialect"),
 	"/idgen/shard/ddl":                own("/idgen", "/idgen/shard", "/internal/dialect", "/internal/catalog"),
+	"/shard/partition":                own("/idgen", "/internal/dialect"),
 	"/sqltype":                        gormAlone,
 	"/sqltype/pgxtype":                slices.Concat(gormAlone, own("/sqltype"), []string{"github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/internal/"}),
 	"/gormplugin":                     slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/idgen/shard", "/internal/dialect", "/internal/catalog", "/sqltype")),
