@@ -172,17 +172,27 @@ func (k *Keeper) settings() []string {
 // DETACH CONCURRENTLY of the other run waits.
 const lockPause = 100 * time.Millisecond
 
+// lockNumber returns what runs at a table lock.
+func lockNumber(schema, table string) uint64 {
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte("snowkey partition " + schema + "." + table)) // never fails
+	return sum.Sum64()
+}
+
+// lockName is the lockNumber for MySQL, where locks have names and are the whole server's.
+func lockName(schema, table string) string {
+	return fmt.Sprintf("snowkey partition %016x", lockNumber(schema, table))
+}
+
 // lock waits until no other run is at the table, and keeps others from it for as long as the connection lasts.
 func (k *Keeper) lock(ctx context.Context, conn *sql.Conn) error {
 	found, err := k.d.Locate(ctx, conn, k.t.Name)
 	if err != nil {
 		return err
 	}
-	sum := fnv.New64a()
-	_, _ = sum.Write([]byte("snowkey partition " + found.At.Schema + "." + found.At.Table)) // never fails
-	query := fmt.Sprintf("SELECT GET_LOCK('snowkey partition %016x', 0)", sum.Sum64())
+	query := "SELECT GET_LOCK('" + lockName(found.At.Schema, found.At.Table) + "', 0)"
 	if k.d == dialect.Postgres {
-		query = fmt.Sprintf("SELECT CAST(pg_try_advisory_lock(%d) AS int)", int64(sum.Sum64()))
+		query = fmt.Sprintf("SELECT CAST(pg_try_advisory_lock(%d) AS int)", int64(lockNumber(found.At.Schema, found.At.Table)))
 	}
 	for {
 		var locked sql.NullInt64

@@ -86,16 +86,17 @@ func TestDoesNotMoveTooManyRows(t *testing.T) {
 	})
 }
 
-// retained makes ten days of partitions with a row each.
-func retained(t *testing.T, e *engine, settings partition.Table, now *time.Time) {
+// retained makes ten days of partitions with a row each, and two more. It leaves the clock on the tenth day.
+func retained(t *testing.T, e *engine, now *time.Time) {
 	t.Helper()
-	e.create(t, orders())
-	for range 10 {
-		run(t, e.keeper(t, orders(), now))
-		e.insert(t, *now, 0)
-		*now = now.Add(24 * time.Hour)
+	settings := orders()
+	settings.Ahead = 11
+	e.create(t, settings)
+	run(t, e.keeper(t, settings, now))
+	for day := range 10 {
+		e.insert(t, now.Add(time.Duration(day)*24*time.Hour), 0)
 	}
-	*now = now.Add(-24 * time.Hour)
+	*now = now.Add(9 * 24 * time.Hour)
 }
 
 func TestOldPartitions(t *testing.T) {
@@ -112,7 +113,7 @@ func TestOldPartitions(t *testing.T) {
 				if old == partition.Archive {
 					settings.Archive = e.archive(t, &archived)
 				}
-				retained(t, e, settings, &now)
+				retained(t, e, &now)
 				k := e.keeper(t, settings, &now)
 				steps := run(t, k)
 				if got := e.parts(t); got != "p20260313 p20260314 p20260315 p20260316 p20260317 p20260318 p20260319 p20260320 p20260321 pmax" {

@@ -248,6 +248,11 @@ func (p *planner) make() {
 	var pieces []piece
 	if p.s.Dialect == dialect.MySQL {
 		pieces = p.missingAfter()
+		for _, u := range p.unplaced() {
+			if u.From.IsZero() || !u.From.Before(p.end) {
+				p.problem("unplaced", "%s rows in %s are of a time for which no partition is made yet, or of none, from id %d on; was a clock wrong?", many(u), p.s.Default.Name, u.FromID)
+			}
+		}
 	} else {
 		pieces = p.missing()
 	}
@@ -459,9 +464,6 @@ func (p *planner) makeLast(pieces []piece) {
 		if rows += u.Rows; u.More || rows > p.t.Move {
 			p.problem("unplaced", "more than %d rows are in %s, the last partition, from %s on, and a run moves at most that many, while nobody writes: raise the limit when few write to the table", min(rows, p.t.Move), p.s.Default.Name, clock(p.unplaced()[0].From))
 			return
-		}
-		if u.From.IsZero() || !u.From.Before(p.end) {
-			p.problem("unplaced", "%d rows in %s are of a time for which no partition is made yet, or of none, from id %d on; was a clock wrong?", u.Rows, p.s.Default.Name, u.FromID)
 		}
 	}
 	first, last := pieces[0], pieces[len(pieces)-1]

@@ -22,6 +22,8 @@ type engine struct {
 	database dbtest.Database
 	d        partition.Dialect
 	db       *sql.DB
+
+	lockNames []string // MySQL's of runs at the table
 }
 
 // onEach runs a test on PostgreSQL and on MariaDB.
@@ -40,7 +42,11 @@ func newEngine(t *testing.T, database dbtest.Database) *engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &engine{name: database.Kind, postgres: database.Kind == "postgres", database: database, d: d, db: database.Open(t)}
+	e := &engine{name: database.Kind, postgres: database.Kind == "postgres", database: database, d: d, db: database.Open(t)}
+	if !e.postgres {
+		e.lockNames = []string{partition.LockName(e.texts(t, "SELECT DATABASE()")[0], "orders")}
+	}
+	return e
 }
 
 // orders are the settings of most tests.
@@ -133,7 +139,9 @@ func (e *engine) parts(t testing.TB) string {
 		query = "SELECT substr(CAST(inhrelid::regclass AS text), 8) || CASE WHEN inhdetachpending THEN ' pending' ELSE '' END FROM pg_inherits WHERE inhparent = 'orders'::regclass"
 	}
 	names := e.texts(t, query)
-	slices.SortFunc(names, func(a, b string) int { return strings.Compare(strings.Replace(a, "default", "pmax", 1), strings.Replace(b, "default", "pmax", 1)) })
+	slices.SortFunc(names, func(a, b string) int {
+		return strings.Compare(strings.Replace(a, "default", "pmax", 1), strings.Replace(b, "default", "pmax", 1))
+	})
 	return strings.ReplaceAll(strings.Join(names, " "), "default", "pmax")
 }
 
