@@ -56,6 +56,7 @@ func TestNoPasswordInErrors(t *testing.T) {
 		"migrate merge": {"--from", there.DSN}, "migrate merge/from": {"--into", there.DSN},
 		"shard init": {"--tables", "1"}, "shard show": nil, "shard bucket": {"42"}, "shard plan": {"--table", "orders:id:user_id", "--tables", "2"},
 		"shard move": {move}, "shard abort": {move}, "shard status": nil, "shard verify": {"--table", "orders:id:user_id"},
+		"partition plan": {"--table", "orders", "--every", "day"}, "partition run": {"--table", "orders", "--every", "day"}, "partition status": {"--table", "orders", "--every", "day"},
 		"compare": {"--rows", "10"}, "compare/second": {"--rows", "10", "--db", there.DSN},
 	}
 	denied := dbtest.MySQL(t).DSN

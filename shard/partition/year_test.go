@@ -93,6 +93,9 @@ func TestYear(t *testing.T) {
 			}
 		}
 		kill = -1
+		last := idAt(t, truth, 4000) // what is old counts from the newest key
+		ids = append(ids, last)
+		e.exec(t, fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", last))
 		if report, err := k.Run(t.Context()); err != nil {
 			t.Fatalf("at the end: %v after %v", err, report.Done)
 		}
