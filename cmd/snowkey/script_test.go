@@ -26,6 +26,7 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(env *testscript.Env) error {
+			env.Values[scriptTest{}] = env.T()
 			temporary := filepath.Join(env.WorkDir, "tmp")
 			env.Setenv("TMPDIR", temporary)
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else the race detector ends each command a second late
@@ -33,6 +34,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"increasing": increasing, "shop": shop, "query": query, "same": same, "status": status,
+			"divided": divided, "rowat": rowAt,
 		},
 	})
 }

@@ -90,6 +90,7 @@ const (
 	clockLimit   = time.Hour // between the clocks of the database and of the keeper
 	longestPlan  = 1000      // partitions to make
 	mysqlLimit   = 8192      // partitions of a table
+	longestBack  = 100       // periods without a run that get partitions though they have no rows
 	longestGap   = 100_000   // periods that are looked at
 	fewUnplaced  = 100       // periods of the default partition's rows
 	highestTries = 99        // tables of the same partition
@@ -303,7 +304,7 @@ func (p *planner) missing() []piece {
 			newest = part.To
 		}
 	}
-	if !newest.IsZero() && newest.Before(begin) {
+	if !newest.IsZero() && newest.Before(begin) && p.t.Every.shift(newest, longestBack, p.t.In).After(begin) {
 		begin = newest
 	}
 	least := time.Time{}
