@@ -27,15 +27,16 @@ and drop, detach or archive old ones.
   plan     prints what a run would do, with its SQL; writes nothing
   run      does it; may be called by a scheduler, several times at once, and be ended or killed at any point
   status   prints the partitions, gaps between them, and rows that are in none of their own; writes nothing
+  adopt    divides a table that has no partitions yet, while others write it
 
-All three take the same flags. A run reads the catalogue and needs no table of its own.`,
+All take the same flags. A run reads the catalogue and needs no table of its own.`,
 		Example: `  snowkey partition plan --db-file /run/secrets/app --table orders --every day --zone Europe/Berlin
   snowkey partition run --db-file /run/secrets/app --table orders --every day --zone Europe/Berlin --keep 90 --old drop
   snowkey partition status --db-file /run/secrets/app --table orders --every day --zone Europe/Berlin`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newPartitionPlan(), newPartitionRun(), newPartitionStatus())
+	c.AddCommand(newPartitionPlan(), newPartitionRun(), newPartitionStatus(), newPartitionAdopt())
 	return c
 }
 
@@ -141,7 +142,7 @@ The exit status is 1 when something needs an operator, or a run.`,
 	return c
 }
 
-// partitionFlags adds the flags of all three commands, and returns what opens the database, calls do, and closes it. A signal ends the context.
+// partitionFlags adds the flags of all commands, and returns what opens the database, calls do, and closes it. A signal ends the context.
 func partitionFlags(c *cobra.Command) (open func(do func(context.Context, *partition.Keeper) error) error, asJSON *bool) {
 	named := databaseFlag(c)
 	flags := c.Flags()

@@ -21,9 +21,10 @@ type Keeper struct {
 	d  Dialect
 	t  Table
 
-	clock func(context.Context, *sql.Conn) (time.Time, error) // the database's
-	local func() time.Time
-	began func(Step, int) error // called before each statement of a step, with its number; nil but in tests
+	clock   func(context.Context, *sql.Conn) (time.Time, error) // the database's
+	local   func() time.Time
+	began   func(Step, int) error // called before each statement of a step, with its number; nil but in tests
+	version string                // of the server, which is asked when this is empty
 }
 
 // New returns the keeper of a table in a database. It asks nothing of the database yet. The error wraps [ErrTable] or [ErrUnsupported].
