@@ -36,7 +36,7 @@ func onEach(t *testing.T, test func(*testing.T, *engine)) {
 	}
 }
 
-func newEngine(t *testing.T, database dbtest.Database) *engine {
+func newEngine(t testing.TB, database dbtest.Database) *engine {
 	t.Helper()
 	d, err := partition.LookupDialect(database.Kind)
 	if err != nil {
