@@ -41,7 +41,7 @@ or when the table was too busy, run it again: it goes on where it was.`,
 			}
 			a, err := do(ctx)
 			switch {
-			case a.Table == "": // it was not found
+			case a.At.IsZero() && err != nil: // nothing is known of the table
 			case *asJSON:
 				err = errors.Join(err, writeJSON(c.OutOrStdout(), a))
 			default:

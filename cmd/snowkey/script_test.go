@@ -34,7 +34,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"increasing": increasing, "shop": shop, "query": query, "same": same, "status": status,
-			"divided": divided, "rowat": rowAt,
+			"divided": divided, "undivided": undivided, "rowat": rowAt,
 		},
 	})
 }

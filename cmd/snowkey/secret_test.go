@@ -52,7 +52,7 @@ func TestNoPasswordInErrors(t *testing.T) {
 		"migrate inspect": nil, "migrate plan": nil, "migrate run": {plan}, "migrate rollback": {plan}, "migrate verify": {plan}, "migrate status": nil,
 		"migrate run/replica": {"--db", there.DSN, plan}, "migrate rollback/replica": {"--db", there.DSN, plan},
 		"migrate merge": {"--from", there.DSN}, "migrate merge/from": {"--into", there.DSN},
-		"partition plan": {"--table", "orders", "--every", "day"}, "partition run": {"--table", "orders", "--every", "day"}, "partition status": {"--table", "orders", "--every", "day"},
+		"partition plan": {"--table", "orders", "--every", "day"}, "partition run": {"--table", "orders", "--every", "day"}, "partition status": {"--table", "orders", "--every", "day"}, "partition adopt": {"--table", "orders", "--every", "day"},
 		"compare": {"--rows", "10"}, "compare/second": {"--rows", "10", "--db", there.DSN},
 	}
 	denied := dbtest.MySQL(t).DSN

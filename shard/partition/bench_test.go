@@ -58,7 +58,7 @@ func (e *engine) fill(b *testing.B, table string, from, to time.Time, rows int64
 		until := min(done+most, rows) - 1
 		source := fmt.Sprintf("seq_%d_to_%d", done, until)
 		if e.postgres {
-			source = fmt.Sprintf("generate_series(%d, %d) AS s(seq)", done, until)
+			source = fmt.Sprintf("generate_series(CAST(%d AS bigint), %d) AS s(seq)", done, until)
 		}
 		e.exec(b, fmt.Sprintf("INSERT INTO %s (id, customer, note) SELECT %d + seq * %d, seq %% 5000, CONCAT('a note of sixty letters, more or less, which nobody reads, ', seq) FROM %s ORDER BY 1", table, first, step, source))
 	}
