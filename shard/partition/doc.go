@@ -78,7 +78,7 @@
 // # Rows that come late
 //
 // PostgreSQL's default partition has the rows that no other is there for. A run makes the partition and moves the rows, up to [Table.Move] of them, in one
-// transaction, while writers to the default partition wait and readers do not. Rows older than the retention and rows of the future are reported. Rows are not
+// transaction, while writers to the default partition wait, and at its end readers of it too. Rows older than the retention and rows of the future are reported. Rows are not
 // moved where a trigger or a foreign key to the table would take them for deleted. The default partition should be empty: to attach another, PostgreSQL locks it
 // and reads all of it.
 //

@@ -477,3 +477,23 @@ func TestSettings(t *testing.T) {
 		}
 	}
 }
+
+// Making a partition of PostgreSQL waits for nobody who writes to others, and keeps nobody from it.
+func TestMakesBesideWriters(t *testing.T) {
+	e := newEngine(t, dbtest.Postgres(t))
+	now := noon
+	e.create(t, orders())
+	run(t, e.keeper(t, orders(), &now))
+	tx, err := e.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(t.Context(), fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", idAt(t, now, 0))); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(24 * time.Hour)
+	if got := run(t, e.keeper(t, orders(), &now)); got != "make p20260313" {
+		t.Errorf("got the steps %s", got)
+	}
+}
