@@ -13,6 +13,27 @@
 //
 // [Keeper.Run] is all that a scheduler calls, in an application or as "snowkey partition run" by cron or a CronJob of Kubernetes, on one machine or on all.
 //
+// # Scheduling
+//
+// A run costs some dozen queries when there is nothing to do. Call it daily or hourly, more often than a period is long, with [Table.Ahead] periods to spare for
+// days on which it fails. In an application, on all its machines:
+//
+//	for range time.Tick(time.Hour) {
+//		if _, err := keeper.Run(ctx); err != nil {
+//			slog.Error("partitions of orders", "error", err)
+//		}
+//	}
+//
+// In a crontab:
+//
+//	17 * * * *  snowkey partition run --db-file /run/secrets/app --table orders --every month --keep 12 --old drop
+//
+// As the container of a CronJob, whose runs may overlap and be evicted:
+//
+//	args: [partition, run, --db-file, /run/secrets/app, --table, orders, --every, month, --keep, "12", --old, drop]
+//
+// "snowkey partition status" with the same flags ends with status 1 when an operator is needed, for a monitor to call.
+//
 // # What it guarantees
 //
 //   - A run ends with the same partitions whether or not runs before it were killed, at whatever statement, and whether or not others run at the same

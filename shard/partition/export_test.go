@@ -23,3 +23,6 @@ func (e Every) Next(t time.Time, in *time.Location) time.Time { return e.next(t,
 
 // LockName is the name of MySQL's lock of runs at a table.
 var LockName = lockName
+
+// PingEvery changes how often the connection is used while an archive function is at work.
+func (k *Keeper) PingEvery(d time.Duration) { k.ping = d }
