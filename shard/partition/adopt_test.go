@@ -28,15 +28,18 @@ import (
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
-// Order is a model that knows nothing of partitions.
-type Order struct {
+// Purchase is a model of the table orders that knows nothing of partitions.
+type Purchase struct {
 	ID       sqltype.ID
 	Customer int64  `gorm:"index"`
 	Note     string `gorm:"size:100"`
 }
 
-// gorm opens the engine's database with GORM, and makes the table as AutoMigrate does.
-func (e *engine) gorm(t testing.TB) *gorm.DB {
+// TableName is the tests'.
+func (Purchase) TableName() string { return "orders" }
+
+// purchases opens the engine's database with GORM, and makes the table as AutoMigrate does.
+func (e *engine) purchases(t testing.TB) *gorm.DB {
 	t.Helper()
 	dialector := gormmysql.New(gormmysql.Config{Conn: e.db})
 	if e.postgres {
@@ -49,7 +52,7 @@ func (e *engine) gorm(t testing.TB) *gorm.DB {
 	if err := db.Use(gormplugin.New()); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.AutoMigrate(&Order{}); err != nil {
+	if err := db.AutoMigrate(&Purchase{}); err != nil {
 		t.Fatal(err)
 	}
 	return db
@@ -76,9 +79,9 @@ func write(t *testing.T, db *gorm.DB) *writers {
 					return
 				default:
 				}
-				order := Order{Customer: int64(n), Note: "written"}
+				order := Purchase{Customer: int64(n), Note: "written"}
 				err := db.Create(&order).Error
-				var read Order
+				var read Purchase
 				if err == nil {
 					err = db.First(&read, order.ID).Error
 				}
@@ -171,7 +174,7 @@ func (e *engine) adopted(t testing.TB) {
 
 func TestAdoptWhileGORMWrites(t *testing.T) {
 	onEach(t, func(t *testing.T, e *engine) {
-		db := e.gorm(t)
+		db := e.purchases(t)
 		w := write(t, db)
 		a, err := e.adopter(t).Adopt(t.Context())
 		if err != nil {
@@ -184,7 +187,7 @@ func TestAdoptWhileGORMWrites(t *testing.T) {
 			t.Errorf("got the steps %v, %v a second time, want none", again.Steps, err)
 		}
 		before := e.catalogue(t)
-		if err := db.AutoMigrate(&Order{}); err != nil {
+		if err := db.AutoMigrate(&Purchase{}); err != nil {
 			t.Fatal(err)
 		}
 		if after := e.catalogue(t); after != before {
@@ -196,11 +199,11 @@ func TestAdoptWhileGORMWrites(t *testing.T) {
 // TestAdoptKilledAtEveryStatement ends the connection before the first, second, … statement while others write, until a run has no more of them.
 func TestAdoptKilledAtEveryStatement(t *testing.T) {
 	onEach(t, func(t *testing.T, e *engine) {
-		db := e.gorm(t)
+		db := e.purchases(t)
 		killed := 0
 		for ; killed < 100; killed++ {
 			e.exec(t, "DROP TABLE orders")
-			if err := db.AutoMigrate(&Order{}); err != nil {
+			if err := db.AutoMigrate(&Purchase{}); err != nil {
 				t.Fatal(err)
 			}
 			w := write(t, db)
@@ -237,7 +240,7 @@ func TestAdoptKilledAtEveryStatement(t *testing.T) {
 
 func TestAdoptBusy(t *testing.T) {
 	onEach(t, func(t *testing.T, e *engine) {
-		db := e.gorm(t)
+		db := e.purchases(t)
 		end := e.begin(t)
 		settings := orders()
 		settings.LockWait, settings.Tries = 50*time.Millisecond, 2
@@ -250,7 +253,7 @@ func TestAdoptBusy(t *testing.T) {
 		k.OnStatement(func(step partition.Step, n int) error {
 			if n == 0 {
 				if tried++; tried == 2 {
-					return db.Create(&Order{Note: "written"}).Error
+					return db.Create(&Purchase{Note: "written"}).Error
 				}
 			}
 			return nil
@@ -574,7 +577,7 @@ func TestAdoptServerKilledBetweenTheHalves(t *testing.T) {
 // TestAdoptByCopying is what servers without CONVERT TABLE do.
 func TestAdoptByCopying(t *testing.T) {
 	e := newEngine(t, dbtest.MySQL(t))
-	w := write(t, e.gorm(t))
+	w := write(t, e.purchases(t))
 	k := e.adopter(t)
 	k.SetVersion("MySQL 8.4.0")
 	a, err := k.Adopt(t.Context())
@@ -626,14 +629,14 @@ func TestAdoptProcess(t *testing.T) {
 // TestAdoptProcessKilled kills the process at once when it has been told to send a statement, so before it, or while the server does it.
 func TestAdoptProcessKilled(t *testing.T) {
 	onEach(t, func(t *testing.T, e *engine) {
-		db := e.gorm(t)
+		db := e.purchases(t)
 		at := []string{"PARTITION BY", "LOCK TABLES", "BEGIN NOT ATOMIC", "BEGIN NOT ATOMIC", "UNLOCK", "ADD PARTITION", "DROP PARTITION"}
 		if e.postgres {
 			at = []string{"ADD CONSTRAINT", "VALIDATE", "LOCK TABLE", "RENAME TO", "ATTACH", "COMMIT", "COMMIT", "ANALYZE"}
 		}
 		for _, want := range at {
 			e.exec(t, "DROP TABLE orders")
-			if err := db.AutoMigrate(&Order{}); err != nil {
+			if err := db.AutoMigrate(&Purchase{}); err != nil {
 				t.Fatal(err)
 			}
 			w := write(t, db)

@@ -26,3 +26,6 @@ var LockName = lockName
 
 // SetVersion has the keeper take the server for another one.
 func (k *Keeper) SetVersion(version string) { k.version = version }
+
+// PingEvery changes how often the connection is used while an archive function is at work.
+func (k *Keeper) PingEvery(d time.Duration) { k.ping = d }

@@ -131,6 +131,30 @@ func TestArchiveFails(t *testing.T) {
 	})
 }
 
+// A connection that is lost while the archive command is at work ends the command: another run may call it for the same table.
+func TestConnectionLostWhileArchiving(t *testing.T) {
+	onEach(t, func(t *testing.T, e *engine) {
+		now := noon
+		settings := orders()
+		settings.Keep, settings.Old = 6, partition.Archive
+		settings.Archive = func(ctx context.Context, _ partition.Detached) error {
+			e.killOthers(t)
+			<-ctx.Done()
+			return nil
+		}
+		retained(t, e, &now)
+		k := e.keeper(t, settings, &now)
+		k.PingEvery(time.Millisecond)
+		runFails(t, k, partition.ErrArchive, "the connection is lost")
+		var archived string
+		settings.Archive = e.archive(t, &archived)
+		run(t, e.keeper(t, settings, &now))
+		if archived != "orders_p20260310 1 orders_p20260311 1 orders_p20260312 1 " {
+			t.Errorf("got archived %q", archived)
+		}
+	})
+}
+
 // Two runs at once: the second waits, and has nothing left to do.
 func TestTwoRunsAtOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, e *engine) {
@@ -330,6 +354,9 @@ func TestColumnsOfPostgres(t *testing.T) {
 	run(t, e.keeper(t, orders(), &now))
 	e.exec(t, fmt.Sprintf(`INSERT INTO orders (id, "a ""note""") VALUES (%d, 'y')`, idAt(t, now, 1)))
 	after := e.texts(t, "SELECT CAST(orders AS text) FROM orders ORDER BY id")
+	if got := e.count(t, "SELECT COUNT(*) FROM pg_attribute WHERE attrelid = 'orders_p20260310'::regclass AND attidentity <> ''"); got != 0 {
+		t.Errorf("got %d identities of the partition's own, want none", got)
+	}
 	if len(after) != 2 || after[0] != before[0] || e.unplaced(t) != 0 || !strings.HasSuffix(after[1], ",2)") {
 		t.Errorf("got the rows %q, want %q as before and another with the number 2", after, before)
 	}
@@ -475,5 +502,25 @@ func TestSettings(t *testing.T) {
 		if _, err := partition.New(nil, d, settings); !errors.Is(err, partition.ErrTable) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got the error %v, want one with %q", err, want)
 		}
+	}
+}
+
+// Making a partition of PostgreSQL waits for nobody who writes to others, and keeps nobody from it.
+func TestMakesBesideWriters(t *testing.T) {
+	e := newEngine(t, dbtest.Postgres(t))
+	now := noon
+	e.create(t, orders())
+	run(t, e.keeper(t, orders(), &now))
+	tx, err := e.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(t.Context(), fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", idAt(t, now, 0))); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(24 * time.Hour)
+	if got := run(t, e.keeper(t, orders(), &now)); got != "make p20260313" {
+		t.Errorf("got the steps %s", got)
 	}
 }

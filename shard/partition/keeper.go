@@ -21,10 +21,12 @@ type Keeper struct {
 	d  Dialect
 	t  Table
 
-	clock   func(context.Context, *sql.Conn) (time.Time, error) // the database's
-	local   func() time.Time
-	began   func(Step, int) error // called before each statement of a step, with its number; nil but in tests
-	version string                // of the server, which is asked when this is empty
+	clock func(context.Context, *sql.Conn) (time.Time, error) // the database's
+	local func() time.Time
+	ping  time.Duration
+	began func(Step, int) error // called before each statement of a step, with its number; nil but in tests
+
+	version string // that a test takes the server for; empty elsewhere
 }
 
 // New returns the keeper of a table in a database. It asks nothing of the database yet. The error wraps [ErrTable] or [ErrUnsupported].
@@ -36,7 +38,7 @@ func New(db *sql.DB, d Dialect, t Table) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Keeper{db: db, d: d, t: t, local: time.Now, clock: clocks[d].read}, nil
+	return &Keeper{db: db, d: d, t: t, local: time.Now, ping: pingEvery, clock: clocks[d].read}, nil
 }
 
 // clockQuery reads the microseconds since 1970.
@@ -58,7 +60,7 @@ type Report struct {
 	// Done are the steps in their order.
 	Done []Step `json:"done"`
 	// Plan is what is left. It is of the time after the last step, and zero when the run has failed.
-	Plan Plan `json:"plan"`
+	Plan Plan `json:"plan,omitzero"`
 }
 
 // mostSteps bounds a run, should steps never come to an end.
@@ -256,7 +258,7 @@ func (k *Keeper) patiently(ctx context.Context, do func() error) error {
 // do does a step. It is false when the step was not done because the table is not any more as the plan had it.
 func (k *Keeper) do(ctx context.Context, conn *sql.Conn, step Step) (done bool, err error) {
 	if step.Action == Call {
-		if err := k.t.Archive(ctx, step.table); err != nil {
+		if err := k.archive(ctx, conn, step.table); err != nil {
 			return false, fmt.Errorf("%w: %s, which stays until a later run has archived it: %w", ErrArchive, step.Name, err)
 		}
 	}
@@ -281,6 +283,40 @@ func (k *Keeper) do(ctx context.Context, conn *sql.Conn, step Step) (done bool, 
 		return false, fmt.Errorf("%w: %s cannot be detached before those rows are gone, as ON DELETE does nothing here: %w", ErrReferenced, step.Name, err)
 	}
 	return false, fmt.Errorf("%s: %w", step, err)
+}
+
+// pingEvery is how often the connection is used while an archive command is at work: servers and networks end connections that nobody uses, and the lock
+// with them.
+const pingEvery = 10 * time.Second
+
+// archive calls the archive function, and ends its context when the connection, with the lock that keeps other runs from the same table, is lost.
+func (k *Keeper) archive(ctx context.Context, conn *sql.Conn, d Detached) error {
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ended, lost := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ticker := time.NewTicker(k.ping)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ended:
+				lost <- nil
+				return
+			case <-ticker.C:
+			}
+			if _, err := conn.ExecContext(within, "SELECT 1"); err != nil && ctx.Err() == nil {
+				err = fmt.Errorf("the connection is lost, and the lock with it: %w", err)
+				cancel(err)
+				lost <- err
+				return
+			}
+		}
+	}()
+	err := func() error {
+		defer close(ended) // also when the function panics
+		return k.t.Archive(within, d)
+	}()
+	return errors.Join(err, <-lost)
 }
 
 // pending tells whether PostgreSQL has begun to detach the partition of a step.

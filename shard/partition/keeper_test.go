@@ -1,6 +1,8 @@
 package partition_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +19,13 @@ func TestMakesAhead(t *testing.T) {
 		run(t, k)
 		if got := e.parts(t); got != "p20260310 p20260311 p20260312 pmax" {
 			t.Errorf("got the partitions %s, want today's and two ahead", got)
+		}
+		plan, err := k.Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if encoded, err := json.Marshal(plan); err != nil || strings.Contains(string(encoded), "null") {
+			t.Errorf("got the JSON %s, error %v, want one without null", encoded, err)
 		}
 		e.insert(t, now, 0)
 		now = now.Add(48 * time.Hour)

@@ -75,6 +75,7 @@ func (r reader) one(ctx context.Context, query string) (n sql.NullInt64, err err
 
 // unplaced returns the rows of the default partition by their periods, from what a FROM has.
 func (r reader) unplaced(ctx context.Context, from string) (all []Unplaced, err error) {
+	all = []Unplaced{}
 	key := r.d.Quote(r.t.Key)
 	last, _ := r.t.Layout.MaxID(r.t.Layout.ExhaustsAt().Add(-1)) // of a layout that was checked
 	for least := int64(math.MinInt64); len(all) < fewUnplaced; {

@@ -76,7 +76,7 @@ func (p postgresStatements) unmark(part Part) []string {
 }
 
 // make has ATTACH PARTITION rather than PARTITION OF, which keeps all readers and writers of the whole table out. The new table gets no identity column of
-// its own, which would count from 1.
+// its own, which would count from 1, and which PostgreSQL 17 does not attach.
 func (p postgresStatements) make(name string, c piece) []string {
 	made := p.place(p.s.Schema, name)
 	statements := []string{"CREATE TABLE " + made + " (LIKE " + p.table() + " INCLUDING ALL EXCLUDING IDENTITY)"}

@@ -13,6 +13,12 @@ import (
 // Dialect is a database's SQL: mysql, which is MariaDB's as well, or postgres. [New] refuses SQLite.
 type Dialect = dialect.Dialect
 
+// The dialects. MySQL is MariaDB's as well.
+const (
+	MySQL    = dialect.MySQL
+	Postgres = dialect.Postgres
+)
+
 // LookupDialect returns the dialect with a name: mysql or postgres. The error wraps [ErrUnsupported].
 func LookupDialect(name string) (Dialect, error) {
 	d, _ := dialect.Lookup(name)
