@@ -177,7 +177,10 @@ func (s *subject) swap(ctx context.Context) (statements []string, err error) {
 		return nil, errors.Join(err, fmt.Errorf("reading what the table has: %d rows", len(is)))
 	}
 	check := s.k.d.QuoteAny(checkName(s.at.Table))
+	// A foreign key locks the other table too. Who has that one and waits for this one is let go before PostgreSQL's deadlock_timeout of a second, which would end
+	// the other's transaction.
 	statements = append(statements, "LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE",
+		fmt.Sprintf("SET LOCAL lock_timeout = '%dms'", min(max(1, s.k.t.LockWait.Milliseconds()), 500)),
 		"SELECT 1 WHERE ("+signed+") <> "+dialect.Literal(is[0]),
 		"ALTER TABLE "+table+" RENAME TO "+s.k.d.QuoteAny(s.at.Table+"_"+firstName))
 	statements = append(statements, phases["1"]...)

@@ -540,6 +540,45 @@ func TestAdoptSeesChanges(t *testing.T) {
 	}
 }
 
+// TestAdoptEndsNoTransaction has a transaction that holds a table to which a foreign key refers, and then comes to the table that is being divided.
+func TestAdoptEndsNoTransaction(t *testing.T) {
+	e := newEngine(t, dbtest.Postgres(t))
+	e.exec(t, "CREATE TABLE customers (id bigint PRIMARY KEY)")
+	e.exec(t, "CREATE TABLE orders (id bigint PRIMARY KEY, customer bigint REFERENCES customers)")
+	settings := orders()
+	settings.LockWait = 2 * time.Second
+	k, err := partition.New(e.db, e.d, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := e.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(t.Context(), "INSERT INTO customers VALUES (1)"); err != nil {
+		t.Fatal(err)
+	}
+	ended, begun := make(chan error, 1), false
+	k.OnStatement(func(step partition.Step, n int) error {
+		if strings.Contains(step.SQL[n], "FOREIGN KEY") && !begun {
+			begun = true
+			go func() {
+				_, err := tx.Exec("INSERT INTO orders VALUES (1, 1)")
+				ended <- errors.Join(err, tx.Commit())
+			}()
+			e.awaitBlocked(t)
+		}
+		return nil
+	})
+	if _, err := k.Adopt(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil || !begun {
+		t.Errorf("got %v of the transaction, begun %t, want that it waits", err, begun)
+	}
+	e.adopted(t)
+}
+
 // TestAdoptServerKilledBetweenTheHalves takes the state that the server's end leaves: the table is a partition, and none has its name.
 func TestAdoptServerKilledBetweenTheHalves(t *testing.T) {
 	e := newEngine(t, dbtest.MySQL(t))
