@@ -58,10 +58,18 @@ func (s *subject) mysql(ctx context.Context, names *catalog.Catalog) error {
 	}
 	var major, minor int
 	table, bound := s.quoted(s.at.Table), fmt.Sprintf("PARTITION %s VALUES LESS THAN (%d)", firstName, s.a.Bound)
-	if _, err := fmt.Sscanf(server.Version, "MariaDB %d.%d", &major, &minor); err != nil || major < 10 || major == 10 && minor < 7 {
+	converts := false
+	if _, err := fmt.Sscanf(server.Version, "MariaDB %d.%d", &major, &minor); err == nil && (major > 10 || major == 10 && minor >= 7) {
+		galera, err := s.query(ctx, "SELECT 1 FROM information_schema.GLOBAL_VARIABLES WHERE VARIABLE_NAME = 'WSREP_ON' AND VARIABLE_VALUE = 'ON'")
+		if err != nil {
+			return err
+		}
+		converts = len(galera) == 0 // LOCK TABLES holds one node of a cluster alone
+	}
+	if !converts {
 		s.step("divide the table", "INSERT, UPDATE and DELETE wait while the server copies all rows; SELECT does not",
 			fmt.Sprintf("ALTER TABLE %s PARTITION BY RANGE (%s) (%s, PARTITION %s VALUES LESS THAN MAXVALUE)", table, s.k.d.Quote(s.k.t.Key), bound, lastName))
-		s.note("%s cannot make a table a partition in one statement, as MariaDB can from 10.7 on; so the rows are copied", server.Version)
+		s.note("the rows are copied, as %s, or a cluster, cannot make a table a partition while others wait; MariaDB alone can from 10.7 on", server.Version)
 		return nil
 	}
 	if err := s.leftTwin(ctx); err != nil || len(s.a.Obstacles) > 0 {
@@ -86,16 +94,15 @@ func (s *subject) mysql(ctx context.Context, names *catalog.Catalog) error {
 	return nil
 }
 
-// leftTwin plans the end of a twin that an earlier run has left. Rows in it would be of a run that has taken the table for the partition, and then somebody
-// else has made a new table of the name.
+// leftTwin plans the end of a twin that an earlier run has left, unless it has no partition yet and can be used. Rows in it would be of a run that was ended between
+// the halves, where somebody else has made a new table of the name since then.
 func (s *subject) leftTwin(ctx context.Context) error {
-	left, err := reader{conn: s.conn, d: s.k.d, t: s.k.t}.one(ctx, "SELECT 1 FROM information_schema.TABLES WHERE "+
-		dialect.InCatalog(dialect.Place{Schema: s.at.Schema, Table: s.twinName()}))
+	r, twin := reader{conn: s.conn, d: s.k.d, t: s.k.t}, s.quoted(s.twinName())
+	left, err := r.one(ctx, "SELECT 1 FROM information_schema.TABLES WHERE "+dialect.InCatalog(dialect.Place{Schema: s.at.Schema, Table: s.twinName()}))
 	if err != nil || !left.Valid {
 		return err
 	}
-	twin := s.quoted(s.twinName())
-	rows, err := reader{conn: s.conn, d: s.k.d, t: s.k.t}.one(ctx, "SELECT 1 FROM "+twin+" LIMIT 1")
+	rows, err := r.one(ctx, "SELECT 1 FROM "+twin+" LIMIT 1")
 	if err != nil {
 		return err
 	}
@@ -104,6 +111,10 @@ func (s *subject) leftTwin(ctx context.Context) error {
 			"in that case RENAME TABLE %s TO %s, %s TO %s, and add the rows of the former to the latter",
 			s.at.Table, s.twinName(), s.quoted(s.at.Table), s.quoted(s.at.Table+"_anew"), twin, s.quoted(s.at.Table))
 		return nil
+	}
+	parts, _, err := s.partitions(ctx, s.twinName())
+	if err != nil || !slices.Contains(parts, noneName) {
+		return err
 	}
 	s.step("drop the empty table that an earlier run has left", "nobody waits", "LOCK TABLES "+twin+" WRITE", "SELECT 1 FROM "+twin+" LIMIT 1", "DROP TABLE "+twin, "UNLOCK TABLES")
 	return nil
