@@ -116,7 +116,7 @@ func TestNoPasswordOfMisplacedDSN(t *testing.T) {
 		for _, args := range [][]string{
 			{secret}, {"nodes", secret}, {"nodes", "-db=" + secret}, {"nodes", "-db", secret}, {"nodes", "--dsn=" + secret}, {"nodes", "--db-file", secret}, {"help", secret}, {"compare", "--rows", secret},
 			{"compare", "--from", secret}, {"migrate", "run", "--db", "sqlite::memory:", secret}, {"nodes", "--db", "sqlite::memory:", "--table", secret},
-			{"check", "--db", "sqlite::memory:", "--layout", secret}, {"decode", secret}, {"next", "-n" + secret},
+			{"check", "--db", "sqlite::memory:", "--layout", secret}, {"decode", secret}, {"partition", "run", "--db", "sqlite::memory:", "--every", "day", "--table", secret}, {"next", "-n" + secret},
 		} {
 			if status := silent(t, args...); status == 0 {
 				t.Errorf("%q: got status 0, want a failure", args)

@@ -238,7 +238,7 @@ func (s *subject) check(references []*catalog.Reference) {
 	for _, r := range references {
 		switch {
 		case r.Parent == s.Full && s.k.d == dialect.Postgres:
-			s.obstacle("the foreign key %s of %s refers to the table; drop it, and add it again afterwards, when writers of both tables wait while PostgreSQL reads %s", r.Name, r.Child, r.Child)
+			s.obstacle("the foreign key %s of %s refers to the table; drop it, and add it again afterwards: as NOT VALID, which takes milliseconds, and then with VALIDATE CONSTRAINT, for which no writer waits", r.Name, r.Child)
 		case s.k.d == dialect.MySQL:
 			s.obstacle("the foreign key %s is of %s and refers to %s; a table with partitions can have none, nor be referred to: drop it", r.Name, r.Child, r.Parent)
 		}

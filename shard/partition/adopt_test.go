@@ -164,6 +164,9 @@ func (e *engine) adopted(t testing.TB) {
 	if got := e.parts(t); got != first+" pbefore pmax" && got != "pbefore pmax" { // the latter between 0 and 1 o'clock, when two days ahead is today and tomorrow
 		t.Errorf("got the partitions %q, want pbefore, %s and pmax", got, first)
 	}
+	if e.postgres && e.count(t, "SELECT CAST(reltuples AS bigint) FROM pg_class WHERE oid = CAST('orders' AS regclass)") < 0 {
+		t.Error("the planner knows nothing of the table")
+	}
 	if len(plan.Problems) > 0 || len(plan.Steps) > 0 {
 		t.Errorf("got the problems %v and the steps %v afterwards, want none", plan.Problems, plan.Steps)
 	}

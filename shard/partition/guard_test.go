@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/shard/partition"
@@ -522,5 +524,66 @@ func TestMakesBesideWriters(t *testing.T) {
 	now = now.Add(24 * time.Hour)
 	if got := run(t, e.keeper(t, orders(), &now)); got != "make p20260313" {
 		t.Errorf("got the steps %s", got)
+	}
+}
+
+// A schema may have any name, and need not be on the search path.
+func TestSchemaOfPostgres(t *testing.T) {
+	e := newEngine(t, dbtest.Postgres(t))
+	now, archived := noon, ""
+	e.exec(t, `CREATE SCHEMA "my ""app"""`)
+	e.exec(t, `CREATE TABLE "my ""app""".orders (id bigint PRIMARY KEY, note text) PARTITION BY RANGE (id)`)
+	e.exec(t, `CREATE TABLE "my ""app""".rest PARTITION OF "my ""app""".orders DEFAULT`)
+	settings := orders()
+	run(t, e.keeper(t, settings, &now))
+	e.exec(t, fmt.Sprintf(`INSERT INTO "my ""app""".orders VALUES (%d, 'a')`, idAt(t, now, 0)))
+	settings.Keep, settings.Old, settings.TrustClock = 1, partition.Archive, true
+	settings.Archive = func(_ context.Context, d partition.Detached) error {
+		archived += d.Of + " " + d.Schema + " " + d.Name
+		return nil
+	}
+	now = now.Add(48 * time.Hour)
+	run(t, e.keeper(t, settings, &now))
+	if want := `my "app".orders my "app" orders_p20260310`; archived != want {
+		t.Errorf("got archived %q, want %q", archived, want)
+	}
+}
+
+// The rights that the documentation names are enough.
+func TestRightsOfMySQL(t *testing.T) {
+	e := newEngine(t, dbtest.MySQL(t))
+	admin := e.database.Admin().Open(t)
+	name := e.texts(t, "SELECT DATABASE()")[0]
+	user := "k" + name[len(name)-8:]
+	for _, statement := range []string{
+		"CREATE USER " + user + "@localhost IDENTIFIED BY 'sesame'",
+		"GRANT ALTER, CREATE, DROP, INSERT, SELECT, LOCK TABLES ON `" + name + "`.* TO " + user + "@localhost",
+	} {
+		if _, err := admin.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if _, err := admin.ExecContext(context.Background(), "DROP USER "+user+"@localhost"); err != nil {
+			t.Error(err)
+		}
+	})
+	now, archived := noon, ""
+	settings := orders()
+	settings.Keep, settings.Old = 6, partition.Archive
+	settings.Archive = e.archive(t, &archived)
+	retained(t, e, &now)
+	config, err := mysql.ParseDSN(e.database.DriverDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.User, config.Passwd = user, "sesame"
+	limited := *e
+	limited.db = dbtest.Database{Kind: "mysql", DriverName: "mysql", DriverDSN: config.FormatDSN()}.Open(t)
+	now = now.Add(24 * time.Hour)
+	e.insert(t, now, 0)
+	run(t, limited.keeper(t, settings, &now))
+	if archived == "" || e.tables(t) != "" {
+		t.Errorf("got archived %q and the tables %q left", archived, e.tables(t))
 	}
 }

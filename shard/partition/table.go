@@ -103,7 +103,8 @@ type Table struct {
 	// Archive is called for each table of an old partition, where Old is [Archive]. It may be called again for a table that it has archived before: after a
 	// kill. So it has to do again, or leave, what it did. It is called while other runs wait, and should end with the context.
 	Archive func(context.Context, Detached) error
-	// Most is how many partitions are old at most before a run refuses to touch any of them, 10 by default: a clock may be wrong.
+	// Most is how many partitions are old at most before a run refuses to touch any of them, 10 by default: a clock may be wrong. When
+	// no run was called for longer than so many periods, an operator has to raise it for one run.
 	Most int
 	// Move is how many rows of the default partition, or on MySQL of the last one, a run moves at most to where they belong, 100,000 by default.
 	Move int64
