@@ -582,27 +582,43 @@ func TestAdoptEndsNoTransaction(t *testing.T) {
 	e.adopted(t)
 }
 
-// TestAdoptServerKilledBetweenTheHalves takes the state that the server's end leaves: the table is a partition, and none has its name.
+// TestAdoptServerKilledBetweenTheHalves kills the server when the table is a partition, and none has its name.
 func TestAdoptServerKilledBetweenTheHalves(t *testing.T) {
-	e := newEngine(t, dbtest.MySQL(t))
+	server := dbtest.StartMySQL(t)
+	e := newEngine(t, server.Database(t))
 	e.exec(t, "CREATE TABLE orders (id bigint PRIMARY KEY)")
 	e.exec(t, "INSERT INTO orders VALUES (1)")
 	k := e.adopter(t)
-	ended := errors.New("ended")
 	k.OnStatement(func(step partition.Step, n int) error {
-		for i, statement := range step.SQL {
-			if halves, ok := strings.CutPrefix(statement, "BEGIN NOT ATOMIC "); ok {
-				step.SQL[i], _, _ = strings.Cut(halves, ";")
+		if n == 0 {
+			for i, statement := range step.SQL {
+				if strings.HasPrefix(statement, "BEGIN NOT ATOMIC") {
+					step.SQL[i] = strings.Replace(statement, "; ", "; DO SLEEP(1000); ", 1) // until the server is killed
+				}
 			}
-		}
-		if strings.HasPrefix(step.SQL[n], "UNLOCK") {
-			return ended
 		}
 		return nil
 	})
-	if _, err := k.Adopt(t.Context()); !errors.Is(err, ended) {
+	adopted := make(chan error, 1)
+	go func() {
+		_, err := k.Adopt(t.Context())
+		adopted <- err
+	}()
+	for range 100_000 {
+		if e.count(t, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = 'User sleep'") > 0 {
+			break
+		}
+	}
+	if err := server.Kill(); err != nil {
 		t.Fatal(err)
 	}
+	if err := <-adopted; err == nil {
+		t.Fatal("got no error of a server that was killed")
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	e.db.SetMaxIdleConns(0) // those to the server before
 	if got := e.texts(t, "SHOW TABLES"); !slices.Equal(got, []string{"orders_adopting"}) {
 		t.Fatalf("got the tables %v", got)
 	}
