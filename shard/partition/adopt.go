@@ -45,7 +45,7 @@ type Adoption struct {
 // AdoptStep is a step of an [Adoption].
 type AdoptStep struct {
 	Title string `json:"title"`
-	// Lock says who waits, and for how long.
+	// Lock says who waits, and for what.
 	Lock string `json:"lock"`
 	// SQL are the statements. A SELECT among them has to return no row; when it does, the run makes a new plan.
 	SQL []string `json:"sql"`
@@ -82,7 +82,7 @@ func (k *Keeper) Adoption(ctx context.Context) (a Adoption, err error) {
 //
 // The steps that were done are in the Adoption, with or without an error. The error wraps [ErrAdopt] where there are obstacles, [ErrBusy], and what [Keeper.Run] returns.
 func (k *Keeper) Adopt(ctx context.Context) (done Adoption, err error) {
-	var steps []AdoptStep
+	steps := []AdoptStep{}
 	err = k.session(ctx, func(conn *sql.Conn) error {
 		if err := k.lock(ctx, conn); err != nil {
 			return err

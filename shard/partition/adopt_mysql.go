@@ -38,7 +38,7 @@ func (s *subject) renameTwin(ctx context.Context) (bool, error) {
 	if err != nil || !slices.Contains(twin, firstName) {
 		return false, err
 	}
-	s.step("give the divided table its name", "no statement finds the table before", "RENAME TABLE "+s.quoted(s.twinName())+" TO "+s.quoted(s.at.Table))
+	s.step("give the divided table its name", "nobody: statements fail until then, as no table has the name", "RENAME TABLE "+s.quoted(s.twinName())+" TO "+s.quoted(s.at.Table))
 	return true, nil
 }
 
@@ -67,7 +67,7 @@ func (s *subject) mysql(ctx context.Context, names *catalog.Catalog) error {
 		converts = len(galera) == 0 // LOCK TABLES holds one node of a cluster alone
 	}
 	if !converts {
-		s.step("divide the table", "INSERT, UPDATE and DELETE wait while the server copies all rows; SELECT does not",
+		s.step("divide the table", "INSERT, UPDATE and DELETE, while the server copies all rows; SELECT does not",
 			fmt.Sprintf("ALTER TABLE %s PARTITION BY RANGE (%s) (%s, PARTITION %s VALUES LESS THAN MAXVALUE)", table, s.k.d.Quote(s.k.t.Key), bound, lastName))
 		s.note("the rows are copied, as %s, or a cluster, cannot make a table a partition while others wait; MariaDB alone can from 10.7 on", server.Version)
 		return nil
@@ -82,7 +82,7 @@ func (s *subject) mysql(ctx context.Context, names *catalog.Catalog) error {
 		}
 	}
 	twin := s.quoted(s.twinName())
-	s.step("make the table the first partition of an empty one of its kind, and rename that", "all statements at the table wait while the server reads its keys; no row is copied",
+	s.step("make the table the first partition of an empty one of its kind, and rename that", "all statements at the table, while the server reads all rows; it copies none",
 		"CREATE TABLE IF NOT EXISTS "+twin+" LIKE "+table, // it is there at a second attempt
 		fmt.Sprintf("ALTER TABLE %s PARTITION BY RANGE (%s) (PARTITION %s VALUES LESS THAN (%d))", twin, s.k.d.Quote(s.k.t.Key), noneName, none),
 		"LOCK TABLES "+table+" WRITE, "+twin+" WRITE",
@@ -116,7 +116,7 @@ func (s *subject) leftTwin(ctx context.Context) error {
 	if err != nil || !slices.Contains(parts, noneName) {
 		return err
 	}
-	s.step("drop the empty table that an earlier run has left", "nobody waits", "LOCK TABLES "+twin+" WRITE", "SELECT 1 FROM "+twin+" LIMIT 1", "DROP TABLE "+twin, "UNLOCK TABLES")
+	s.step("drop the empty table that an earlier run has left", "nobody", "LOCK TABLES "+twin+" WRITE", "SELECT 1 FROM "+twin+" LIMIT 1", "DROP TABLE "+twin, "UNLOCK TABLES")
 	return nil
 }
 
@@ -128,10 +128,10 @@ func (s *subject) mysqlDivided(ctx context.Context) error {
 	}
 	table := s.quoted(s.at.Table)
 	if !last {
-		s.step("make the last partition, for ids after the bound", "statements at the table wait for milliseconds", "ALTER TABLE "+table+" ADD PARTITION (PARTITION "+lastName+" VALUES LESS THAN MAXVALUE)")
+		s.step("make the last partition, for ids after the bound", "all statements at the table, for milliseconds", "ALTER TABLE "+table+" ADD PARTITION (PARTITION "+lastName+" VALUES LESS THAN MAXVALUE)")
 	}
 	if slices.Contains(parts, noneName) {
-		s.step("drop the partition without rows", "statements at the table wait for milliseconds",
+		s.step("drop the partition without rows", "all statements at the table, for milliseconds",
 			"LOCK TABLES "+table+" WRITE", "SELECT 1 FROM "+table+" PARTITION ("+noneName+") LIMIT 1", "ALTER TABLE "+table+" DROP PARTITION "+noneName, "UNLOCK TABLES")
 	}
 	return nil

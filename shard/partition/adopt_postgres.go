@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
@@ -35,11 +36,11 @@ func (s *subject) postgres(ctx context.Context) error {
 	sql := postgresStatements{t: s.k.t}
 	bound, chosen := s.chosen()
 	if chosen && bound != s.a.Bound {
-		s.step("drop the constraint of an earlier run, whose bound is near", "statements at the table wait for milliseconds", "ALTER TABLE "+table+" DROP CONSTRAINT "+check)
+		s.step("drop the constraint of an earlier run, whose bound is near", "all statements at the table, for milliseconds", "ALTER TABLE "+table+" DROP CONSTRAINT "+check)
 		chosen = false
 	}
 	if !chosen {
-		s.step("let no row be from the bound on", "statements at the table wait for milliseconds",
+		s.step("let no row be from the bound on", "all statements at the table, for milliseconds",
 			fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s CHECK (%s < %d) NOT VALID", table, check, s.k.d.Quote(s.k.t.Key), s.a.Bound))
 	}
 	proven, err := s.query(ctx, "SELECT 1 FROM pg_catalog.pg_constraint WHERE conrelid = CAST($1 AS oid) AND conname = $2 AND convalidated", s.OID, checkName(s.at.Table))
@@ -47,14 +48,14 @@ func (s *subject) postgres(ctx context.Context) error {
 		return err
 	}
 	if !chosen || len(proven) == 0 {
-		s.step("prove that no row is", "none but other changes of the table; PostgreSQL reads all rows", "SET statement_timeout = 0", "ALTER TABLE "+table+" VALIDATE CONSTRAINT "+check)
+		s.step("prove that no row is", "other changes of the table alone, while PostgreSQL reads all rows", "SET statement_timeout = 0", "ALTER TABLE "+table+" VALIDATE CONSTRAINT "+check)
 	}
 	swap, err := s.swap(ctx)
 	if err != nil {
 		return err
 	}
-	s.step("make the table the first partition of a new one of its name", "statements at the table wait for milliseconds; no row is read", sql.transaction(swap...)...)
-	s.step(analyzeTitle, "nobody waits; PostgreSQL reads a sample", "ANALYZE "+table)
+	s.step("make the table the first partition of a new one of its name", "all statements at the table, for milliseconds; no row is read", sql.transaction(swap...)...)
+	s.step(analyzeTitle, "nobody; PostgreSQL reads a sample", "ANALYZE "+table)
 	s.note("%s keeps its storage options, tablespace and statistics; partitions made later have the server's defaults", s.at.Table+"_"+firstName)
 	return nil
 }
@@ -66,7 +67,7 @@ func (s *subject) postgresDivided(ctx context.Context) error {
 	left, err := s.query(ctx, `SELECT 1 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_inherits AS i ON i.inhparent = c.oid JOIN pg_catalog.pg_class AS f ON f.oid = i.inhrelid
 		WHERE c.oid = CAST($1 AS oid) AND f.relname = $2 AND c.reltuples < 0`, s.OID, s.at.Table+"_"+firstName)
 	if err == nil && len(left) > 0 {
-		s.step(analyzeTitle, "nobody waits; PostgreSQL reads a sample", "ANALYZE "+s.quoted(s.at.Table))
+		s.step(analyzeTitle, "nobody; PostgreSQL reads a sample", "ANALYZE "+s.quoted(s.at.Table))
 	}
 	return err
 }
@@ -171,7 +172,7 @@ func (s *subject) swap(ctx context.Context) (statements []string, err error) {
 	for _, text := range texts {
 		phases[text[:1]] = append(phases[text[:1]], text[1:])
 	}
-	signed := fmt.Sprintf(signature, s.OID)
+	signed := fmt.Sprintf(strings.Join(strings.Fields(signature), " "), s.OID)
 	is, err := s.query(ctx, signed)
 	if err != nil || len(is) != 1 {
 		return nil, errors.Join(err, fmt.Errorf("reading what the table has: %d rows", len(is)))
