@@ -22,7 +22,7 @@ while others read and write the table, and make partitions ahead as run does. Th
 partition, before a bound of a day or more ahead.
 
 PostgreSQL proves first that no id is beyond the bound, which takes no writer's time, and then makes the table the first partition of
-a new one in one transaction of milliseconds. MariaDB does it in one statement of 0.4 s a million rows, in which all others wait. MySQL copies the
+a new one in one transaction of milliseconds. MariaDB does it in one statement, about a second a million rows, in which all others wait. MySQL copies the
 rows, and writers wait for that.
 
 What a table with partitions cannot have, or would lose, is printed, with what to do; then nothing is done and the exit status is 1. After a kill,

@@ -317,9 +317,12 @@ func TestAdoptKeepsTheCatalogue(t *testing.T) {
 		}
 		if e.postgres {
 			role := "r" + e.texts(t, "SELECT current_database()")[0]
-			defer func() { e.exec(t, "DROP OWNED BY "+role); e.exec(t, "DROP ROLE "+role) }()
+			defer func() {
+				e.exec(t, "DROP OWNED BY "+role+", "+role+"_too")
+				e.exec(t, "DROP ROLE "+role+", "+role+"_too")
+			}()
 			statements = []string{
-				"CREATE ROLE " + role,
+				"CREATE ROLE " + role, "CREATE ROLE " + role + "_too",
 				"CREATE TABLE customers (id bigint PRIMARY KEY)",
 				"INSERT INTO customers VALUES (1), (2), (3)",
 				`CREATE TABLE orders (old int, id bigint CONSTRAINT "the key" PRIMARY KEY, customer bigint NOT NULL DEFAULT 7, note varchar(60) COLLATE "C", price numeric(12,3) DEFAULT 1.5 CONSTRAINT positive CHECK (price > 0),
@@ -342,7 +345,8 @@ func TestAdoptKeepsTheCatalogue(t *testing.T) {
 				"COMMENT ON TABLE orders IS 'a table''s'", "COMMENT ON COLUMN orders.customer IS 'who''s'", "COMMENT ON INDEX docs IS 'an index''s'",
 				`COMMENT ON CONSTRAINT "the key" ON orders IS 'a key''s'`, "COMMENT ON CONSTRAINT positive ON orders IS 'a check''s'", "COMMENT ON CONSTRAINT whose ON orders IS 'a foreign key''s'",
 				"COMMENT ON TRIGGER touched ON orders IS 'a trigger''s'", "COMMENT ON STATISTICS both_of IS 'statistics'''",
-				"GRANT SELECT ON orders TO PUBLIC", "GRANT INSERT, UPDATE ON orders TO " + role + " WITH GRANT OPTION", "GRANT UPDATE (note), SELECT (id) ON orders TO " + role,
+				"ALTER TABLE orders OWNER TO " + role, "ALTER TABLE customers OWNER TO " + role,
+				"GRANT SELECT ON orders TO PUBLIC", "REVOKE TRUNCATE ON orders FROM " + role, "GRANT INSERT, UPDATE ON orders TO " + role + "_too WITH GRANT OPTION", "GRANT UPDATE (note), SELECT (id) ON orders TO " + role + "_too",
 				"ALTER DEFAULT PRIVILEGES GRANT DELETE ON TABLES TO PUBLIC",
 			}
 		}
@@ -373,6 +377,33 @@ func TestAdoptKeepsTheCatalogue(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAdoptInAnotherSchema adopts a table that another one is called like.
+func TestAdoptInAnotherSchema(t *testing.T) {
+	e := newEngine(t, dbtest.Postgres(t))
+	for _, statement := range []string{
+		"CREATE SCHEMA shop", "CREATE TABLE shop.orders (id bigint PRIMARY KEY, n int)", "CREATE INDEX n ON shop.orders (n)", "INSERT INTO shop.orders VALUES (1)",
+		"CREATE TABLE orders (id bigint PRIMARY KEY, n int)", "CREATE INDEX n ON orders (n)",
+	} {
+		e.exec(t, statement)
+	}
+	before := e.catalogue(t)
+	settings := orders()
+	settings.Name = "shop.orders"
+	k, err := partition.New(e.db, e.d, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := k.Adopt(t.Context()); err != nil {
+		t.Fatal(err, a.Steps)
+	}
+	if after := e.catalogue(t); after != before {
+		t.Errorf("the other table is\n%s\nand was\n%s", after, before)
+	}
+	if got := strings.Join(e.texts(t, "SELECT CAST(relid AS text) FROM pg_partition_tree('shop.orders') ORDER BY 1"), " "); !strings.Contains(got, "shop.orders_default") || !strings.Contains(got, "shop.orders_pbefore") {
+		t.Errorf("got the partitions %s", got)
+	}
 }
 
 func TestAdoptRefuses(t *testing.T) {
