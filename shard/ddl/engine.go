@@ -19,6 +19,12 @@ const (
 	PostgresHash  Engine = "postgres-hash"  // native partitions by an operator class for the bucket; the bucket below the time
 	PostgresList  Engine = "postgres-list"  // native partitions by the expression of the bucket; the bucket below the time
 	PostgresFDW   Engine = "postgres-fdw"   // native partitions on other servers, through postgres_fdw
+	Citus         Engine = "citus"          // distributed by the sharding key
+	Vitess        Engine = "vitess"         // a vindex on the ids; needs the bucket on top
+	TiDB          Engine = "tidb"           // regions of ids; needs the bucket on top
+	Cockroach     Engine = "cockroach"      // ranges of ids; needs the bucket on top
+	Yugabyte      Engine = "yugabyte"       // tablets of ids; needs the bucket on top
+	GORMSharding  Engine = "gorm-sharding"  // tables of one database, which gorm.io/sharding chooses from
 )
 
 // form is what an engine makes of a division. Its functions return errors that wrap [ErrTable] or [shard.ErrLayout].
@@ -37,6 +43,12 @@ var forms = []form{
 	{PostgresHash, (*division).createPostgresHash, growPostgres},
 	{PostgresList, (*division).createPostgresList, growPostgres},
 	{PostgresFDW, (*division).createPostgresFDW, growPostgresFDW},
+	{Citus, (*division).createCitus, growCitus},
+	{Vitess, (*division).createVitess, growVitess},
+	{TiDB, (*division).createTiDB, growTiDB},
+	{Cockroach, (*division).createCockroach, growCockroach},
+	{Yugabyte, (*division).createYugabyte, growYugabyte},
+	{GORMSharding, (*division).createGORMSharding, growGORMSharding},
 }
 
 // Engines returns all engines, in the order of the package's documentation.
@@ -99,8 +111,8 @@ func (t Table) Grow(e Engine, shards int, alone ...int64) (*Script, error) {
 }
 
 // Partition returns the name of the partition that has the rows of a bucket: on MySQL, MariaDB and Spider what goes into SELECT … FROM orders
-// PARTITION (…), on PostgreSQL that of a table in the same schema. It is not quoted. The errors are those of [Table.Create], and wrap
-// [shard.ErrTables] for a bucket that the layout does not have.
+// PARTITION (…), on PostgreSQL that of a table in the same schema, on Vitess that of a shard. It is not quoted. The errors are those of
+// [Table.Create], and wrap [shard.ErrTables] for a bucket that the layout does not have, and [ErrEngine] for an engine that names no part of a table.
 func (t Table) Partition(e Engine, bucket int64) (string, error) {
 	if _, err := e.form(); err != nil {
 		return "", err
@@ -116,6 +128,17 @@ func (t Table) Partition(e Engine, bucket int64) (string, error) {
 	switch e {
 	case MySQL, Spider:
 		return p.partition(), nil
+	case Vitess:
+		_, err := d.points()
+		return shardNames(d, []part{p})[0], err
+	case GORMSharding:
+		names, err := d.tables()
+		if err != nil {
+			return "", err
+		}
+		return names[bucket%int64(len(names))], nil
+	case Citus, TiDB, Cockroach, Yugabyte:
+		return "", fmt.Errorf("%w: %s gives the parts of a table no names", ErrEngine, e)
 	}
 	return d.table(p), nil
 }

@@ -35,4 +35,5 @@ type Script struct {
 	Servers []string            // with the passwords, so not to be logged; once for all tables of a head
 	Table   []string            // on the head
 	After   map[string][]string // by [Server.Name]: what the other servers run last
+	Notes   []string            // what is to be done besides, by people: no statements
 }
