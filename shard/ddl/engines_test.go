@@ -83,7 +83,7 @@ type suite struct {
 	created       []Order
 }
 
-func newSuite(t *testing.T, f *fixture) *suite {
+func newSuite(t *testing.T, f *fixture, keys ...gormplugin.Option) *suite {
 	s := &suite{fixture: f, orders: f.table("orders", orderColumns, oldShards), items: f.table("items", itemColumns, oldShards)}
 	for i, table := range []ddl.Table{s.orders, s.items} {
 		script, err := table.Create(f.engine)
@@ -95,7 +95,10 @@ func newSuite(t *testing.T, f *fixture) *suite {
 		}
 		f.apply(t, script)
 	}
-	s.plugin = gormplugin.New(gormplugin.Grants(grant.Config{Generator: []idgen.Option{f.preset, idgen.WithShards()}}))
+	if len(keys) == 0 {
+		keys = []gormplugin.Option{gormplugin.Grants(grant.Config{Generator: []idgen.Option{f.preset, idgen.WithShards()}})}
+	}
+	s.plugin = gormplugin.New(keys...)
 	if err := f.db.Use(s.plugin); err != nil {
 		t.Fatal(err)
 	}
@@ -147,6 +150,9 @@ func (s *suite) of(t testing.TB, db *gorm.DB, table ddl.Table, user int64) *gorm
 // requireReads fails unless a statement reads one partition of each table, that of the bucket.
 func (s *suite) requireReads(t *testing.T, bucket int64, query string, tables ...ddl.Table) {
 	t.Helper()
+	if s.blind {
+		return
+	}
 	var want []string
 	for _, table := range tables {
 		want = append(want, place(t, table, s.engine, bucket))
@@ -185,6 +191,9 @@ func (s *suite) create(t *testing.T) {
 // requirePlaces fails unless each partition has the rows of its buckets, and all partitions together have as many as the table.
 func (s *suite) requirePlaces(t *testing.T, table ddl.Table) {
 	t.Helper()
+	if s.blind {
+		return
+	}
 	total, seen := 0, map[string]bool{}
 	for bucket := range s.preset.Max(idgen.Shard) + 1 {
 		partition := from(t, table, s.engine, bucket)
@@ -312,6 +321,10 @@ func (s *suite) upsert(t *testing.T) {
 		if err := db.Save(&o).Error; err != nil { // an UPDATE, for the row is there
 			t.Fatal(err)
 		}
+	case ddl.Citus: // refuses an UPDATE that sets the sharding key
+		if err := db.Model(&o).Where("user_id = ?", o.UserID).Update("note", "saved").Error; err != nil {
+			t.Fatal(err)
+		}
 	default:
 		o.Note = "saved"
 		if err := db.Save(&o).Error; err != nil {
@@ -321,8 +334,11 @@ func (s *suite) upsert(t *testing.T) {
 	if s.engine != ddl.PostgresFDW {
 		o.Note = "twice"
 		fresh := Order{UserID: o.UserID, Note: "new", Amount: o.Amount}
-		both := []Order{o, fresh}
-		if err := db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"note"})}).Create(&both).Error; err != nil {
+		both, met := []Order{o, fresh}, []clause.Column{{Name: "id"}}
+		if s.engine == ddl.Citus {
+			met = append(met, clause.Column{Name: "user_id"}) // as in its primary key
+		}
+		if err := db.Clauses(clause.OnConflict{Columns: met, DoUpdates: clause.AssignmentColumns([]string{"note"})}).Create(&both).Error; err != nil {
 			t.Fatal(err)
 		}
 		if both[1].ID == 0 || both[0].ID != o.ID {
@@ -347,7 +363,7 @@ func (s *suite) association(t *testing.T) {
 	o := Order{UserID: user, Note: "with items", Items: []Item{{UserID: user, Name: "a"}, {UserID: user, Name: "b"}}}
 	err := s.db.Create(&o).Error // has items with ON CONFLICT (id)
 	switch s.engine {
-	case ddl.PostgresList, ddl.PostgresFDW:
+	case ddl.PostgresList, ddl.PostgresFDW, ddl.Citus:
 		if err == nil || !strings.Contains(err.Error(), "ON CONFLICT") {
 			t.Errorf("the order with items got the error %v; when it works, doc.go should say so", err)
 		}
@@ -458,6 +474,9 @@ func (s *suite) aggregate(t *testing.T) {
 
 // beside has grants' table, a sequence of tickets and the check of the models in the same database.
 func (s *suite) beside(t *testing.T) {
+	if s.blind {
+		t.Skip("TestGivenGrants has the grants")
+	}
 	if got := s.plugin.Keeper().State().Table; got == "" {
 		t.Error("the node number is not granted by a table")
 	}
@@ -507,7 +526,11 @@ func (s *suite) grow(t *testing.T) {
 	if err := s.db.Create(&more).Error; err != nil {
 		t.Fatal(err)
 	}
-	if got := rows(t, s.pool, fmt.Sprintf("SELECT note FROM %s WHERE id = %d", from(t, s.orders, s.engine, s.bucket(t, 9)), more.ID)); len(got) != 1 {
+	in := "orders"
+	if !s.blind {
+		in = from(t, s.orders, s.engine, s.bucket(t, 9))
+	}
+	if got := rows(t, s.pool, fmt.Sprintf("SELECT note FROM %s WHERE id = %d", in, more.ID)); len(got) != 1 {
 		t.Errorf("the partition has %v, want the new row", got)
 	}
 	if err := s.db.Delete(&more).Error; err != nil {

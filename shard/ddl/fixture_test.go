@@ -33,6 +33,7 @@ type fixture struct {
 	servers []ddl.Server
 	// named says that a condition on the ids leads to no shard by itself, so that a statement has to name the partition. See doc.go.
 	named bool
+	blind bool // nothing says which parts of a table a statement reads
 }
 
 // starts has what it takes to run an engine: each function returns one that makes a fresh database.
