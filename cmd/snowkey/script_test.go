@@ -28,11 +28,13 @@ func TestScript(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			temporary := filepath.Join(env.WorkDir, "tmp")
 			env.Setenv("TMPDIR", temporary)
+			env.Values["t"] = env.T()                 // of the script, for its servers
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else the race detector ends each command a second late
 			return os.Mkdir(temporary, 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"increasing": increasing, "shop": shop, "query": query, "same": same, "status": status,
+			"server": server, "paste": paste, "rows": rows, "lines": lines,
 		},
 	})
 }
