@@ -79,8 +79,17 @@ func (t Table) division(e Engine) (*division, error) {
 			return nil, fmt.Errorf("%w: bucket %d alone, the layout's are 0 to %d", shard.ErrTables, b, d.max)
 		}
 	}
+	if d.hashed() && len(d.Alone) > 0 {
+		return nil, fmt.Errorf("%w: a hash partition has all buckets of a remainder, so %s cannot have the bucket %d alone; have more shards, or the bucket on top",
+			ErrTable, e, d.Alone[0])
+	}
 	d.divide()
 	return d, nil
+}
+
+// hashed tells whether the engine divides by the operator class for the bucket.
+func (d *division) hashed() bool {
+	return d.engine == PostgresHash || d.engine == PostgresFDW && !d.top
 }
 
 // divide makes the parts. When the number of shards is multiplied, a part that is split keeps its name and its server for one of its halves: with
