@@ -9,7 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
-	idshard "github.com/snowkey-go/snowkey/shard"
+	"github.com/snowkey-go/snowkey/shard"
 )
 
 // placing is a row that is to get a key of a bucket.
@@ -21,9 +21,8 @@ type placing struct {
 // placings are the rows of a statement that are to get a key of the bucket of their sharding key.
 type placings struct {
 	*key
-	ctx    context.Context
-	placer Placer // nil until a row needs it
-	rows   []placing
+	ctx  context.Context
+	rows []placing
 }
 
 // placing returns nil when the key does not depend on a sharding column.
@@ -35,7 +34,7 @@ func (k *key) placing(s *statement) *placings {
 }
 
 func errUnplaced(k *key) error {
-	return fmt.Errorf("%w: a sharded row needs its key and its sharding column %s; leave both in what is selected, and out of Omit", idshard.ErrKey, k.by.Name)
+	return fmt.Errorf("%w: a sharded row needs its key and its sharding column %s; leave both in what is selected, and out of Omit", shard.ErrKey, k.by.Name)
 }
 
 // add tells whether a row is to get a key. One without a sharding key is not: the hooks that follow may set it.
@@ -47,12 +46,7 @@ func (p *placings) add(number int, r row) (is bool, err error) {
 	if by == nil {
 		return false, nil
 	}
-	if p.placer == nil {
-		if p.placer, err = p.source.placer(p.ctx); err != nil {
-			return false, err
-		}
-	}
-	bucket, err := bucketFor(p.placer, by)
+	bucket, err := p.source.bucket(by)
 	p.rows = append(p.rows, placing{bucket, len(p.rows)})
 	return true, err
 }
@@ -60,25 +54,30 @@ func (p *placings) add(number int, r row) (is bool, err error) {
 // batch takes a key for each row.
 func (p *placings) batch() (*batch, error) { return p.source.batchFor(p.ctx, p.rows) }
 
-// checkSharded appends the keys of all rows to ids, after the last that is filled. A row without a sharding key is an error, and so is a key that
-// does not fit.
-func (k *key) checkSharded(stmt *gorm.Statement, placer Placer, ids []int64) ([]int64, error) {
-	err := rowsOf(stmt).each(func(number int, r row) error {
-		by, err := k.shardingKey(stmt.Context, r)
+// checkSharded fails the statement when a row has no sharding key, or a key that does not fit it, and tells whether all are well.
+func (s *statement) checkSharded(db *gorm.DB) bool {
+	k := s.plan.sharded
+	if k == nil {
+		return true
+	}
+	err := s.rows.each(func(number int, r row) error {
+		by, err := k.shardingKey(s.ctx, r)
 		if err != nil {
 			return fmt.Errorf("row %d: %w", number, err)
 		}
 		if by == nil {
-			return fmt.Errorf("%w: row %d has no %s, and its key is made of that; set it, or point to a zero that is one", idshard.ErrKey, number, k.by.Name)
+			return fmt.Errorf("%w: row %d has no %s, and its key is made of that; set it, or point to a zero that is one", shard.ErrKey, number, k.by.Name)
 		}
-		id, err := k.id(stmt.Context, r)
+		id, err := k.id(s.ctx, r)
 		if err != nil {
 			return err
 		}
-		ids = append(ids, id)
-		return check(placer, id, by)
+		return k.source.check(id, by)
 	})
-	return ids, err
+	if err != nil {
+		_ = db.AddError(fmt.Errorf("gormplugin: key %s of %s: %w", k.column, s.of.Table, err))
+	}
+	return err == nil
 }
 
 // batchFor takes a key for each placing. They are to be given back with free.
@@ -114,23 +113,16 @@ func (s *source) batchFor(ctx context.Context, missing []placing) (keys *batch, 
 	return keys, nil
 }
 
-// placer returns what places the rows of a statement.
-func (s *source) placer(ctx context.Context) (p Placer, err error) {
+// bucket returns the bucket of a sharding key. A panic of the key's Value becomes an error, as one of a source does.
+func (s *source) bucket(by any) (bucket int64, err error) {
 	defer recovered(&err)
-	if of, ok := s.sharded.(placers); ok {
-		return of.Placer(ctx)
-	}
-	return eachPlacer{ctx, s.sharded}, nil
+	return s.sharded.Bucket(by)
 }
 
-func bucketFor(p Placer, by any) (bucket int64, err error) {
+// check fails for a key that is not of the bucket of a sharding key.
+func (s *source) check(id int64, by any) (err error) {
 	defer recovered(&err)
-	return p.Place(by)
-}
-
-func check(p Placer, id int64, by any) (err error) {
-	defer recovered(&err)
-	return p.Check(id, by)
+	return s.sharded.Check(id, by)
 }
 
 // writes tells whether a statement writes a column.

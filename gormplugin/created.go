@@ -121,23 +121,32 @@ func (c created) key(builder clause.Builder) (*schema.Field, idgen.Layout, error
 
 // bounds returns the least and the greatest id of the range, 0 and -1 when there is none.
 func (c created) bounds(layout idgen.Layout) (least, greatest int64, err error) {
+	if greatest, err = layout.MaxID(layout.ExhaustsAt().Add(-1)); err != nil {
+		return 0, 0, fmt.Errorf("%w: %w", ErrNoLayout, err)
+	}
+	return c.boundsBelow(layout, idgen.Parts{}, 0, greatest)
+}
+
+// boundsBelow is bounds among the ids from least to greatest, which are those with some parts above the time.
+func (c created) boundsBelow(layout idgen.Layout, above idgen.Parts, least, greatest int64) (int64, int64, error) {
 	if !c.endless && c.from.After(c.to) {
 		return 0, 0, fmt.Errorf("%w: %s is after %s", ErrRange, c.from.UTC().Format(time.RFC3339Nano), c.to.UTC().Format(time.RFC3339Nano))
 	}
 	epoch, end := layout.Epoch(), layout.ExhaustsAt()
-	if greatest, err = layout.MaxID(end.Add(-1)); err != nil {
-		return 0, 0, fmt.Errorf("%w: %w", ErrNoLayout, err)
-	}
 	if !c.from.Before(end) || !c.endless && !c.to.After(epoch) {
 		return 0, -1, nil
 	}
 	if c.from.After(epoch) {
-		if least, err = layout.MinID(c.from); err != nil {
+		above.Time = c.from
+		first, err := layout.Compose(above)
+		if err != nil {
 			return 0, 0, err
 		}
+		least = first
 	}
 	if !c.endless && c.to.Before(end) {
-		first, err := layout.MinID(c.to)
+		above.Time = c.to
+		first, err := layout.Compose(above)
 		if err != nil {
 			return 0, 0, err
 		}

@@ -26,7 +26,7 @@
 //	string with another text form than decimal    the tag `gorm:"snowkey:,base32"`, or `gorm:"snowkey:tickets,base58"`
 //	[16]byte, []byte, string                      the tag of a named source of 16 bytes; the string is the text of a UUID
 //	[12]byte, []byte, string                      the tag of a named source of 12 bytes; the string is hexadecimal
-//	ID of a sharded table, of any of these types  the tag `gorm:"snowkey:shard=UserID"`, or [Sharding]; see below
+//	ID of a sharded table, of any of these types  the tag `gorm:"snowkey:shard=UserID"`; see below
 //	a column without a model                      [Table]
 //	nothing                                       the tag `gorm:"snowkey:-"`
 //
@@ -124,15 +124,19 @@
 //
 // # Sharded tables
 //
-// With a [ShardedSource] a key can depend on another column of its row, the sharding column, which the tag names after shard=, by the name of
-// the field or of the column. Source and text form may precede it: `gorm:"snowkey:orders,shard=UserID"`. Package gormplugin/shard has such a
-// source, and sends the rows to their tables. The rows of a statement are grouped by bucket, with one call of FillFor for each, and get
-// ids that ascend in their order within a bucket.
+// A key can depend on another column of its row, the sharding column, which the tag names after shard=, by the name of the field or of the column:
+// `gorm:"snowkey:shard=UserID"`. Source and text form may precede it: `gorm:"snowkey:orders,shard=UserID"`. The key then carries the bucket of the
+// sharding key, see package shard. Grants make such keys with a generator for all buckets:
 //
-// A row without a sharding key when its INSERT is made is an idshard.ErrKey: a zero, an empty text, NULL. A pointer to a zero is a sharding key.
+//	gormplugin.New(gormplugin.Grants(grant.Config{Generator: []idgen.Option{idgen.Scattered, idgen.WithShards()}}))
+//
+// and [From] takes a generator with [idgen.WithShards] or a [shard.Source]. The rows of a statement are grouped by bucket, with one call for each,
+// and get ids that ascend in their order within a bucket. Models without a sharding column get keys of bucket 0.
+//
+// A row without a sharding key when its INSERT is made is a [shard.ErrKey]: a zero, an empty text, NULL. A pointer to a zero is a sharding key.
 // Hooks may set it: then the key is made after them. A key that is there after the hooks, from wherever, is checked against the sharding key, and
-// the statement fails with the source's error, an idshard.DisagreeError, before its SQL. In a map the sharding key has to be of the kind that the
-// field has, since databases take the text "5" for the number 5, which has another bucket.
+// the statement fails with a [shard.DisagreeError] before its SQL. In a map the sharding key has to be of the kind that the field has, since
+// databases take the text "5" for the number 5, which has another bucket. [OfShardingKey] selects the rows of a sharding key in one shard.
 //
 // An upsert writes neither the key of a row that is there nor its sharding column, but for a row with the same key. UpdateAll and assignments of
 // the INSERT's own value leave the column as it is then, and the struct gets what is there; others are an [ErrUpsert].

@@ -42,9 +42,6 @@ func (p *Plugin) newPlan(s *schema.Schema) (*plan, error) {
 			continue
 		}
 		setting, column, err := cutShard(setting)
-		if own, ok := p.shardingOf(s); ok && field == s.PrioritizedPrimaryField {
-			column = own
-		}
 		var k *key
 		if err == nil {
 			k, err = p.newKey(name, field.FieldType, setting)
@@ -71,9 +68,6 @@ func (p *Plugin) newPlan(s *schema.Schema) (*plan, error) {
 			made.filled, made.omitted = withAutoIncrement(s, false), withAutoIncrement(s, true)
 		}
 	}
-	if column, ok := p.shardingOf(s); ok && made.sharded == nil {
-		return nil, fmt.Errorf("%w: %s has no primary key of one column to shard by %s; tag the field", ErrKey, s.Name, column)
-	}
 	if len(made.keys) == 0 {
 		return nil, nil
 	}
@@ -95,9 +89,6 @@ func (p *Plugin) setting(s *schema.Schema, field *schema.Field) (string, bool) {
 	}
 	if field != s.PrioritizedPrimaryField || isForeignKey(s, field) {
 		return "", false
-	}
-	if _, ok := p.shardingOf(s); ok {
-		return "", true
 	}
 	of := field.IndirectFieldType
 	if of.PkgPath() == idType.PkgPath() && of.Kind() == reflect.Int64 {

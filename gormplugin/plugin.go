@@ -23,9 +23,6 @@ type Plugin struct {
 	tables  []tableKey
 	models  []any // to prepare
 
-	shardings []modelSharding
-	split     Splitter // nil until Split
-
 	config      grant.Config
 	grants      []grant.SQLOption
 	beforeHooks bool
@@ -156,7 +153,7 @@ func (p *Plugin) fill(db *gorm.DB) {
 	if s.given != nil {
 		s.recall()
 	}
-	if s.fill(db, plan) && !p.splits(plan) && p.checkRows(db, plan) {
+	if s.fill(db, plan) && s.checkSharded(db) {
 		s.prepareInsert(db)
 	}
 }
@@ -205,9 +202,7 @@ func (p *Plugin) settle(db *gorm.DB) {
 		return
 	}
 	s.restoreSchema()
-	if !p.splits(s.plan) {
-		s.settleInsert(db)
-	}
+	s.settleInsert(db)
 	if s.written = db.Error == nil && !db.DryRun; db.Error != nil {
 		s.takeBackUnwritten(isLost(db)) // a callback may forgive the error
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/shard"
 )
 
 // Key is what a source can make: 64-bit integers, or keys of 12 bytes as ObjectIDs are, or of 16 as UUIDs are.
@@ -16,7 +17,7 @@ type Key interface{ int64 | [12]byte | [16]byte }
 type source struct {
 	of      any           // the idgen.Source
 	width   int           // bytes of a key, 0 of an integer
-	sharded ShardedSource // nil unless it is one
+	sharded *shard.Source // nil unless its keys can be of buckets
 	take    func(ctx context.Context, keys *batch, n int) error
 	batches sync.Pool
 }
@@ -32,7 +33,10 @@ func newSource[K Key](of idgen.Source[K]) (*source, error) {
 	s := &source{of: of, batches: sync.Pool{New: func() any { return new(batch) }}}
 	switch of := any(of).(type) {
 	case idgen.Source[int64]:
-		s.sharded, _ = of.(ShardedSource)
+		var err error
+		if of, s.sharded, err = shardedSource(of); err != nil {
+			return nil, err
+		}
 		s.take = func(ctx context.Context, keys *batch, n int) (err error) {
 			keys.integers = slices.Grow(keys.integers[:0], n)[:n]
 			if n == 1 {
@@ -49,6 +53,23 @@ func newSource[K Key](of idgen.Source[K]) (*source, error) {
 		return nil, fmt.Errorf("%w: it is nil", ErrNoSource)
 	}
 	return s, nil
+}
+
+// shardedSource returns a source, and the one that makes its keys for buckets: itself, or one of a generator or keeper with [idgen.WithShards].
+func shardedSource(of idgen.Source[int64]) (idgen.Source[int64], *shard.Source, error) {
+	switch of := of.(type) {
+	case *shard.Source:
+		return of, of, nil
+	case interface {
+		shard.Maker
+		Shards() int
+	}:
+		if of.Shards() > 0 {
+			sharded, err := shard.NewSource(of)
+			return sharded, sharded, err
+		}
+	}
+	return of, nil, nil
 }
 
 func takeOctets[K Key](of idgen.Source[K], add func([]byte, K) []byte) func(context.Context, *batch, int) error {

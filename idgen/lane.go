@@ -52,6 +52,9 @@ func (g *Snowflake) checkLanes(given bool) error {
 	return nil
 }
 
+// Shards returns how many shards NextFor and FillFor make ids of, 0 for a generator that was made without [WithShards].
+func (g *Snowflake) Shards() int { return len(g.lanes) }
+
 // NextFor returns a new id of a shard, greater than the last one of that shard where the layout has no field but the shard above the time
 // and the time above the sequence, as [Sharded] and [Scattered] have. It waits and fails as [Snowflake.Next] does, each shard by itself.
 // The error wraps [ErrRange] for a shard that is not 0 to the layout's Max(Shard), and for a generator that was made without [WithShards].

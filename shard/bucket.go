@@ -32,7 +32,10 @@ func Table(bucket int64, n int) (int, error) {
 // are the bucket's. The error wraps [ErrLayout] for a layout with another field above the bucket, and [ErrTables] for a bucket that it does
 // not have.
 func Range(layout idgen.Layout, bucket int64) (least, greatest int64, err error) {
-	f := fieldOf(layout)
+	return fieldOf(layout).ids(layout, bucket)
+}
+
+func (f field) ids(layout idgen.Layout, bucket int64) (least, greatest int64, err error) {
 	switch {
 	case f.mask == 0:
 		return 0, 0, errNoShard(layout)
@@ -42,6 +45,25 @@ func Range(layout idgen.Layout, bucket int64) (least, greatest int64, err error)
 		return 0, 0, fmt.Errorf("%w: bucket %d, the layout's are 0 to %d", ErrTables, bucket, f.mask)
 	}
 	return bucket << f.shift, (bucket+1)<<f.shift - 1, nil
+}
+
+// Condition returns the SQL condition that an id has a bucket, for every database: a range of ids with the bucket on top, as [Range] has it, and
+// otherwise one of its bits, such as (id & 1023) = 17. The column is an SQL expression, a name in its quotes. The errors are those of Range, but the
+// bucket may be in any place.
+func Condition(layout idgen.Layout, column string, bucket int64) (string, error) {
+	f := fieldOf(layout)
+	low := !f.top
+	f.top = true
+	least, greatest, err := f.ids(layout, bucket)
+	switch {
+	case err != nil:
+		return "", err
+	case !low:
+		return fmt.Sprintf("%s BETWEEN %d AND %d", column, least, greatest), nil
+	case f.shift > 0:
+		column = fmt.Sprintf("(%s >> %d)", column, f.shift)
+	}
+	return fmt.Sprintf("(%s & %d) = %d", column, f.mask, bucket), nil
 }
 
 // field is where the bucket is in an id.

@@ -23,7 +23,7 @@ func createClauses(field *schema.Field) []clause.Interface {
 	return []clause.Interface{unfilled{field}}
 }
 
-// unfilled is a clause, known to package gormplugin/shard by its name, that adds nothing to an INSERT: where the plugin is not registered, it fails one that would write the key 0.
+// unfilled is a clause that adds nothing to an INSERT: where the plugin is not registered, it fails one that would write the key 0.
 type unfilled struct{ field *schema.Field }
 
 var _ gorm.StatementModifier = unfilled{}

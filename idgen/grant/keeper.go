@@ -597,6 +597,9 @@ func (k *Keeper) Fill(ctx context.Context, keys []int64) error {
 	return nil
 }
 
+// Shards returns how many shards NextFor and FillFor make keys of, 0 for a keeper whose [Config.Generator] has no [idgen.WithShards].
+func (k *Keeper) Shards() int { return k.generator.Shards() }
+
 // NextFor returns a new key of a shard, of a keeper whose [Config.Generator] has [idgen.WithShards]. It waits and fails as Next does; the
 // error is otherwise one of [idgen.Snowflake.NextFor].
 func (k *Keeper) NextFor(ctx context.Context, shard int64) (int64, error) {
