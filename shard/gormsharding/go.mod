@@ -5,7 +5,7 @@ go 1.25.0
 require (
 	github.com/snowkey-go/snowkey v0.0.0
 	gorm.io/gorm v1.31.2
-	gorm.io/sharding v0.6.1
+	gorm.io/sharding v0.6.2
 )
 
 require (
@@ -29,4 +29,4 @@ require (
 	gorm.io/driver/sqlite v1.6.0 // indirect
 )
 
-replace github.com/snowkey-go/snowkey => ../../..
+replace github.com/snowkey-go/snowkey => ../..
