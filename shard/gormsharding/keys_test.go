@@ -32,8 +32,8 @@ var users = func() (users []int64) {
 	return users
 }()
 
-// TestKeysOfThePlugin has keys made by snowkey's plugin, registered before and after gorm.io/sharding: rows are in the table of their sharding key, and
-// found by it and by their id alone. Each read is one statement of one table.
+// TestKeysOfThePlugin has keys made by snowkey's plugin, registered before and after gorm.io/sharding: rows are in the table of their sharding key,
+// and found by it and by their id alone. Each read is one statement of one table.
 func TestKeysOfThePlugin(t *testing.T) {
 	eachShop(t, func(s *shop) {
 		other, ran := s.open()

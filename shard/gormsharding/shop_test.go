@@ -122,12 +122,14 @@ func (s *shop) open(config ...func(*gorm.Config)) (*gorm.DB, *recorder) {
 	return db, ran
 }
 
+const ordersColumns = " (id BIGINT NOT NULL PRIMARY KEY, user_id BIGINT NOT NULL, item VARCHAR(20) NOT NULL, UNIQUE (user_id, item))"
+
 // create makes the tables as an application does without AutoMigrate: the key is plain, the database makes none.
 func (s *shop) create(db *gorm.DB, tables *shard.Tables) {
 	s.Helper()
 	for _, suffix := range tables.Suffixes() {
 		for _, statement := range []string{
-			"CREATE TABLE orders" + suffix + " (id BIGINT NOT NULL PRIMARY KEY, user_id BIGINT NOT NULL, item VARCHAR(20) NOT NULL, UNIQUE (user_id, item))",
+			"CREATE TABLE orders" + suffix + ordersColumns,
 			"CREATE TABLE `lines" + suffix + "` (id BIGINT NOT NULL PRIMARY KEY, user_id BIGINT NOT NULL, order_id BIGINT NOT NULL, text VARCHAR(20) NOT NULL)",
 			"CREATE TABLE invoices" + suffix + " (id BIGINT NOT NULL PRIMARY KEY, user_id BIGINT NOT NULL, item VARCHAR(20) NOT NULL)",
 		} {
@@ -214,8 +216,8 @@ func (s *shop) where(name string, id int64) (tables []string) {
 	return tables
 }
 
-// at names the table of a sharding key, so that gorm.io/sharding leaves the statement as it is. An application has this function for all that
-// the SQL parser of gorm.io/sharding does not read.
+// at names the table of a sharding key, so that gorm.io/sharding leaves the statement as it is. An application has this function for all that the
+// SQL parser of gorm.io/sharding does not read.
 func at(tables *shard.Tables, name string, user int64) func(*gorm.DB) *gorm.DB {
 	return func(db *gorm.DB) *gorm.DB {
 		suffix, err := tables.Suffix(user)
