@@ -3,7 +3,6 @@ package snowkey_test
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,9 +12,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/migratetest"
-	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
-	"github.com/snowkey-go/snowkey/shard"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
@@ -155,8 +152,7 @@ func TestReadmeCommands(t *testing.T) {
 	if out, err := command(t, "go", "build", "-o", program, "./cmd/snowkey").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	makeShop(t, folder+"/shop.db")     // what the commands migrate
-	makeShards(t, folder+"/shards.db") // what they move
+	makeShop(t, folder+"/shop.db") // what the commands migrate
 	for _, c := range commands(t) {
 		if c.line == firstCommand {
 			continue
@@ -166,8 +162,7 @@ func TestReadmeCommands(t *testing.T) {
 			line := strings.Replace(c.line, "migrate plan", "migrate plan --window 1s", 1)
 			// What the commands write goes to the test's folder.
 			line = strings.NewReplacer(goRun, program, "sqlite:bench.db", "sqlite:"+folder+"/bench.db", "--out results", "--out "+folder+"/results", "--from results/", "--from "+folder+"/results/",
-				"sqlite:shop.db", "sqlite:"+folder+"/shop.db", "rekey.sql", folder+"/rekey.sql",
-				"sqlite:shards.db", "sqlite:"+folder+"/shards.db", "grow.json", folder+"/grow.json").Replace(line)
+				"sqlite:shop.db", "sqlite:"+folder+"/shop.db", "rekey.sql", folder+"/rekey.sql").Replace(line)
 			c.run(t, line, "MYSQL_DSN="+mysql, "POSTGRES_DSN="+postgres, "TMPDIR="+folder)
 		})
 	}
@@ -188,34 +183,5 @@ func makeShop(t *testing.T, path string) {
 	}
 	if err := migratetest.Fill(t.Context(), db, "sqlite", 50, 1); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// makeShards makes a database of SQLite with four tables that orders are sharded over.
-func makeShards(t *testing.T, path string) {
-	t.Helper()
-	db, err := sql.Open("sqlite3", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	for i := range 4 {
-		if _, err := db.ExecContext(t.Context(), fmt.Sprintf("CREATE TABLE orders_%02d (id integer PRIMARY KEY, user_id integer NOT NULL)", i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	layout := idgen.Sharded.Layout
-	for user := range int64(100) {
-		bucket, err := shard.Bucket(layout, user)
-		if err != nil {
-			t.Fatal(err)
-		}
-		id, err := layout.Compose(idgen.Parts{Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Sequence: user % 16, Node: user / 16, Shard: bucket})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.ExecContext(t.Context(), fmt.Sprintf("INSERT INTO orders_%02d VALUES (?, ?)", bucket%4), id, user); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

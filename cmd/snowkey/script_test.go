@@ -32,7 +32,7 @@ func TestScript(t *testing.T) {
 			return os.Mkdir(temporary, 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"increasing": increasing, "shop": shop, "query": query, "shards": shards, "same": same, "status": status,
+			"increasing": increasing, "shop": shop, "query": query, "same": same, "status": status,
 		},
 	})
 }

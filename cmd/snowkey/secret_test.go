@@ -32,16 +32,14 @@ func TestNoPasswordInErrors(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
 	there := dbtest.SQLite(t)
-	for _, statement := range []string{"CREATE TABLE users (id integer PRIMARY KEY AUTOINCREMENT)", "CREATE TABLE orders_00 (id integer PRIMARY KEY, user_id integer NOT NULL)", "CREATE TABLE orders_01 (id integer PRIMARY KEY, user_id integer NOT NULL)"} {
+	for _, statement := range []string{"CREATE TABLE users (id integer PRIMARY KEY AUTOINCREMENT)"} {
 		if _, err := there.Open(t).ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
 	}
-	plan, move := filepath.Join(folder, "plan.sql"), filepath.Join(folder, "move.json")
+	plan := filepath.Join(folder, "plan.sql")
 	for _, args := range [][]string{
 		{"migrate", "plan", "--db", there.DSN, "--table", "users", "--window", "1ms", "--out", plan},
-		{"shard", "init", "--db", there.DSN, "--tables", "1"},
-		{"shard", "plan", "--db", there.DSN, "--table", "orders:id:user_id", "--tables", "2", "--out", move},
 	} {
 		var stderr bytes.Buffer
 		if run(t.Context(), args, nil, &stderr, &stderr) != 0 {
@@ -54,8 +52,6 @@ func TestNoPasswordInErrors(t *testing.T) {
 		"migrate inspect": nil, "migrate plan": nil, "migrate run": {plan}, "migrate rollback": {plan}, "migrate verify": {plan}, "migrate status": nil,
 		"migrate run/replica": {"--db", there.DSN, plan}, "migrate rollback/replica": {"--db", there.DSN, plan},
 		"migrate merge": {"--from", there.DSN}, "migrate merge/from": {"--into", there.DSN},
-		"shard init": {"--tables", "1"}, "shard show": nil, "shard bucket": {"42"}, "shard plan": {"--table", "orders:id:user_id", "--tables", "2"},
-		"shard move": {move}, "shard abort": {move}, "shard status": nil, "shard verify": {"--table", "orders:id:user_id"},
 		"compare": {"--rows", "10"}, "compare/second": {"--rows", "10", "--db", there.DSN},
 	}
 	denied := dbtest.MySQL(t).DSN
@@ -64,21 +60,15 @@ func TestNoPasswordInErrors(t *testing.T) {
 	root, _ := newRoot(nil, nil, nil)
 	for _, c := range descendants(root) {
 		path := strings.TrimPrefix(c.CommandPath(), "snowkey ")
-		for _, flag := range []string{"db", "into", "second", "from", "replica", "with"} {
+		for _, flag := range []string{"db", "into", "second", "from", "replica"} {
 			if c.Flags().Lookup(flag+"-file") == nil {
 				if flag == "db" && c.Flags().Lookup("db") != nil {
 					t.Errorf("%s has --db and no --db-file", path)
 				}
 				continue
 			}
-			name, prefix := path, ""
-			switch flag {
-			case "db", "into":
-			case "with":
-				prefix = "eu="
-				name += "/with"
-				commands[name] = append([]string{"--db", there.DSN}, commands[path]...)
-			default:
+			name := path
+			if flag != "db" && flag != "into" {
 				name += "/" + flag
 			}
 			seen = append(seen, name)
@@ -87,7 +77,7 @@ func TestNoPasswordInErrors(t *testing.T) {
 				t.Errorf("--%s of %s is not looked at", flag, path)
 			}
 			dsns := append(absent, malformedDSNs[0])
-			if path == "check" || path == "compare" || flag == "with" { // which read the texts, others do so like check
+			if path == "check" || path == "compare" { // which read the texts, others do so like check
 				dsns = slices.Concat(absent, malformedDSNs)
 			}
 			fails := func(args ...string) {
@@ -99,14 +89,11 @@ func TestNoPasswordInErrors(t *testing.T) {
 			args := append(strings.Fields(path), more...)
 			for _, secret := range dsns {
 				file := filepath.Join(folder, "dsn")
-				if err := os.WriteFile(file, []byte(prefix+secret+"\n"), 0o600); err != nil {
+				if err := os.WriteFile(file, []byte(secret+"\n"), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				fails(append(args, "--"+flag, prefix+secret)...)
+				fails(append(args, "--"+flag, secret)...)
 				fails(append(args, "--"+flag+"-file", file)...)
-				if prefix != "" {
-					fails(append(args, "--"+flag, secret)...) // without the name
-				}
 				if flag == "db" || flag == "into" {
 					t.Setenv(databaseVariable, secret)
 					fails(args...)
@@ -126,9 +113,9 @@ func TestNoPasswordInErrors(t *testing.T) {
 func TestNoPasswordOfMisplacedDSN(t *testing.T) {
 	for _, secret := range []string{"postgres://u:sesame@h/d", "mysql:u:sesame@tcp(h:1)/d", "u:sesame@tcp(h:1)/d", "mysql:u:sesame/d", "postgres://h/d?user=u&password=sesame", `postgres://u:"sesame\@h/d`} {
 		for _, args := range [][]string{
-			{secret}, {"nodes", secret}, {"nodes", "-db=" + secret}, {"nodes", "-db", secret}, {"nodes", "--dsn=" + secret}, {"nodes", "--db-file", secret}, {"shard", "show", "--db", "sqlite::memory:", "--with-file=" + secret}, {"help", secret}, {"compare", "--rows", secret},
+			{secret}, {"nodes", secret}, {"nodes", "-db=" + secret}, {"nodes", "-db", secret}, {"nodes", "--dsn=" + secret}, {"nodes", "--db-file", secret}, {"help", secret}, {"compare", "--rows", secret},
 			{"compare", "--from", secret}, {"migrate", "run", "--db", "sqlite::memory:", secret}, {"nodes", "--db", "sqlite::memory:", "--table", secret},
-			{"check", "--db", "sqlite::memory:", "--layout", secret}, {"decode", secret}, {"shard", "bucket", secret}, {"next", "-n" + secret},
+			{"check", "--db", "sqlite::memory:", "--layout", secret}, {"decode", secret}, {"next", "-n" + secret},
 		} {
 			if status := silent(t, args...); status == 0 {
 				t.Errorf("%q: got status 0, want a failure", args)

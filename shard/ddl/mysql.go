@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -10,22 +11,35 @@ import (
 // mysqlLongest is in bytes, and so stricter than the 64 characters of MySQL for names that are not ASCII.
 const mysqlLongest = 64
 
-// MySQL returns the statement that makes the table on MySQL or MariaDB, with a partition of the shard's name for each shard. A row whose id is
-// negative is refused. Every unique key has to include the ids' column, and there are no foreign keys, to the table or from it.
-func (t Table) MySQL() ([]string, error) {
-	d, err := t.division()
-	if err == nil {
-		err = d.local()
+func (d *division) createMySQL() (*Script, error) {
+	if err := fits(mysqlLongest, d.name.Name); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = distinct(mysqlLongest, d.name.Name)
-	}
+	by, err := d.partitions(nil)
 	if err != nil {
 		return nil, err
 	}
 	key := quote(dialect.MySQL, d.Key)
 	create := d.create(quoteIn(dialect.MySQL, d.name.Schema, d.name.Name), key, "CHECK ("+d.ids(key)+")")
-	return []string{create + d.options() + d.partitions(nil)}, nil
+	return &Script{Table: []string{create + d.options() + by}}, nil
+}
+
+// growMySQL splits a partition by a statement each, which copies the rows of that partition alone.
+func growMySQL(from, to *division) (*Script, error) {
+	s := &Script{}
+	for _, split := range from.splits(to) {
+		var into []string
+		for _, p := range split.into {
+			text, err := to.partitionMySQL(p, nil)
+			if err != nil {
+				return nil, err
+			}
+			into = append(into, text)
+		}
+		s.Table = append(s.Table, fmt.Sprintf("ALTER TABLE %s REORGANIZE PARTITION %s INTO (\n%s\n)",
+			quoteIn(dialect.MySQL, to.name.Schema, to.name.Name), quote(dialect.MySQL, split.from.partition()), strings.Join(into, ",\n")))
+	}
+	return s, nil
 }
 
 // options returns what the user has the statement end in.
@@ -37,25 +51,53 @@ func (d *division) options() string {
 }
 
 // partitions returns the clause that divides a table of MySQL; comment is of each partition, or nil.
-func (d *division) partitions(comment func(part) string) string {
-	// The bitwise operators are not allowed here. DIV and MOD of what is not negative are the same.
+func (d *division) partitions(comment func(part) string) (string, error) {
 	id := quote(dialect.MySQL, d.Key)
-	if d.shift > 0 {
-		id = "(" + id + " DIV " + strconv.FormatInt(1<<d.shift, 10) + ")"
-	}
-	var b strings.Builder
-	b.WriteString(" PARTITION BY LIST (" + id + " MOD " + strconv.FormatInt(d.max+1, 10) + ") (")
-	for i, p := range d.parts {
-		if i > 0 {
-			b.WriteByte(',')
+	by := "RANGE (" + id + ")"
+	if !d.top {
+		// The bitwise operators are not allowed here. DIV and MOD of what is not negative are the same.
+		if d.shift > 0 {
+			id = "(" + id + " DIV " + strconv.FormatInt(1<<d.shift, 10) + ")"
 		}
-		b.WriteString("\nPARTITION " + quote(dialect.MySQL, p.Name) + " VALUES IN (" + list(p.buckets) + ")")
-		if comment != nil {
-			b.WriteString(" COMMENT = " + mysqlText(comment(p)))
-		}
+		by = "LIST (" + id + " MOD " + strconv.FormatInt(d.max+1, 10) + ")"
 	}
-	b.WriteString("\n)")
-	return b.String()
+	var texts []string
+	for _, p := range d.parts {
+		text, err := d.partitionMySQL(p, comment)
+		if err != nil {
+			return "", err
+		}
+		texts = append(texts, text)
+	}
+	return " PARTITION BY " + by + " (\n" + strings.Join(texts, ",\n") + "\n)", nil
+}
+
+func (d *division) partitionMySQL(p part, comment func(part) string) (string, error) {
+	text := "PARTITION " + quote(dialect.MySQL, p.partition()) + " VALUES "
+	switch {
+	case d.top && p.last == d.max: // of 63 bits the next id would be no BIGINT
+		text += "LESS THAN MAXVALUE"
+	case d.top:
+		text += fmt.Sprintf("LESS THAN (%d)", d.greatest(p)+1)
+	default:
+		buckets, err := d.listed(p)
+		if err != nil {
+			return "", err
+		}
+		if len(buckets) == 0 {
+			return "", d.errEmpty(p)
+		}
+		text += "IN (" + list(buckets) + ")"
+	}
+	if comment != nil {
+		text += " COMMENT = " + mysqlText(comment(p))
+	}
+	return text, nil
+}
+
+// errEmpty is of a part all of whose buckets are alone.
+func (d *division) errEmpty(p part) error {
+	return fmt.Errorf("%w: shard %s has no bucket left that is not alone", ErrTable, p.name)
 }
 
 // mysqlText returns a text as MySQL reads it while NO_BACKSLASH_ESCAPES is not set.

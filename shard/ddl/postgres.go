@@ -2,126 +2,185 @@ package ddl
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
-	"github.com/snowkey-go/snowkey/shard"
 	"github.com/snowkey-go/snowkey/internal/dialect"
+	"github.com/snowkey-go/snowkey/shard"
 )
 
 const (
 	postgresLongest = 63 // bytes; the rest of a longer name is cut off
 
-	// listed is the most buckets that a list partition has: PostgreSQL keeps them in one row of its catalog, which a page has to hold. Measured on
-	// PostgreSQL 15: 640 do, whichever they are, and 660 may not.
-	listed = 600
+	// mostListed is the most buckets that a list partition has: PostgreSQL keeps them in one row of its catalog, which a page has to hold. Measured
+	// on PostgreSQL 15: 640 do, whichever they are, and 660 may not.
+	mostListed = 600
 
 	// hashed is what PostgreSQL adds to the hash of the only column of a partition key before it takes the remainder: hash_combine64 of 0 and
 	// the hash, in its common/hashfn.h.
 	hashed = 0x49a0f4dd15e5a8e3
 )
 
-// PostgresHash returns the statements that make the table on PostgreSQL, from 11 on, with a partition for each shard that has the name of the
-// shard's table. A query by id reads one partition. A hash operator class, named as the table with "_shard" at its end, does it, which only a
-// superuser may make; once it is there anybody may use it. Its function costs an insert some 2 µs a row. The class is of the type bigint, and a
-// number in a statement that fits 32 bits is an integer to PostgreSQL: for such an id all partitions are read. No layout makes one for long. The
-// function is the map: replacing it under a table with rows loses them from sight.
-func (t Table) PostgresHash() ([]string, error) {
-	d, err := t.postgres()
-	if err == nil {
-		err = d.local()
+func (d *division) createPostgresRange() (*Script, error) {
+	if !d.top {
+		return nil, fmt.Errorf("%w: %s has another field above the bucket, so the ids of a shard are no range; take %s or %s, or a layout as idgen.Scattered",
+			shard.ErrLayout, d.Layout, PostgresHash, PostgresList)
 	}
-	if err != nil {
+	return d.createPostgres(d.declare(true)+" PARTITION BY RANGE ("+quote(dialect.Postgres, d.Key)+")", "")
+}
+
+// createPostgresHash needs an operator class for the bucket, which only a superuser may make.
+func (d *division) createPostgresHash() (*Script, error) {
+	if err := d.below(); err != nil {
+		return nil, err
+	}
+	if err := d.hashable(); err != nil {
+		return nil, err
+	}
+	s, err := d.createPostgres(d.declare(true)+d.byHash(), "")
+	if err == nil {
+		s.Install = d.operators()
+	}
+	return s, err
+}
+
+// createPostgresList has the primary key in each partition: PostgreSQL allows none where the partition key is an expression.
+func (d *division) createPostgresList() (*Script, error) {
+	if err := d.below(); err != nil {
 		return nil, err
 	}
 	key := quote(dialect.Postgres, d.Key)
-	statements := append(d.operators(), d.create(d.own(d.name.Name), key, "CHECK ("+d.ids(key)+")")+d.byHash())
-	for i, p := range d.parts {
-		statements = append(statements, "CREATE TABLE "+d.own(p.Table(d.name.Name))+" PARTITION OF "+d.own(d.name.Name)+d.remainder(i))
-	}
-	return statements, nil
+	return d.createPostgres(d.declare(false)+" PARTITION BY LIST ("+d.bucket(key)+")", " (PRIMARY KEY ("+key+"))")
 }
 
-// PostgresList returns the statements that make the table on PostgreSQL with a partition for each shard that has the name of the shard's table. No
-// privilege is needed beyond those for making tables. No shard may have more than 600 buckets, which PostgreSQL could not list. A query by id looks
-// into every partition, unless its WHERE has the condition of the bucket too, with the same expression: id = $1 AND (id & 1023) = ($1 & 1023). The
-// primary keys are those of the partitions.
-func (t Table) PostgresList() ([]string, error) {
-	d, err := t.postgres()
-	if err == nil {
-		err = d.local()
+// createPostgres returns a table with its partitions; inside is what each of these has between the table's name and its bounds.
+func (d *division) createPostgres(create, inside string) (*Script, error) {
+	s := &Script{Table: []string{create}}
+	for _, p := range d.parts {
+		bounds, err := d.bounds(p)
+		if err == nil {
+			err = fits(postgresLongest, d.table(p))
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.Table = append(s.Table, "CREATE TABLE "+d.own(d.table(p))+" PARTITION OF "+d.own(d.name.Name)+inside+bounds)
 	}
-	if err != nil {
-		return nil, err
+	return s, nil
+}
+
+// growPostgres splits a partition in a transaction each: the rows of the new shards go to new tables, and the others stay in the old one.
+func growPostgres(from, to *division) (*Script, error) {
+	s := &Script{}
+	key := "t." + quote(dialect.Postgres, to.Key)
+	for _, split := range from.splits(to) {
+		old := to.own(to.table(split.from))
+		lines := []string{"ALTER TABLE " + to.own(to.name.Name) + " DETACH PARTITION " + old}
+		for _, p := range split.into[1:] {
+			name := to.own(to.table(p))
+			lines = append(lines, "CREATE TABLE "+name+" (LIKE "+old+" INCLUDING ALL)",
+				"WITH moved AS (DELETE FROM "+old+" t WHERE "+to.in(key, p)+" RETURNING *) INSERT INTO "+name+" SELECT * FROM moved")
+		}
+		for _, p := range split.into {
+			bounds, err := to.bounds(p)
+			if err == nil {
+				err = fits(postgresLongest, to.table(p))
+			}
+			if err != nil {
+				return nil, err
+			}
+			lines = append(lines, "ALTER TABLE "+to.own(to.name.Name)+" ATTACH PARTITION "+to.own(to.table(p))+bounds)
+		}
+		s.Table = append(s.Table, atOnce(lines))
 	}
+	return s, nil
+}
+
+// atOnce makes one statement of several, which happen all or not at all.
+func atOnce(statements []string) string {
+	body := "BEGIN\n" + strings.Join(statements, ";\n") + ";\nEND"
+	tag := "$snowkey$"
+	for strings.Contains(body, tag) { // in a name
+		tag = tag[:len(tag)-1] + "_$"
+	}
+	return "DO " + tag + body + tag
+}
+
+// below returns an error for a layout with the bucket on top, where ranges of ids do all that is needed.
+func (d *division) below() error {
+	if d.top {
+		return fmt.Errorf("%w: %s has the bucket on top; take %s, which needs no more than ranges of ids", shard.ErrLayout, d.Layout, PostgresRange)
+	}
+	return nil
+}
+
+// hashable returns an error for buckets that are alone: a hash partition has all numbers of a remainder.
+func (d *division) hashable() error {
+	if len(d.Alone) > 0 {
+		return fmt.Errorf("%w: %s has no partition for the bucket %d alone; have more shards, or take %s", ErrTable, d.engine, d.Alone[0], PostgresList)
+	}
+	return nil
+}
+
+// declare returns the statement that makes the divided table, with a primary key or without.
+func (d *division) declare(primary bool) string {
 	key := quote(dialect.Postgres, d.Key)
-	statements := []string{"CREATE TABLE " + d.own(d.name.Name) + " (\n" + d.Columns + "\n, CHECK (" + d.ids(key) + ")\n) PARTITION BY LIST (" + d.bucket(key) + ")"}
-	for _, p := range d.parts {
-		if len(p.buckets) > listed {
-			return nil, fmt.Errorf("%w: shard %s has %d buckets, and PostgreSQL can list %d for a partition; have more shards, or take PostgresHash",
-				shard.ErrMap, p.Name, len(p.buckets), listed)
-		}
-		statements = append(statements, "CREATE TABLE "+d.own(p.Table(d.name.Name))+" PARTITION OF "+d.own(d.name.Name)+
-			" (PRIMARY KEY ("+key+")) FOR VALUES IN ("+list(p.buckets)+")")
+	if primary {
+		return d.create(d.own(d.name.Name), key, "CHECK ("+d.ids(key)+")")
 	}
-	return statements, nil
+	return "CREATE TABLE " + d.own(d.name.Name) + " (\n" + d.Columns + "\n, CHECK (" + d.ids(key) + ")\n)"
 }
 
-// postgres returns the division, all names of which fit.
-func (t Table) postgres() (*division, error) {
-	d, err := t.division()
-	if err != nil {
-		return nil, err
-	}
-	names := []string{d.name.Name, d.name.Name + "_shard"}
-	for _, p := range d.parts {
-		if p.Database == "" {
-			names = append(names, p.Table(d.name.Name))
-		} else {
-			names = append(names, d.foreign(p))
+// bounds returns the clause that says which rows a partition has.
+func (d *division) bounds(p part) (string, error) {
+	switch {
+	case d.top:
+		from, to := "MINVALUE", "MAXVALUE" // of 63 bits the next id would be no bigint
+		if p.first > 0 {
+			from = fmt.Sprint(d.least(p))
 		}
+		if p.last < d.max {
+			to = fmt.Sprint(d.greatest(p) + 1)
+		}
+		return " FOR VALUES FROM (" + from + ") TO (" + to + ")", nil
+	case d.engine != PostgresList:
+		return fmt.Sprintf(" FOR VALUES WITH (MODULUS %d, REMAINDER %d)", p.step, p.first), nil
 	}
-	if err := distinct(postgresLongest, names...); err != nil {
-		return nil, err
+	buckets, err := d.listed(p)
+	switch {
+	case err != nil:
+		return "", err
+	case len(buckets) == 0:
+		return "", d.errEmpty(p)
+	case len(buckets) > mostListed:
+		return "", fmt.Errorf("%w: shard %s has %d buckets, and PostgreSQL can list %d for a partition; have more shards, or take %s",
+			shard.ErrTables, p.name, len(buckets), mostListed, PostgresHash)
 	}
-	return d, nil
+	return " FOR VALUES IN (" + list(buckets) + ")", nil
 }
 
 // own returns a name in the table's schema, quoted.
 func (d *division) own(name string) string { return quoteIn(dialect.Postgres, d.name.Schema, name) }
 
-// operators returns the statements that make the operator class. Its only operator is that of the primary key, so that PostgreSQL lets the two
-// stand for each other.
-func (d *division) operators() []string {
-	name := d.own(d.name.Name + "_shard")
-	return []string{
-		fmt.Sprintf("CREATE FUNCTION %s(id bigint, seed bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS 'BEGIN RETURN %s - %d; END'",
-			name, d.position(), int64(hashed)),
-		fmt.Sprintf("CREATE OPERATOR CLASS %s FOR TYPE bigint USING hash AS OPERATOR 1 =, FUNCTION 2 %[1]s(bigint, bigint)", name),
-	}
+// class returns the name of the operator class, which is the same for all tables of a schema with the bucket in the same place.
+func (d *division) class() string {
+	return d.own(fmt.Sprintf("snowkey_bucket_%d_%d", d.max+1, d.shift))
 }
 
-// position returns the expression for the index of the part that the parameter id leads to.
-func (d *division) position() string {
-	of, even := make([]int64, d.max+1), true
-	for i, p := range d.parts {
-		for _, b := range p.buckets {
-			of[b] = int64(i)
-			even = even && b%int64(len(d.parts)) == int64(i)
-		}
+// operators returns the statements that make the operator class. The hash of an id is its bucket, so the remainder of a partition is that of the
+// bucket for any modulus. Its only operator is that of the primary key, so that PostgreSQL lets the two stand for each other.
+func (d *division) operators() []string {
+	class := d.class()
+	return []string{
+		fmt.Sprintf("CREATE OR REPLACE FUNCTION %s(id bigint, seed bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS 'BEGIN RETURN %s - %d; END'",
+			class, d.bucket("id"), int64(hashed)),
+		// There is no IF NOT EXISTS for it.
+		atOnce([]string{fmt.Sprintf("CREATE OPERATOR CLASS %s FOR TYPE bigint USING hash AS OPERATOR 1 =, FUNCTION 2 %[1]s(bigint, bigint);\n"+
+			"EXCEPTION WHEN duplicate_object THEN NULL", class)}),
 	}
-	if even {
-		return d.bucket("id") + " % " + strconv.Itoa(len(d.parts))
-	}
-	return "(''{" + list(of) + "}''::bigint[])[" + d.bucket("id") + " + 1]"
 }
 
 func (d *division) byHash() string {
-	return " PARTITION BY HASH (" + quote(dialect.Postgres, d.Key) + " " + d.own(d.name.Name+"_shard") + ")"
-}
-
-func (d *division) remainder(i int) string {
-	return fmt.Sprintf(" FOR VALUES WITH (MODULUS %d, REMAINDER %d)", len(d.parts), i)
+	return " PARTITION BY HASH (" + quote(dialect.Postgres, d.Key) + " " + d.class() + ")"
 }
 
 // postgresText returns a text as PostgreSQL reads it, whatever standard_conforming_strings is.

@@ -4,20 +4,20 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/snowkey-go/snowkey/shard"
 )
 
-// Server is a database of another server, as the head, which is the one that clients connect to, reaches it.
+// Server is a database of another server, as the head reaches it. Of n shards on s servers, shard i is on server i % s with the bucket below the
+// time, and on server i * s / n with the bucket on top; so shards that are split stay where they are.
 type Server struct {
+	Name     string // that the head gives it: letters, digits and underlines for Spider
 	Host     string // a name or an address; PostgreSQL takes the folder of a socket too; empty: the head's machine
 	Port     int    // 0: the usual one
 	Socket   string // Spider: the file of a socket, with Host empty
 	Database string
-	Schema   string // Foreign: of the tables there; empty: public
+	Schema   string // PostgresFDW: of the tables there; empty: public
 	User     string // there
 	Password string `json:"-"`
-	Role     string // Foreign: the user of the head that may reach it so; empty: the one who runs the statements
+	Role     string // PostgresFDW: the user of the head that may reach it so; empty: the one who runs the statements
 }
 
 // String returns where the server is, without the password.
@@ -29,43 +29,39 @@ func (s Server) String() string {
 	if s.Port != 0 {
 		at += ":" + strconv.Itoa(s.Port)
 	}
-	return s.User + "@" + at + "/" + s.Database
+	return s.Name + "=" + s.User + "@" + at + "/" + s.Database
 }
 
 // GoString is String: %#v does not print the password either.
 func (s Server) GoString() string { return "ddl.Server{" + s.String() + "}" }
 
-// Fleet has the statements that make a table over several servers, to run in the order of the fields: first those of all other servers, then the
-// head's. Rows are written through the head, or to the table of their bucket.
-type Fleet struct {
-	Remote  map[string][]string // by the name that the map has for the database: its shards' tables, which refuse the rows of other buckets
-	Install []string            // does nothing where it was done before; only an administrator may
-	Servers []string            // with the passwords, so not to be logged; once for all tables of a head
-	Table   []string
+// checkServers returns an error unless there is a server for each shard, and each is complete.
+func (d *division) checkServers() error {
+	if len(d.Servers) == 0 || len(d.Servers) > d.Shards {
+		return fmt.Errorf("%w: %d servers for %d shards of %s; want 1 to as many as there are shards", ErrTable, len(d.Servers), d.Shards, d.engine)
+	}
+	seen := map[string]bool{}
+	for _, s := range d.Servers {
+		switch {
+		case s.Name == "" || seen[s.Name]:
+			return fmt.Errorf("%w: the server %v has no name, or that of another one", ErrTable, s)
+		case s.Database == "" || s.User == "":
+			return fmt.Errorf("%w: the server %v has no database or user", ErrTable, s)
+		case s.Port < 0 || s.Port > 65535:
+			return fmt.Errorf("%w: the server %v has the port %d", ErrTable, s, s.Port)
+		case strings.ContainsRune(s.Name+s.Host+s.Socket+s.Database+s.Schema+s.User+s.Password+s.Role, 0):
+			return fmt.Errorf("%w: the server %v has a zero byte in one of its fields", ErrTable, s)
+		}
+		seen[s.Name] = true
+	}
+	return nil
 }
 
-// servers returns the names of the databases that the parts are in, in their order, each once. Every one is in the map of servers, but for the
-// head's own, which is "".
-func (d *division) servers(of map[string]Server) ([]string, error) {
-	var names []string
-	seen := map[string]bool{"": true}
-	for _, p := range d.parts {
-		if seen[p.Database] {
-			continue
-		}
-		seen[p.Database] = true
-		s, ok := of[p.Database]
-		switch {
-		case !ok:
-			return nil, fmt.Errorf("%w: shard %s is in the database %s, and no server is given for it", shard.ErrMap, p.Name, p.Database)
-		case s.Database == "" || s.User == "":
-			return nil, fmt.Errorf("%w: the server of the database %s has no database or user: %v", ErrTable, p.Database, s)
-		case s.Port < 0 || s.Port > 65535:
-			return nil, fmt.Errorf("%w: the server of the database %s has the port %d", ErrTable, p.Database, s.Port)
-		case strings.ContainsRune(s.Host+s.Socket+s.Database+s.Schema+s.User+s.Password+s.Role, 0):
-			return nil, fmt.Errorf("%w: the server of the database %s has a zero byte in one of its fields", ErrTable, p.Database)
-		}
-		names = append(names, p.Database)
+// staysPut returns an error unless the parts that a part is split into are on its server, whose rows are then moved there alone.
+func (d *division) staysPut() error {
+	if d.Shards%len(d.Servers) != 0 {
+		return fmt.Errorf("%w: %d shards on %d servers cannot be split in place; the shards have to be a multiple of the servers",
+			ErrTable, d.Shards, len(d.Servers))
 	}
-	return names, nil
+	return nil
 }

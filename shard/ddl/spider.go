@@ -4,68 +4,100 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/snowkey-go/snowkey/shard"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// Spider returns the statements for a table on a MariaDB server, the head, whose rows are on other MariaDB or MySQL servers: the head has no rows,
-// and Spider, a storage engine of MariaDB's (Debian's package mariadb-plugin-spider), asks the servers for them. The servers are given by the name
-// that the map has for their database; every shard of the map needs one. A query by id asks one server.
-//
-// What to know of it: a statement that writes to several servers is committed on one after the other, so one that fails in between has written on
-// some, unless spider_internal_xa is set. CREATE SERVER keeps passwords in the head's table mysql.servers, readable for its administrators.
-// DROP TABLE on the head leaves the servers' tables and rows as they are.
-//
-// Names of databases of the map may have letters, digits and underlines, and those of tables no space, quote or backslash: Spider reads them from
-// a comment in which these mean something else.
-func (t Table) Spider(servers map[string]Server) (*Fleet, error) {
-	d, err := t.division()
-	if err != nil {
+// createSpider has all rows on the other servers, and none on the head.
+func (d *division) createSpider() (*Script, error) {
+	s := &Script{Remote: map[string][]string{}, Install: []string{"INSTALL PLUGIN IF NOT EXISTS spider SONAME 'ha_spider'"}}
+	if err := d.checkSpider(); err != nil {
 		return nil, err
 	}
-	names, err := d.servers(servers)
-	if err != nil {
+	for _, server := range d.Servers {
+		s.Servers = append(s.Servers, "CREATE SERVER "+quote(dialect.MySQL, server.Name)+" FOREIGN DATA WRAPPER mysql OPTIONS ("+server.mysql()+")")
+	}
+	for _, p := range d.parts {
+		d.remoteSpider(s, p)
+	}
+	create, err := d.spider(d.name.Name)
+	s.Table = []string{create}
+	return s, err
+}
+
+// spider returns the statement that makes the table of the head, with a name.
+func (d *division) spider(name string) (string, error) {
+	by, err := d.partitions(func(p part) string {
+		return fmt.Sprintf(`server "%s", table "%s"`, d.Servers[p.server].Name, d.table(p))
+	})
+	key := quote(dialect.MySQL, d.Key)
+	create := d.create(quoteIn(dialect.MySQL, d.name.Schema, name), key, "CHECK ("+d.ids(key)+")")
+	return create + d.options() + ` ENGINE=SPIDER COMMENT='wrapper "mysql"'` + by, err
+}
+
+// growSpider moves the rows of the new shards through a second table of the head, and then puts that in the place of the first.
+func growSpider(from, to *division) (*Script, error) {
+	if err := to.checkSpider(); err != nil {
 		return nil, err
 	}
-	if err := d.spiderNames(names); err != nil {
+	if err := from.staysPut(); err != nil {
 		return nil, err
 	}
 	const my = dialect.MySQL
-	key := quote(my, d.Key)
-	f := &Fleet{Remote: map[string][]string{}, Install: []string{"INSTALL PLUGIN IF NOT EXISTS spider SONAME 'ha_spider'"}}
-	for _, name := range names {
-		f.Servers = append(f.Servers, "CREATE SERVER "+quote(my, name)+" FOREIGN DATA WRAPPER mysql OPTIONS ("+servers[name].mysql()+")")
+	s := &Script{Remote: map[string][]string{}, After: map[string][]string{}}
+	splits := from.splits(to)
+	if len(splits) == 0 {
+		return s, nil
 	}
-	for _, p := range d.parts {
-		f.Remote[p.Database] = append(f.Remote[p.Database], d.create(quote(my, p.Table(d.name.Name)), key, d.check(key, p))+d.options())
+	grown, err := to.spider(to.name.Name + "_grown")
+	if err != nil {
+		return nil, err
 	}
-	create := d.create(quoteIn(my, d.name.Schema, d.name.Name), key, "CHECK ("+d.ids(key)+")")
-	f.Table = []string{create + d.options() + ` ENGINE=SPIDER COMMENT='wrapper "mysql"'` + d.partitions(func(p part) string {
-		return fmt.Sprintf(`server "%s", table "%s"`, p.Database, p.Table(d.name.Name))
-	})}
-	return f, nil
+	in := func(name string) string { return quoteIn(my, to.name.Schema, name) }
+	old, next, away := in(to.name.Name), in(to.name.Name+"_grown"), in(to.name.Name+"_shrunk")
+	key := quote(my, to.Key)
+	s.Table = []string{grown}
+	for _, split := range splits {
+		for _, p := range split.into[1:] {
+			to.remoteSpider(s, p)
+			of := " FROM " + old + " PARTITION (" + quote(my, split.from.partition()) + ") WHERE " + to.in(key, p)
+			s.Table = append(s.Table, "INSERT INTO "+next+" SELECT *"+of, "DELETE"+of)
+		}
+		kept := split.into[0]
+		name, constraint := to.constraint(my, kept)
+		server := to.Servers[kept.server].Name
+		s.After[server] = append(s.After[server], "ALTER TABLE "+quote(my, to.table(kept))+" DROP CONSTRAINT "+name+", ADD "+constraint)
+	}
+	s.Table = append(s.Table, "RENAME TABLE "+old+" TO "+away+", "+next+" TO "+old, "DROP TABLE "+away)
+	return s, nil
 }
 
-// spiderNames returns an error for names that the comment of a partition cannot have.
-func (d *division) spiderNames(servers []string) error {
-	for _, name := range servers {
-		if !dialect.ValidName(name) || strings.Contains(name, ".") {
-			return fmt.Errorf("%w: Spider takes no server of the name %q, only letters, digits and underlines", ErrTable, name)
+// remoteSpider adds the statement that makes the table of a part on its server.
+func (d *division) remoteSpider(s *Script, p part) {
+	const my = dialect.MySQL
+	_, constraint := d.constraint(my, p)
+	server := d.Servers[p.server].Name
+	s.Remote[server] = append(s.Remote[server], d.create(quote(my, d.table(p)), quote(my, d.Key), constraint)+d.options())
+}
+
+// checkSpider returns an error for names that the comment of a partition cannot have: there is no way to quote in it.
+func (d *division) checkSpider() error {
+	if err := d.checkServers(); err != nil {
+		return err
+	}
+	for _, server := range d.Servers {
+		if !dialect.ValidName(server.Name) || strings.Contains(server.Name, ".") {
+			return fmt.Errorf("%w: Spider takes no server of the name %q, only letters, digits and underlines", ErrTable, server.Name)
 		}
 	}
+	if strings.ContainsAny(d.name.Name, " \t\r\n\"'`\\,") {
+		return fmt.Errorf("%w: Spider takes no table of the name %q, with a space, comma, quote or backslash", ErrTable, d.name.Name)
+	}
 	for _, p := range d.parts {
-		name := p.Table(d.name.Name)
-		if p.Database == "" {
-			return fmt.Errorf("%w: shard %s is in no named database; the head of Spider has no rows", shard.ErrMap, p.Name)
-		}
-		if strings.ContainsAny(name, " \t\r\n\"'`\\,") {
-			return fmt.Errorf("%w: Spider takes no table of the name %q, with a space, comma, quote or backslash", ErrTable, name)
-		}
-		if err := distinct(mysqlLongest, name); err != nil {
+		if err := fits(mysqlLongest, d.table(p)+"_shard"); err != nil {
 			return err
 		}
 	}
-	return distinct(mysqlLongest, d.name.Name)
+	return fits(mysqlLongest, d.name.Name+"_shrunk")
 }
 
 // mysql returns the options of CREATE SERVER.

@@ -1,0 +1,270 @@
+package ddl
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/catalog"
+	"github.com/snowkey-go/snowkey/internal/dialect"
+	"github.com/snowkey-go/snowkey/shard"
+)
+
+const (
+	mostShards  = 8192    // MySQL has no more partitions
+	mostBuckets = 1 << 16 // of a layout whose buckets have to be listed
+)
+
+// division is a table whose declaration was checked, and its parts.
+type division struct {
+	Table
+	engine Engine
+	name   catalog.Name
+	max    int64 // the greatest bucket
+	shift  int   // the bits of an id below the bucket's
+	bits   int   // all of an id
+	top    bool  // no field is above the bucket, so the ids of a part are a range
+	parts  []part
+}
+
+// part is a shard: a partition or a table. With the bucket on top it has the buckets first to last, else those that are first modulo step, but for
+// the ones in except; a bucket that is alone has first and last the same and step 1.
+type part struct {
+	name        string // what is behind the name of the table; it stays when the part is split
+	first, last int64
+	step        int64
+	except      []int64
+	server      int // of Servers
+}
+
+func (p part) has(bucket int64) bool {
+	return p.first <= bucket && bucket <= p.last && (bucket-p.first)%p.step == 0 && !slices.Contains(p.except, bucket)
+}
+
+// partition returns the name that a partition has where names of partitions are the table's own.
+func (p part) partition() string { return "p" + p.name }
+
+// table returns the name that a part has where it is a table.
+func (d *division) table(p part) string { return d.name.Name + "_" + p.name }
+
+// division checks the table, but for what only some engines cannot do.
+func (t Table) division(e Engine) (*division, error) {
+	d := &division{Table: t, engine: e}
+	var err error
+	switch d.name, err = catalog.Parse(t.Name); {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrTable, err)
+	case t.Key == "" || strings.ContainsRune(t.Key, 0):
+		return nil, fmt.Errorf("%w: %q is no name of a column; Key is that of the ids", ErrTable, t.Key)
+	case strings.TrimSpace(t.Columns) == "":
+		return nil, fmt.Errorf("%w: %s has no columns", ErrTable, t.Name)
+	case t.Layout.Bits(idgen.Shard) == 0:
+		return nil, fmt.Errorf("%w: %s has no shard field; Layout is that of the ids, as idgen.Scattered or idgen.Sharded", shard.ErrLayout, t.Layout)
+	}
+	d.max = t.Layout.Max(idgen.Shard)
+	for i, f := range t.Layout.Fields() { // from the top down
+		d.bits += f.Bits
+		if d.shift += f.Bits; f.Kind == idgen.Shard {
+			d.shift, d.top = 0, i == 0
+		}
+	}
+	if most := min(d.max+1, mostShards); t.Shards < 1 || int64(t.Shards) > most {
+		return nil, fmt.Errorf("%w: %d shards, want 1 to %d", shard.ErrTables, t.Shards, most)
+	}
+	d.Alone = slices.Compact(slices.Sorted(slices.Values(t.Alone)))
+	for _, b := range d.Alone {
+		if b < 0 || b > d.max {
+			return nil, fmt.Errorf("%w: bucket %d alone, the layout's are 0 to %d", shard.ErrTables, b, d.max)
+		}
+	}
+	d.divide()
+	return d, nil
+}
+
+// divide makes the parts. When the number of shards is multiplied, a part that is split keeps its name and its server for one of its halves: with
+// the bucket on top a part is named by its first bucket, and else by its number.
+func (d *division) divide() {
+	n, digits := int64(d.Shards), len(strconv.FormatInt(d.max, 10))
+	name := func(number int64) string { return fmt.Sprintf("%0*d", digits, number) }
+	servers := int64(max(1, len(d.Servers)))
+	if !d.top {
+		for i := range n {
+			p := part{name: name(i), first: i, last: d.max, step: n, server: int(i % servers)}
+			for _, b := range d.Alone {
+				if p.has(b) {
+					p.except = append(p.except, b)
+				}
+			}
+			d.parts = append(d.parts, p)
+		}
+		for _, b := range d.Alone {
+			d.parts = append(d.parts, part{name: "b" + name(b), first: b, last: b, step: 1, server: int(b % n % servers)})
+		}
+		return
+	}
+	var starts []int64
+	for i := range n {
+		starts = append(starts, d.start(i))
+	}
+	for _, b := range d.Alone {
+		starts = append(starts, b)
+		if b < d.max {
+			starts = append(starts, b+1)
+		}
+	}
+	slices.Sort(starts)
+	starts = slices.Compact(starts)
+	for i, first := range starts {
+		last := d.max
+		if i+1 < len(starts) {
+			last = starts[i+1] - 1
+		}
+		number := int64(0) // of the shard
+		for number+1 < n && d.start(number+1) <= first {
+			number++
+		}
+		d.parts = append(d.parts, part{name: name(first), first: first, last: last, step: 1, server: int(number * servers / n)})
+	}
+}
+
+// start returns the first bucket of a shard, with the bucket on top. Shard i of n begins where shard k·i of k·n does.
+func (d *division) start(i int64) int64 {
+	n := int64(d.Shards)
+	return (d.max+1)/n*i + (d.max+1)%n*i/n
+}
+
+// split is a part of a table that grows, and the parts that it becomes: the first of them keeps its name.
+type split struct {
+	from part
+	into []part
+}
+
+// splits returns the parts that another division splits, in their order.
+func (d *division) splits(to *division) []split {
+	var all []split
+	for _, p := range d.parts {
+		s := split{from: p}
+		for _, q := range to.parts {
+			if q.within(p) {
+				s.into = append(s.into, q)
+			}
+		}
+		if len(s.into) > 1 {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// within tells whether a part of a greater division has its buckets from a part.
+func (q part) within(p part) bool {
+	if q.step == 1 && q.first == q.last { // of one bucket, and perhaps alone
+		return p.has(q.first)
+	}
+	return p.first <= q.first && q.last <= p.last && (q.first-p.first)%p.step == 0 && q.step%p.step == 0
+}
+
+// listed returns the buckets of a part, or an error for a layout with more than can be listed.
+func (d *division) listed(p part) ([]int64, error) {
+	if d.max >= mostBuckets {
+		return nil, fmt.Errorf("%w: %s has %d buckets below the time, and %s lists at most %d; have the bucket on top, as in idgen.Scattered",
+			shard.ErrLayout, d.Layout, d.max+1, d.engine, mostBuckets)
+	}
+	var buckets []int64
+	for b := p.first; b <= p.last; b += p.step {
+		if p.has(b) {
+			buckets = append(buckets, b)
+		}
+	}
+	return buckets, nil
+}
+
+// least and greatest return the bounds of the ids of a part, with the bucket on top.
+func (d *division) least(p part) int64    { return p.first << d.shift }
+func (d *division) greatest(p part) int64 { return (p.last+1)<<d.shift - 1 }
+
+// bucket returns the expression for the bucket of an id, which is the name of a column, quoted, or of a parameter.
+func (d *division) bucket(id string) string {
+	if d.shift > 0 {
+		id = "(" + id + " >> " + strconv.Itoa(d.shift) + ")"
+	}
+	return "(" + id + " & " + strconv.FormatInt(d.max, 10) + ")"
+}
+
+// ids returns the condition that a number is an id of the layout.
+func (d *division) ids(id string) string {
+	if d.bits == 63 {
+		return id + " >= 0"
+	}
+	return id + " BETWEEN 0 AND " + strconv.FormatInt(1<<d.bits-1, 10)
+}
+
+// in returns the condition that an id is in a part.
+func (d *division) in(id string, p part) string {
+	switch {
+	case d.top:
+		return fmt.Sprintf("%s BETWEEN %d AND %d", id, d.least(p), d.greatest(p))
+	case p.first == p.last:
+		return fmt.Sprintf("%s = %d", d.bucket(id), p.first)
+	}
+	condition := fmt.Sprintf("%s %% %d = %d", d.bucket(id), p.step, p.first)
+	if len(p.except) > 0 {
+		condition += " AND " + d.bucket(id) + " NOT IN (" + list(p.except) + ")"
+	}
+	return condition
+}
+
+// constraint returns that of a table on another server, which refuses the rows of all ids but a part's, and its name.
+func (d *division) constraint(of dialect.Dialect, p part) (name, text string) {
+	name = quote(of, d.table(p)+"_shard")
+	id := quote(of, d.Key)
+	return name, "CONSTRAINT " + name + " CHECK (" + d.ids(id) + " AND " + d.in(id, p) + ")"
+}
+
+// create returns a statement that makes a table of the columns, with the key as the primary key and constraints if there are any.
+func (d *division) create(quotedName, quotedKey string, constraints ...string) string {
+	// The columns may end in a comment.
+	text := "CREATE TABLE " + quotedName + " (\n" + d.Columns + "\n, PRIMARY KEY (" + quotedKey + ")"
+	for _, c := range constraints {
+		text += "\n, " + c
+	}
+	return text + "\n)"
+}
+
+// fits returns an error for a name that is longer than the database keeps: PostgreSQL cuts it off in silence, and the shards' numbers are at the
+// end.
+func fits(longest int, names ...string) error {
+	for _, n := range names {
+		if len(n) > longest {
+			return fmt.Errorf("%w: the name %q has %d bytes, at most %d", ErrTable, n, len(n), longest)
+		}
+	}
+	return nil
+}
+
+func list(numbers []int64) string {
+	texts := make([]string, len(numbers))
+	for i, n := range numbers {
+		texts[i] = strconv.FormatInt(n, 10)
+	}
+	return strings.Join(texts, ",")
+}
+
+// quote quotes one name, letter by letter.
+func quote(d dialect.Dialect, name string) string {
+	mark := `"`
+	if d == dialect.MySQL {
+		mark = "`"
+	}
+	return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
+}
+
+// quoteIn quotes the name of something in a schema, which is empty for the current one.
+func quoteIn(d dialect.Dialect, schema, name string) string {
+	if schema == "" {
+		return quote(d, name)
+	}
+	return quote(d, schema) + "." + quote(d, name)
+}

@@ -1,0 +1,129 @@
+package ddl
+
+import (
+	"fmt"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// createPostgresFDW has the primary keys in the tables of the other servers: a table with foreign partitions has none.
+func (d *division) createPostgresFDW() (*Script, error) {
+	if err := d.checkServers(); err != nil {
+		return nil, err
+	}
+	s := &Script{Remote: map[string][]string{}, Install: []string{"CREATE EXTENSION IF NOT EXISTS postgres_fdw"}}
+	by := " PARTITION BY RANGE (" + quote(dialect.Postgres, d.Key) + ")"
+	if !d.top {
+		if err := d.hashable(); err != nil {
+			return nil, err
+		}
+		s.Install = append(s.Install, d.operators()...)
+		by = d.byHash()
+	}
+	for _, server := range d.Servers {
+		s.Servers = append(s.Servers, server.postgres()...)
+	}
+	s.Table = []string{d.declare(false) + by}
+	for _, p := range d.parts {
+		bounds, err := d.bounds(p)
+		if err != nil {
+			return nil, err
+		}
+		if err := d.remotePostgres(s, p); err != nil {
+			return nil, err
+		}
+		s.Table = append(s.Table, "CREATE FOREIGN TABLE "+d.own(d.table(p))+" PARTITION OF "+d.own(d.name.Name)+bounds+d.at(p))
+	}
+	return s, nil
+}
+
+// growPostgresFDW splits a partition in a transaction of the head each, and has the rows of the new shards go through the head to new tables of the
+// same server.
+func growPostgresFDW(from, to *division) (*Script, error) {
+	if err := to.checkServers(); err != nil {
+		return nil, err
+	}
+	if err := from.staysPut(); err != nil {
+		return nil, err
+	}
+	const pg = dialect.Postgres
+	s := &Script{Remote: map[string][]string{}, After: map[string][]string{}}
+	key := quote(pg, to.Key)
+	for _, split := range from.splits(to) {
+		old := to.own(to.table(split.from))
+		lines := []string{"ALTER TABLE " + to.own(to.name.Name) + " DETACH PARTITION " + old}
+		for _, p := range split.into[1:] {
+			if err := to.remotePostgres(s, p); err != nil {
+				return nil, err
+			}
+			name := to.own(to.table(p))
+			lines = append(lines, "CREATE FOREIGN TABLE "+name+" (LIKE "+old+" INCLUDING ALL)"+to.at(p),
+				"INSERT INTO "+name+" SELECT * FROM "+old+" t WHERE "+to.in("t."+key, p),
+				"DELETE FROM "+old+" t WHERE "+to.in("t."+key, p))
+		}
+		for _, p := range split.into {
+			bounds, err := to.bounds(p)
+			if err != nil {
+				return nil, err
+			}
+			lines = append(lines, "ALTER TABLE "+to.own(to.name.Name)+" ATTACH PARTITION "+to.own(to.table(p))+bounds)
+		}
+		s.Table = append(s.Table, atOnce(lines))
+		kept := split.into[0]
+		name, constraint := to.constraint(pg, kept)
+		server := to.Servers[kept.server]
+		s.After[server.Name] = append(s.After[server.Name], "ALTER TABLE "+quoteIn(pg, server.schema(), to.table(kept))+
+			" DROP CONSTRAINT "+name+", ADD "+constraint)
+	}
+	return s, nil
+}
+
+// remotePostgres adds the statement that makes the table of a part on its server.
+func (d *division) remotePostgres(s *Script, p part) error {
+	const pg = dialect.Postgres
+	if err := fits(postgresLongest, d.table(p)+"_shard"); err != nil {
+		return err
+	}
+	_, constraint := d.constraint(pg, p)
+	server := d.Servers[p.server]
+	s.Remote[server.Name] = append(s.Remote[server.Name], d.create(quoteIn(pg, server.schema(), d.table(p)), quote(pg, d.Key), constraint))
+	return nil
+}
+
+// at returns the clause that says where the table of a part is.
+func (d *division) at(p part) string {
+	server := d.Servers[p.server]
+	return " SERVER " + quote(dialect.Postgres, server.Name) +
+		" OPTIONS (schema_name " + postgresText(server.schema()) + ", table_name " + postgresText(d.table(p)) + ")"
+}
+
+func (s Server) schema() string {
+	if s.Schema == "" {
+		return "public"
+	}
+	return s.Schema
+}
+
+// postgres returns the statements for the server, and for the user there.
+func (s Server) postgres() []string {
+	const pg = dialect.Postgres
+	options := "dbname " + postgresText(s.Database)
+	if s.Host != "" {
+		options += ", host " + postgresText(s.Host)
+	}
+	if s.Port != 0 {
+		options += fmt.Sprintf(", port '%d'", s.Port)
+	}
+	user := "user " + postgresText(s.User)
+	if s.Password != "" {
+		user += ", password " + postgresText(s.Password)
+	}
+	role := "CURRENT_USER"
+	if s.Role != "" {
+		role = quote(pg, s.Role)
+	}
+	return []string{
+		"CREATE SERVER " + quote(pg, s.Name) + " FOREIGN DATA WRAPPER postgres_fdw OPTIONS (" + options + ")",
+		"CREATE USER MAPPING FOR " + role + " SERVER " + quote(pg, s.Name) + " OPTIONS (" + user + ")",
+	}
+}
