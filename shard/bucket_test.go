@@ -3,9 +3,12 @@ package shard_test
 import (
 	"errors"
 	"math"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/shard"
 )
 
@@ -105,6 +108,54 @@ func TestRangeRefuses(t *testing.T) {
 	} {
 		if least, greatest, err := shard.Range(test.layout, test.bucket); !errors.Is(err, test.want) || least != 0 || greatest != 0 {
 			t.Errorf("%s: got %d to %d and the error %v, want %v", name, least, greatest, err, test.want)
+		}
+	}
+}
+
+// TestCondition: each database selects the ids of the bucket, and no others.
+func TestCondition(t *testing.T) {
+	middle := newLayout(t, idgen.Time.Bits(41), idgen.Shard.Bits(10), idgen.Sequence.Bits(12))
+	for kind, make := range map[string]func(testing.TB) dbtest.Database{"sqlite": dbtest.SQLite, "mysql": dbtest.MySQL, "postgres": dbtest.Postgres} {
+		t.Run(kind, func(t *testing.T) {
+			db := make(t).Open(t)
+			for name, layout := range map[string]idgen.Layout{"low": idgen.Sharded.Layout, "middle": middle, "on top": idgen.Scattered.Layout} {
+				for _, bucket := range []int64{0, 1, 512, 1023} {
+					for _, other := range []int64{bucket, bucket ^ 1, bucket ^ 512} {
+						id, err := layout.Compose(idgen.Parts{Time: time.Now(), Sequence: 11, Shard: other})
+						if err != nil {
+							t.Fatal(err)
+						}
+						condition, err := shard.Condition(layout, strconv.FormatInt(id, 10), bucket)
+						if err != nil {
+							t.Fatal(err)
+						}
+						var got int
+						if err := db.QueryRowContext(t.Context(), "SELECT CASE WHEN "+condition+" THEN 1 ELSE 0 END").Scan(&got); err != nil {
+							t.Fatalf("%v in %s", err, condition)
+						}
+						if want := other == bucket; (got == 1) != want {
+							t.Errorf("bucket %s: %s is %d for an id of bucket %d, want %t", name, condition, got, other, want)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestConditionRefuses(t *testing.T) {
+	for name, test := range map[string]struct {
+		layout idgen.Layout
+		bucket int64
+		want   error
+	}{
+		"no bucket":     {idgen.Snowkey.Layout, 0, shard.ErrLayout},
+		"zero layout":   {idgen.Layout{}, 0, shard.ErrLayout},
+		"negative":      {idgen.Sharded.Layout, -1, shard.ErrTables},
+		"past the last": {idgen.Sharded.Layout, 1024, shard.ErrTables},
+	} {
+		if condition, err := shard.Condition(test.layout, "id", test.bucket); !errors.Is(err, test.want) || condition != "" {
+			t.Errorf("%s: got %q and the error %v, want %v", name, condition, err, test.want)
 		}
 	}
 }

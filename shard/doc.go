@@ -61,6 +61,8 @@
 //	               for each byte b: h = (h xor b) * 0x100000001b3
 //	               return h
 //
+// [Condition] is the SQL condition that an id has a bucket. SQL functions compute the sum of an integer:
+//
 // In PostgreSQL, for SELECT snowkey_mix(user_id) & 1023:
 //
 //	CREATE FUNCTION snowkey_wrap(n numeric) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
@@ -73,7 +75,7 @@
 //	  RETURN v # ((v >> 31) & 8589934591);
 //	END $$;
 //
-// In MySQL and MariaDB, for SELECT snowkey_mix(user_id) & 1023:
+// In MySQL and MariaDB, for SELECT snowkey_mix(user_id) & 1023; the client mysql needs another DELIMITER around it:
 //
 //	CREATE FUNCTION snowkey_mix(n BIGINT) RETURNS BIGINT UNSIGNED DETERMINISTIC NO SQL
 //	BEGIN
