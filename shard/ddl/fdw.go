@@ -37,9 +37,6 @@ func (d *division) createPostgresFDW() (*Script, error) {
 // growPostgresFDW splits a partition in a transaction of the head each, and has the rows of the new shards go through the head to new tables of the
 // same server.
 func growPostgresFDW(from, to *division) (*Script, error) {
-	if err := to.checkServers(); err != nil {
-		return nil, err
-	}
 	if err := from.staysPut(); err != nil {
 		return nil, err
 	}
