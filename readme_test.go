@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/migratetest"
 	"github.com/snowkey-go/snowkey/idgen/grant"
