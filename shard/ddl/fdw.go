@@ -103,7 +103,7 @@ func (s Server) schema() string {
 // postgres returns the statements for the server, and for the user there.
 func (s Server) postgres() []string {
 	const pg = dialect.Postgres
-	options := "dbname " + postgresText(s.Database)
+	options := "batch_size '1000', dbname " + postgresText(s.Database) // rows are sent one by one without it
 	if s.Host != "" {
 		options += ", host " + postgresText(s.Host)
 	}

@@ -154,3 +154,18 @@ func drop(b *testing.B, f *fixture) {
 		}
 	}
 }
+
+// BenchmarkGrowMySQLHash is the growth of PARTITION BY HASH, which [ddl.MySQL] does not use: one statement that copies all rows.
+func BenchmarkGrowMySQLHash(b *testing.B) {
+	f := starts[ddl.MySQL](b)(b)
+	f.preset = idgen.Sharded
+	const columns = " (id BIGINT NOT NULL PRIMARY KEY, user_id BIGINT NOT NULL, note VARCHAR(100) NOT NULL, KEY (user_id))"
+	run(b, f.pool, "CREATE TABLE source"+columns)
+	fill(b, f)
+	for b.Loop() {
+		b.StopTimer()
+		run(b, f.pool, "DROP TABLE IF EXISTS orders", "CREATE TABLE orders"+columns+" PARTITION BY HASH (id) PARTITIONS 4", "INSERT INTO orders SELECT * FROM source")
+		b.StartTimer()
+		run(b, f.pool, "ALTER TABLE orders ADD PARTITION PARTITIONS 4")
+	}
+}
