@@ -168,11 +168,11 @@ func (d *division) splits(to *division) []split {
 }
 
 // within tells whether a part of a greater division has its buckets from a part.
-func (q part) within(p part) bool {
-	if q.step == 1 && q.first == q.last { // of one bucket, and perhaps alone
-		return p.has(q.first)
+func (p part) within(of part) bool {
+	if p.step == 1 && p.first == p.last { // of one bucket, and perhaps alone
+		return of.has(p.first)
 	}
-	return p.first <= q.first && q.last <= p.last && (q.first-p.first)%p.step == 0 && q.step%p.step == 0
+	return of.first <= p.first && p.last <= of.last && (p.first-of.first)%of.step == 0 && p.step%of.step == 0
 }
 
 // listed returns the buckets of a part, or an error for a layout with more than can be listed.

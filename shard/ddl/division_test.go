@@ -1,7 +1,6 @@
 package ddl_test
 
 import (
-	"database/sql"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,7 +9,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/shard"
 	"github.com/snowkey-go/snowkey/shard/ddl"
 )
 
@@ -203,12 +202,24 @@ func TestIDsFromBefore(t *testing.T) {
 	}
 }
 
-// mysqlPartitions returns which partitions a query reads.
-func mysqlPartitions(t testing.TB, db *sql.DB, query string) string {
-	t.Helper()
-	explain := "EXPLAIN PARTITIONS "
-	if !strings.HasPrefix(dbtest.MySQLServer(t).Version(), "MariaDB") { // which has them in every EXPLAIN
-		explain = "EXPLAIN FORMAT=TRADITIONAL "
+// TestBefore reads the shard of the rows from before and that of the sharding key, and no more, with the bucket on top.
+func TestBefore(t *testing.T) {
+	for _, engine := range []ddl.Engine{ddl.MySQL, ddl.PostgresRange} {
+		f := starts[engine](t)(t)
+		f.engine = engine
+		table := ddl.Table{Name: "orders", Key: "id", Columns: "id BIGINT NOT NULL, user_id BIGINT NOT NULL", Layout: idgen.Scattered.Layout, Shards: 8}
+		script, err := table.Create(engine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.apply(t, script)
+		condition, err := shard.Condition(table.Layout, "id", 700)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := f.reads(t, "SELECT * FROM orders WHERE user_id = 7 AND ("+condition+" OR id < 100000)")
+		if want := []string{place(t, table, engine, 0), place(t, table, engine, 700)}; !slices.Equal(got, want) {
+			t.Errorf("%s: reads %v, want %v", engine, got, want)
+		}
 	}
-	return strings.Split(rows(t, db, explain+query)[0], "|")[3]
 }

@@ -31,7 +31,8 @@ const (
 type form struct {
 	engine Engine
 	create func(d *division) (*Script, error)
-	// grow returns the statements that turn a division into another. Every part of the second lies in one of the first, see divide.
+	// grow returns the statements that turn a division into another, both of which create takes. Every part of the second lies in one of the first,
+	// see splits.
 	grow func(from, to *division) (*Script, error)
 }
 
@@ -84,7 +85,11 @@ func (t Table) Create(e Engine) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.create(d)
+	s, err := f.create(d)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Grow returns the statements that turn the table, as [Table.Create] has made it, into one of more shards: as many as now, or a multiple. Buckets
@@ -107,7 +112,16 @@ func (t Table) Grow(e Engine, shards int, alone ...int64) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.grow(from, to)
+	for _, d := range []*division{from, to} { // which the engine has to be able to make
+		if _, err := f.create(d); err != nil {
+			return nil, err
+		}
+	}
+	s, err := f.grow(from, to)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Partition returns the name of the partition that has the rows of a bucket: on MySQL, MariaDB and Spider what goes into SELECT … FROM orders

@@ -37,9 +37,6 @@ func (d *division) createPostgresFDW() (*Script, error) {
 // growPostgresFDW splits a partition in a transaction of the head each, and has the rows of the new shards go through the head to new tables of the
 // same server.
 func growPostgresFDW(from, to *division) (*Script, error) {
-	if err := to.checkServers(); err != nil {
-		return nil, err
-	}
 	if err := from.staysPut(); err != nil {
 		return nil, err
 	}
@@ -106,7 +103,7 @@ func (s Server) schema() string {
 // postgres returns the statements for the server, and for the user there.
 func (s Server) postgres() []string {
 	const pg = dialect.Postgres
-	options := "dbname " + postgresText(s.Database)
+	options := "batch_size '1000', dbname " + postgresText(s.Database) // rows are sent one by one without it
 	if s.Host != "" {
 		options += ", host " + postgresText(s.Host)
 	}

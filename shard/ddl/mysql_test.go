@@ -1,6 +1,7 @@
 package ddl_test
 
 import (
+	"database/sql"
 	"strings"
 	"testing"
 
@@ -30,4 +31,14 @@ func TestMySQLExpressions(t *testing.T) {
 			t.Errorf("WHERE %s: reads the partitions %s, want %s", condition, got, want)
 		}
 	}
+}
+
+// mysqlPartitions returns which partitions a query reads.
+func mysqlPartitions(t testing.TB, db *sql.DB, query string) string {
+	t.Helper()
+	explain := "EXPLAIN PARTITIONS "
+	if !strings.HasPrefix(dbtest.MySQLServer(t).Version(), "MariaDB") { // which has them in every EXPLAIN
+		explain = "EXPLAIN FORMAT=TRADITIONAL "
+	}
+	return strings.Split(rows(t, db, explain+query)[0], "|")[3]
 }

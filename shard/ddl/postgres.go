@@ -79,9 +79,6 @@ func growPostgres(from, to *division) (*Script, error) {
 		}
 		for _, p := range split.into {
 			bounds, err := to.bounds(p)
-			if err == nil {
-				err = fits(postgresLongest, to.table(p))
-			}
 			if err != nil {
 				return nil, err
 			}

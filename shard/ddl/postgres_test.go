@@ -139,3 +139,22 @@ func TestPostgresRangeNeedsNoAdministrator(t *testing.T) {
 		})
 	}
 }
+
+// TestPostgresGeneratedColumns has a growth refused as doc.go says, and all rows where they were.
+func TestPostgresGeneratedColumns(t *testing.T) {
+	db := dbtest.Postgres(t).Open(t)
+	table := ddl.Table{Name: "orders", Key: "id", Columns: "id bigint NOT NULL, twice bigint GENERATED ALWAYS AS (id / 2) STORED", Layout: idgen.Scattered.Layout, Shards: 1}
+	script, err := table.Create(ddl.PostgresRange)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, db, script.Table...)
+	run(t, db, fmt.Sprintf("INSERT INTO orders VALUES (8), (%d)", int64(1)<<62))
+	if script, err = table.Grow(ddl.PostgresRange, 2); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, db, script.Table[0], "generated column", "non-DEFAULT value")
+	if got := rows(t, db, "SELECT COUNT(*) FROM orders_0000")[0]; got != "2" {
+		t.Errorf("the shard has %s rows, want 2", got)
+	}
+}
