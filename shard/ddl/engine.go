@@ -19,11 +19,11 @@ const (
 	PostgresHash  Engine = "postgres-hash"  // native partitions by an operator class for the bucket; the bucket below the time
 	PostgresList  Engine = "postgres-list"  // native partitions by the expression of the bucket; the bucket below the time
 	PostgresFDW   Engine = "postgres-fdw"   // native partitions on other servers, through postgres_fdw
-	Citus         Engine = "citus"          // distributed by the sharding key
-	Vitess        Engine = "vitess"         // a vindex on the ids; needs the bucket on top
-	TiDB          Engine = "tidb"           // regions of ids; needs the bucket on top
-	Cockroach     Engine = "cockroach"      // ranges of ids; needs the bucket on top
-	Yugabyte      Engine = "yugabyte"       // tablets of ids; needs the bucket on top
+	Citus         Engine = "citus"          // distributed by the sharding key; as its documentation 13.0 says, not run here
+	Vitess        Engine = "vitess"         // a vindex on the ids; needs the bucket on top; 22.0, not run here
+	TiDB          Engine = "tidb"           // regions of ids; needs the bucket on top; 8.5, not run here
+	Cockroach     Engine = "cockroach"      // ranges of ids; needs the bucket on top; 25.2, not run here
+	Yugabyte      Engine = "yugabyte"       // tablets of ids; needs the bucket on top; 2.25, not run here
 	GORMSharding  Engine = "gorm-sharding"  // tables of one database, which gorm.io/sharding chooses from
 )
 

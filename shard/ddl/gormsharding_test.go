@@ -17,6 +17,9 @@ func TestGORMShardingGrows(t *testing.T) {
 	for _, database := range []func(testing.TB) dbtest.Database{dbtest.SQLite, dbtest.MySQL, dbtest.Postgres} {
 		for _, preset := range []idgen.Preset{idgen.Scattered, idgen.Sharded} {
 			for _, shards := range []int{4, 90} {
+				if shards == 90 && preset == idgen.Scattered {
+					continue // the names are those of the other layout
+				}
 				at := database(t)
 				t.Run(fmt.Sprint(at.Kind, " ", preset.Name(), " ", shards), func(t *testing.T) {
 					f := open(t, at)
