@@ -19,6 +19,7 @@ var allowed = map[string][]string{
 	"/idgen":                          {},
 	"/idgen/grant":                    own("/idgen", "/internal/dialect"),
 	"/idgen/grant/granttest":          own("/idgen", "/idgen/grant", "/internal/dialect"),
+	"/shard":                          own("/idgen"),
 	"/shard/ddl":                      own("/idgen", "/shard", "/internal/dialect", "/internal/catalog"),
 	"/sqltype":                        gormAlone,
 	"/sqltype/pgxtype":                slices.Concat(gormAlone, own("/sqltype"), []string{"github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/internal/"}),
