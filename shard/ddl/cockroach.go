@@ -6,7 +6,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// createCockroach follows the documentation of CockroachDB 25.2; nobody has run it here. CockroachDB keeps a table in the order of its primary key and
+// createCockroach follows the documentation of CockroachDB 22.1; nobody has run it here. CockroachDB keeps a table in the order of its primary key and
 // splits it into ranges by size and load. With the bucket on top new rows are all over the table, which is what hash-sharded indexes are for. The
 // table begins with a range for each shard; such splits do not expire.
 func (d *division) createCockroach() (*Script, error) {

@@ -125,12 +125,12 @@ func (d *division) divide() {
 	}
 	slices.Sort(starts)
 	starts = slices.Compact(starts)
+	number := int64(0) // of the shard
 	for i, first := range starts {
 		last := d.max
 		if i+1 < len(starts) {
 			last = starts[i+1] - 1
 		}
-		number := int64(0) // of the shard
 		for number+1 < n && d.start(number+1) <= first {
 			number++
 		}

@@ -21,9 +21,9 @@ const (
 	PostgresFDW   Engine = "postgres-fdw"   // native partitions on other servers, through postgres_fdw
 	Citus         Engine = "citus"          // distributed by the sharding key; as its documentation 13.0 says, not run here
 	Vitess        Engine = "vitess"         // a vindex on the ids; needs the bucket on top; 22.0, not run here
-	TiDB          Engine = "tidb"           // regions of ids; needs the bucket on top; 8.5, not run here
-	Cockroach     Engine = "cockroach"      // ranges of ids; needs the bucket on top; 25.2, not run here
-	Yugabyte      Engine = "yugabyte"       // tablets of ids; needs the bucket on top; 2.25, not run here
+	TiDB          Engine = "tidb"           // regions of ids; needs the bucket on top; 8.4, not run here
+	Cockroach     Engine = "cockroach"      // ranges of ids; needs the bucket on top; 22.1, not run here
+	Yugabyte      Engine = "yugabyte"       // tablets of ids; needs the bucket on top; stable, not run here
 	GORMSharding  Engine = "gorm-sharding"  // tables of one database, which gorm.io/sharding chooses from
 )
 

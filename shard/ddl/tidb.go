@@ -6,9 +6,10 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// createTiDB follows the documentation of TiDB 8.5; nobody has run it here. TiDB keeps a table in the order of a clustered primary key and splits it
+// createTiDB follows the documentation of TiDB 8.4; nobody has run it here. TiDB keeps a table in the order of a clustered primary key and splits it
 // into regions by size. With the bucket on top new rows are all over the table, which is what AUTO_RANDOM is for. The table begins with a region for
-// each shard, where TiDB would begin with one and have all writes there; regions that stay empty may be merged again an hour later.
+// each shard, where TiDB would begin with one and have all writes there. Regions that stay empty are merged again after a while, unless the table has
+// ATTRIBUTES 'merge_option=deny'.
 func (d *division) createTiDB() (*Script, error) {
 	points, err := d.points()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// createVitess follows the documentation of Vitess 22.0; nobody has run it here. With the vindex numeric an id is the keyspace id of its row, so a
+// createVitess follows the documentation of Vitess 22.0, and of 18.0 for ALTER VSCHEMA; nobody has run it here. With the vindex numeric an id is the keyspace id of its row, so a
 // shard of the keyspace has a range of ids. A row is found by its id in one shard. So is a sharding key with a range of ids beside it, from Vitess
 // 22.0 on; the sharding key alone is looked for in all. The rows of one sharding key are in one shard, those of children too. Needs no sequence.
 //

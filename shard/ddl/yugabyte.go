@@ -6,7 +6,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// createYugabyte follows the documentation of YugabyteDB 2.25 (stable); nobody has run it here. With ASC YugabyteDB keeps the table in the order of its
+// createYugabyte follows the stable documentation of YugabyteDB; nobody has run it here. With ASC YugabyteDB keeps the table in the order of its
 // primary key, where its default is the order of a hash; so a sharding key's rows are together and ranges of ids are read as such. The table begins
 // with a tablet for each shard.
 func (d *division) createYugabyte() (*Script, error) {

@@ -23,19 +23,21 @@ const (
 // the most, before and after, and those of it that are other users'.
 func BenchmarkGrow(b *testing.B) {
 	for _, e := range engines {
-		fresh := starts[e.engine](b)
-		for _, preset := range e.presets {
-			for _, to := range []string{"8", "alone"} {
-				if to == "alone" && (e.engine == ddl.PostgresHash || e.engine == ddl.PostgresFDW && preset == idgen.Sharded) {
-					continue
+		b.Run("engine="+string(e.engine), func(b *testing.B) {
+			fresh := starts[e.engine](b)
+			for _, preset := range e.presets {
+				for _, to := range []string{"8", "alone"} {
+					if to == "alone" && (e.engine == ddl.PostgresHash || e.engine == ddl.PostgresFDW && preset == idgen.Sharded) {
+						continue
+					}
+					b.Run("layout="+preset.Name()+"/to="+to, func(b *testing.B) {
+						f := fresh(b)
+						f.engine, f.preset = e.engine, preset
+						benchmarkGrow(b, f, to == "alone")
+					})
 				}
-				b.Run(fmt.Sprintf("engine=%s/layout=%s/to=%s", e.engine, preset.Name(), to), func(b *testing.B) {
-					f := fresh(b)
-					f.engine, f.preset = e.engine, preset
-					benchmarkGrow(b, f, to == "alone")
-				})
 			}
-		}
+		})
 	}
 }
 
