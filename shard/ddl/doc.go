@@ -82,7 +82,7 @@
 //
 // # Growth
 //
-//   - MySQL: REORGANIZE PARTITION, a shard at a time, which copies that shard's rows. Reads go on, writers of the table wait. A statement that was
+//   - MySQL: REORGANIZE PARTITION, a shard at a time, which copies that shard's rows. Reads go on, writers of the table wait (measured on MariaDB). A statement that was
 //     prepared before may fail once with error 1615, to be prepared again.
 //   - PostgresRange, PostgresHash, PostgresList: a shard at a time in a transaction of its own, which detaches the partition, moves the rows of the new
 //     shards to new tables and attaches all. Whoever uses the table waits, and fails in nothing. Indexes, constraints and defaults are copied. PostgreSQL
@@ -92,6 +92,7 @@
 //   - Spider: there is no table of the name while rows are moved, so statements fail with error 1146, and none is lost or counted twice. Under LOCK TABLES Spider
 //     allows no RENAME. When a statement fails, orders_shrunk has what is not moved yet; the others of the script do the rest.
 //
+// What was added to the tables of other servers after Create, such as indexes, their new shards are without; add it to these.
 // New shards are on the server of the old one, so the number of shards has to be a multiple of that of servers. All statements of other heads, and
 // those straight to a shard's table, have to wait meanwhile: only the head of the script sees to it. Afterwards each shard's table refuses the rows
 // that it had to give away, [Script.After].
@@ -101,7 +102,6 @@
 // One sharding key is one bucket, and a bucket is not divided. What engines offer is a shard for that bucket alone, [Table.Alone]: the other users of its
 // shard are rid of it, and the partition can have a disk, or on PostgreSQL an index, of its own. PostgresHash, and PostgresFDW with the
 // bucket below the time, have only growth, which leaves the large user with a part of the neighbours.
-//
 //
 // Of 200,000 rows in 4 shards, half of which are one user's, BenchmarkGrow has these in the shard of that user. The times are the medians of 5 runs and
 // their extremes, all servers on two busy cores: how long the whole takes, during which writers wait for a statement at a time, on Spider for all.

@@ -18,7 +18,7 @@ const (
 	PostgresRange Engine = "postgres-range" // native partitions by ranges of ids; needs the bucket on top
 	PostgresHash  Engine = "postgres-hash"  // native partitions by an operator class for the bucket; the bucket below the time
 	PostgresList  Engine = "postgres-list"  // native partitions by the expression of the bucket; the bucket below the time
-	PostgresFDW   Engine = "postgres-fdw"   // native partitions on other servers, through postgres_fdw
+	PostgresFDW   Engine = "postgres-fdw"   // native partitions on other servers, through postgres_fdw; PostgreSQL 14 or newer
 )
 
 // form is what an engine makes of a division. Its functions return errors that wrap [ErrTable] or [shard.ErrLayout].
