@@ -90,7 +90,8 @@
 //     statement fail, and leaves all as it is. Rows that moved leave dead ones behind, so VACUUM follows. Run it as the table's owner.
 //   - PostgresFDW: the same through the head, in a transaction of the head, which commits on the shard's server just before.
 //   - Spider: there is no table of the name while rows are moved, so statements fail with error 1146, and none is lost or counted twice. Under LOCK TABLES Spider
-//     allows no RENAME. When a statement fails, orders_shrunk has what is not moved yet; the others of the script do the rest.
+//     allows no RENAME. When a statement fails, orders_shrunk has what is not moved yet: ROLLBACK, and go on from the
+//     START TRANSACTION before it.
 //
 // What was added to the tables of other servers after Create, such as indexes, their new shards are without; add it to these.
 // New shards are on the server of the old one, so the number of shards has to be a multiple of that of servers. All statements of other heads, and
