@@ -32,13 +32,13 @@ func growCitus(from, to *division) (*Script, error) {
 	if err := to.keyed(); err != nil {
 		return nil, err
 	}
-	s := &Script{}
-	if to.Shards > from.Shards {
-		s.Table = append(s.Table, fmt.Sprintf("SELECT alter_distributed_table(%s, shard_count := %d, cascade_to_colocated := true)",
-			postgresText(to.own(to.name.Name)), to.Shards))
+	if to.Shards == from.Shards {
+		return &Script{}, nil
 	}
-	s.Table = append(s.Table, "SELECT citus_rebalance_start()")
-	return s, nil
+	return &Script{Table: []string{
+		fmt.Sprintf("SELECT alter_distributed_table(%s, shard_count := %d, cascade_to_colocated := true)", postgresText(to.own(to.name.Name)), to.Shards),
+		"SELECT citus_rebalance_start()",
+	}}, nil
 }
 
 // keyed returns an error for a table without a sharding key, and for buckets that are alone: Citus isolates a sharding key, and no bucket.

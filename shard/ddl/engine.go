@@ -18,7 +18,7 @@ const (
 	PostgresRange Engine = "postgres-range" // native partitions by ranges of ids; needs the bucket on top
 	PostgresHash  Engine = "postgres-hash"  // native partitions by an operator class for the bucket; the bucket below the time
 	PostgresList  Engine = "postgres-list"  // native partitions by the expression of the bucket; the bucket below the time
-	PostgresFDW   Engine = "postgres-fdw"   // native partitions on other servers, through postgres_fdw
+	PostgresFDW   Engine = "postgres-fdw"   // native partitions on other servers, through postgres_fdw; PostgreSQL 14 or newer
 	Citus         Engine = "citus"          // distributed by the sharding key; as its documentation 13.0 says, not run here
 	Vitess        Engine = "vitess"         // a vindex on the ids; needs the bucket on top; 22.0, not run here
 	TiDB          Engine = "tidb"           // regions of ids; needs the bucket on top; 8.4, not run here

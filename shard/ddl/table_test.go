@@ -110,7 +110,7 @@ func layoutOf(engine ddl.Engine) idgen.Layout {
 func TestGrowRefuses(t *testing.T) {
 	servers := []ddl.Server{{Name: "a", Database: "d", User: "u"}, {Name: "b", Database: "d", User: "u"}, {Name: "c", Database: "d", User: "u"}}
 	for _, engine := range ddl.Engines() {
-		table := ddl.Table{Name: "orders", Key: "id", Columns: "id BIGINT", Layout: layoutOf(engine), Shards: 4, Servers: servers}
+		table := ddl.Table{Name: "orders", Key: "id", ShardingKey: "user_id", Columns: "id BIGINT", Layout: layoutOf(engine), Shards: 4, Servers: servers}
 		for _, shards := range []int{-4, 0, 2, 3, 6, 2048} {
 			if got, err := table.Grow(engine, shards); !errors.Is(err, shard.ErrTables) {
 				t.Errorf("%s from 4 to %d: got %v and the error %v, want ErrTables", engine, shards, got, err)
