@@ -21,6 +21,7 @@ var allowed = map[string][]string{
 	"/idgen/grant/granttest":          own("/idgen", "/idgen/grant", "/internal/dialect"),
 	"/shard":                          own("/idgen"),
 	"/shard/ddl":                      own("/idgen", "/shard", "/internal/dialect", "/internal/catalog"),
+	"/shard/partition":                own("/idgen", "/internal/dialect"),
 	"/sqltype":                        gormAlone,
 	"/sqltype/pgxtype":                slices.Concat(gormAlone, own("/sqltype"), []string{"github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/internal/"}),
 	"/gormplugin":                     slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/catalog", "/sqltype")),

@@ -50,6 +50,7 @@ func runScripts(t *testing.T, database string, folder ...string) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"increasing": increasing, "shop": shop, "query": query, "same": same, "status": status,
 			"server": server, "paste": paste, "rows": rows, "lines": lines,
+			"divided": divided, "rowat": rowAt,
 		},
 	})
 }

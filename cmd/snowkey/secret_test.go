@@ -52,6 +52,7 @@ func TestNoPasswordInErrors(t *testing.T) {
 		"migrate inspect": nil, "migrate plan": nil, "migrate run": {plan}, "migrate rollback": {plan}, "migrate verify": {plan}, "migrate status": nil,
 		"migrate run/replica": {"--db", there.DSN, plan}, "migrate rollback/replica": {"--db", there.DSN, plan},
 		"migrate merge": {"--from", there.DSN}, "migrate merge/from": {"--into", there.DSN},
+		"partition plan": {"--table", "orders", "--every", "day"}, "partition run": {"--table", "orders", "--every", "day"}, "partition status": {"--table", "orders", "--every", "day"},
 		"compare": {"--rows", "10"}, "compare/second": {"--rows", "10", "--db", there.DSN},
 	}
 	denied := dbtest.MySQL(t).DSN
@@ -115,7 +116,7 @@ func TestNoPasswordOfMisplacedDSN(t *testing.T) {
 		for _, args := range [][]string{
 			{secret}, {"nodes", secret}, {"nodes", "-db=" + secret}, {"nodes", "-db", secret}, {"nodes", "--dsn=" + secret}, {"nodes", "--db-file", secret}, {"help", secret}, {"compare", "--rows", secret},
 			{"compare", "--from", secret}, {"migrate", "run", "--db", "sqlite::memory:", secret}, {"nodes", "--db", "sqlite::memory:", "--table", secret},
-			{"check", "--db", "sqlite::memory:", "--layout", secret}, {"decode", secret}, {"next", "-n" + secret},
+			{"check", "--db", "sqlite::memory:", "--layout", secret}, {"decode", secret}, {"partition", "run", "--db", "sqlite::memory:", "--every", "day", "--table", secret}, {"next", "-n" + secret},
 		} {
 			if status := silent(t, args...); status == 0 {
 				t.Errorf("%q: got status 0, want a failure", args)

@@ -1,0 +1,362 @@
+package partition
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// Keeper makes and removes the partitions of one table. It holds nothing between its calls, which may be concurrent, also with those of other processes.
+type Keeper struct {
+	db *sql.DB
+	d  Dialect
+	t  Table
+
+	clock func(context.Context, *sql.Conn) (time.Time, error) // the database's
+	local func() time.Time
+	ping  time.Duration
+	began func(Step, int) error // called before each statement of a step, with its number; nil but in tests
+}
+
+// New returns the keeper of a table in a database. It asks nothing of the database yet. The error wraps [ErrTable] or [ErrUnsupported].
+func New(db *sql.DB, d Dialect, t Table) (*Keeper, error) {
+	if err := supported(d); err != nil {
+		return nil, err
+	}
+	t, err := t.checked()
+	if err != nil {
+		return nil, err
+	}
+	return &Keeper{db: db, d: d, t: t, local: time.Now, ping: pingEvery, clock: clocks[d].read}, nil
+}
+
+// clockQuery reads the microseconds since 1970.
+type clockQuery string
+
+func (q clockQuery) read(ctx context.Context, conn *sql.Conn) (time.Time, error) {
+	var micros int64
+	err := dialect.One(ctx, conn, string(q), nil, &micros)
+	return time.UnixMicro(micros), err
+}
+
+var clocks = map[Dialect]clockQuery{
+	dialect.MySQL:    "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))",
+	dialect.Postgres: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
+}
+
+// Report is what a run has done.
+type Report struct {
+	// Done are the steps in their order.
+	Done []Step `json:"done"`
+	// Plan is what is left. It is of the time after the last step, and zero when the run has failed.
+	Plan Plan `json:"plan,omitzero"`
+}
+
+// mostSteps bounds a run, should steps never come to an end.
+const mostSteps = 10_000
+
+// Plan returns what [Keeper.Run] would do now. It writes nothing, and waits for no run. The error is that of the database, or wraps [ErrNotPartitioned],
+// [ErrClock] or [ErrBusy].
+func (k *Keeper) Plan(ctx context.Context) (plan Plan, err error) {
+	err = k.session(ctx, func(conn *sql.Conn) error {
+		plan, err = k.plan(ctx, conn)
+		return err
+	})
+	return plan, err
+}
+
+// Run makes the partitions that are missing and sees to those that are old, a step at a time, each by a plan of its own. It waits for another run at the
+// same table to end, as long as the context lasts, and then finds what is left to do: mostly nothing. A scheduler calls it as often as it likes, at least once
+// for each period.
+//
+// After an error, or when the process was killed, the next run goes on. The error wraps [ErrAttention] when all steps were done and the plan has problems,
+// [ErrPartman], [ErrBusy], [ErrReferenced], [ErrArchive], [ErrNotPartitioned] or [ErrClock]; or it is the database's. Steps that were done are in the report in
+// any case.
+func (k *Keeper) Run(ctx context.Context) (report Report, err error) {
+	report.Done = []Step{}
+	err = k.session(ctx, func(conn *sql.Conn) error {
+		if err := k.lock(ctx, conn); err != nil {
+			return err
+		}
+		var last Step
+		for range mostSteps {
+			plan, err := k.plan(ctx, conn)
+			if err != nil {
+				return err
+			}
+			if plan.Partman != "" {
+				return fmt.Errorf("%w: %s, in %s", ErrPartman, plan.Table, plan.Partman)
+			}
+			if len(plan.Steps) == 0 {
+				report.Plan = plan
+				return attention(plan)
+			}
+			step := plan.Steps[0]
+			if step.Action == last.Action && step.Name == last.Name && step.ToID == last.ToID {
+				return fmt.Errorf("partition: the step %q was done and has had no effect", step)
+			}
+			done, err := k.do(ctx, conn, step)
+			if err != nil {
+				return err
+			}
+			if done {
+				report.Done = append(report.Done, step)
+				last = step
+			}
+		}
+		return fmt.Errorf("partition: %d steps were done, and there are more; call again", mostSteps)
+	})
+	return report, err
+}
+
+// attention is the error of a plan with problems.
+func attention(plan Plan) error {
+	if len(plan.Problems) == 0 {
+		return nil
+	}
+	texts := make([]string, len(plan.Problems))
+	for i, problem := range plan.Problems {
+		texts[i] = problem.Kind + ": " + problem.Text
+	}
+	return fmt.Errorf("%w: %s", ErrAttention, strings.Join(texts, "; "))
+}
+
+// plan reads the catalogue and decides.
+func (k *Keeper) plan(ctx context.Context, conn *sql.Conn) (Plan, error) {
+	var status Status
+	err := k.patiently(ctx, func() (err error) {
+		status, err = reader{conn: conn, d: k.d, t: k.t}.read(ctx, k.clock, k.local())
+		return err
+	})
+	if err != nil {
+		return Plan{}, err
+	}
+	return k.t.Plan(status)
+}
+
+// session does the work on a connection that no other work gets afterwards: it has settings, and locks that end with it.
+func (k *Keeper) session(ctx context.Context, work func(*sql.Conn) error) error {
+	conn, err := k.db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("connecting: %w", err)
+	}
+	defer func() {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it
+		_ = conn.Close()
+	}()
+	for _, setting := range k.settings() {
+		if _, err := conn.ExecContext(ctx, setting); err != nil {
+			return fmt.Errorf("%s: %w", setting, err)
+		}
+	}
+	return work(conn)
+}
+
+func (k *Keeper) settings() []string {
+	if k.d == dialect.MySQL {
+		seconds := waitSeconds(k.t.LockWait)
+		return []string{fmt.Sprintf("SET SESSION autocommit = 1, lock_wait_timeout = %d, innodb_lock_wait_timeout = %[1]d", seconds)}
+	}
+	return []string{fmt.Sprintf("SET lock_timeout = '%dms'", max(1, k.t.LockWait.Milliseconds()))}
+}
+
+// lockPause is how long a run waits before it looks again whether another one has ended. A wait inside of the server would have a snapshot there, for which a
+// DETACH CONCURRENTLY of the other run waits.
+const lockPause = 100 * time.Millisecond
+
+// lockNumber returns what runs at a table lock.
+func lockNumber(schema, table string) uint64 {
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte("snowkey partition " + schema + "." + table)) // never fails
+	return sum.Sum64()
+}
+
+// lockName is the lockNumber for MySQL, where locks have names and are the whole server's.
+func lockName(schema, table string) string {
+	return fmt.Sprintf("snowkey partition %016x", lockNumber(schema, table))
+}
+
+// lock waits until no other run is at the table, and keeps others from it for as long as the connection lasts.
+func (k *Keeper) lock(ctx context.Context, conn *sql.Conn) error {
+	found, err := k.d.Locate(ctx, conn, k.t.Name)
+	if err != nil {
+		return err
+	}
+	query := "SELECT GET_LOCK('" + lockName(found.At.Schema, found.At.Table) + "', 0)"
+	if k.d == dialect.Postgres {
+		query = fmt.Sprintf("SELECT CAST(pg_try_advisory_lock(%d) AS int)", int64(lockNumber(found.At.Schema, found.At.Table)))
+	}
+	for {
+		var locked sql.NullInt64
+		if err := dialect.One(ctx, conn, query, nil, &locked); err != nil {
+			return fmt.Errorf("locking out other runs: %w", err)
+		}
+		if locked.Int64 == 1 {
+			return nil
+		}
+		if err := pause(ctx, lockPause); err != nil {
+			return fmt.Errorf("waiting for another run at %s: %w", k.t.Name, err)
+		}
+	}
+}
+
+func pause(ctx context.Context, long time.Duration) error {
+	timer := time.NewTimer(long)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// The codes of errors that go when a step is tried again.
+var (
+	busy = map[Dialect][]string{
+		dialect.Postgres: {"55P03", "40P01", "40001"}, // lock_timeout, deadlock, serialization
+		dialect.MySQL:    {"1205", "1213"},            // lock_wait_timeout, deadlock
+	}
+	// A row came into the default partition after it was read: PostgreSQL refuses to attach the partition that it belongs to.
+	overtaken = "23514"
+	// A row of another table refers to one of the partition.
+	referenced = "23503"
+)
+
+// longestPause is the longest of the pauses between attempts.
+const longestPause = 5 * time.Second
+
+// patiently does something again as long as other transactions are in its way, with pauses in which they have the table for themselves.
+func (k *Keeper) patiently(ctx context.Context, do func() error) error {
+	wait := k.t.LockWait / 4
+	for try := 1; ; try++ {
+		err := do()
+		if err == nil || !slices.Contains(busy[k.d], k.d.Diagnose(err).Code) {
+			return err
+		}
+		if try >= k.t.Tries {
+			return fmt.Errorf("%w: %d attempts, each waiting %v: %w", ErrBusy, try, k.t.LockWait, err)
+		}
+		if err := pause(ctx, wait/2+rand.N(wait/2+1)); err != nil {
+			return errors.Join(err, ErrBusy)
+		}
+		wait = min(2*wait, longestPause)
+	}
+}
+
+// do does a step. It is false when the step was not done because the table is not any more as the plan had it.
+func (k *Keeper) do(ctx context.Context, conn *sql.Conn, step Step) (done bool, err error) {
+	if step.Action == Call {
+		if err := k.archive(ctx, conn, step.table); err != nil {
+			return false, fmt.Errorf("%w: %s, which stays until a later run has archived it: %w", ErrArchive, step.Name, err)
+		}
+	}
+	again := false
+	err = k.patiently(ctx, func() error {
+		again, err = k.execute(ctx, conn, step)
+		if pending := k.d.Diagnose(err).Code; step.Action == Remove && k.d == dialect.Postgres && slices.Contains(busy[k.d], pending) {
+			// A DETACH CONCURRENTLY that has waited too long is pending, which another plan ends.
+			if unfinished, readErr := k.pending(ctx, conn, step); readErr == nil && unfinished {
+				again = true
+				return nil
+			}
+		}
+		return err
+	})
+	switch code := k.d.Diagnose(err).Code; {
+	case err == nil:
+		return !again, nil
+	case k.d == dialect.Postgres && code == overtaken && step.Action == Make:
+		return false, nil
+	case k.d == dialect.Postgres && code == referenced:
+		return false, fmt.Errorf("%w: %s cannot be detached before those rows are gone, as ON DELETE does nothing here: %w", ErrReferenced, step.Name, err)
+	}
+	return false, fmt.Errorf("%s: %w", step, err)
+}
+
+// pingEvery is how often the connection is used while an archive command is at work: servers and networks end connections that nobody uses, and the lock
+// with them.
+const pingEvery = 10 * time.Second
+
+// archive calls the archive function, and ends its context when the connection, with the lock that keeps other runs from the same table, is lost.
+func (k *Keeper) archive(ctx context.Context, conn *sql.Conn, d Detached) error {
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ended, lost := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ticker := time.NewTicker(k.ping)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ended:
+				lost <- nil
+				return
+			case <-ticker.C:
+			}
+			if _, err := conn.ExecContext(within, "SELECT 1"); err != nil && ctx.Err() == nil {
+				err = fmt.Errorf("the connection is lost, and the lock with it: %w", err)
+				cancel(err)
+				lost <- err
+				return
+			}
+		}
+	}()
+	err := func() error {
+		defer close(ended) // also when the function panics
+		return k.t.Archive(within, d)
+	}()
+	return errors.Join(err, <-lost)
+}
+
+// pending tells whether PostgreSQL has begun to detach the partition of a step.
+func (k *Keeper) pending(ctx context.Context, conn *sql.Conn, step Step) (bool, error) {
+	status, err := reader{conn: conn, d: k.d, t: k.t}.read(ctx, k.clock, k.local())
+	return slices.ContainsFunc(status.Parts, func(part Part) bool { return part.Name == step.Name && part.Pending }), err
+}
+
+// cleanLimit bounds what ends a step that has failed.
+const cleanLimit = 5 * time.Second
+
+// execute runs the statements. It tells whether a SELECT has found a row, and the rest was left.
+func (k *Keeper) execute(ctx context.Context, conn *sql.Conn, step Step) (again bool, err error) {
+	defer func() {
+		if err == nil && !again {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
+		defer cancel()
+		end := "ROLLBACK"
+		if k.d == dialect.MySQL {
+			end = "UNLOCK TABLES"
+		}
+		_, _ = conn.ExecContext(ctx, end) // else the end of the connection does it
+	}()
+	for i, statement := range step.SQL {
+		if k.began != nil {
+			if err := k.began(step, i); err != nil {
+				return false, err
+			}
+		}
+		if strings.HasPrefix(statement, "SELECT ") {
+			var found sql.NullInt64
+			switch err := dialect.One(ctx, conn, statement, nil, &found); {
+			case err == nil:
+				return true, nil
+			case !errors.Is(err, sql.ErrNoRows):
+				return false, fmt.Errorf("%s: %w", statement, err)
+			}
+		} else if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return false, fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return false, nil
+}

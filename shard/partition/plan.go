@@ -1,0 +1,592 @@
+package partition
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// Action is what a step does.
+type Action string
+
+// The actions.
+const (
+	Finalize Action = "finalize" // ends a DETACH CONCURRENTLY that was begun
+	Make     Action = "make"     // makes a partition, or on MySQL several, and moves the rows into it that the default partition has for it
+	Unmark   Action = "unmark"   // takes the mark from a partition that was to be detached, and is not any more
+	Shell    Action = "shell"    // MySQL: makes the empty table that a partition is exchanged with
+	Remove   Action = "detach"   // makes a partition a table of its own
+	Discard  Action = "discard"  // MySQL: drops a partition, in one statement with its rows, or one that is empty
+	Call     Action = "archive"  // calls [Table.Archive], and marks the table as archived
+	Delete   Action = "drop"     // drops a table that was a partition
+)
+
+// Step is one thing that a run does. A run that is killed in a step has done all of it or nothing, or left what the next run goes on with.
+type Step struct {
+	Action Action    `json:"action"`
+	Name   string    `json:"name"` // of the partition, or of the table that was one
+	FromID int64     `json:"from_id,string"`
+	ToID   int64     `json:"to_id,string"`
+	From   time.Time `json:"from,omitzero"`
+	To     time.Time `json:"to,omitzero"`
+	Rows   int64     `json:"rows,omitempty"` // rows of the default partition that are moved
+	// SQL are the statements. A SELECT among them has to return no row; when it does, the run makes a new plan.
+	SQL []string `json:"sql,omitempty"`
+
+	table Detached // of Call
+}
+
+// String says what the step does.
+func (s Step) String() string {
+	text := fmt.Sprintf("%s %s, %s to %s", s.Action, s.Name, clock(s.From), clock(s.To))
+	if s.Rows > 0 {
+		text += fmt.Sprintf(", moving %d rows", s.Rows)
+	}
+	return text
+}
+
+// clock shows a bound, which may be none.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "no bound"
+	}
+	return t.Format("2006-01-02T15:04Z07:00")
+}
+
+// Span is a time without a partition of its own.
+type Span struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
+
+// Problem is something that a run cannot do, or must not.
+type Problem struct {
+	// Kind is one of "partman", "clock", "many", "behind", "gap", "unplaced", "name", "archive", "limit".
+	Kind string `json:"kind"`
+	// Text says what was found, and what to do.
+	Text string `json:"text"`
+}
+
+// Plan is what a run does next, and what needs an operator.
+type Plan struct {
+	Status
+	// Ahead is how many periods after that of now have their partitions, without a gap.
+	Ahead int `json:"ahead"`
+	// Gaps are the times between the oldest and the newest partition that have none. PostgreSQL's default partition has their rows, for which a run makes
+	// the partition. On MySQL the partition after a gap has its rows, and stays as it is; here are the periods that it has besides its last.
+	Gaps     []Span    `json:"gaps"`
+	Steps    []Step    `json:"steps"`
+	Problems []Problem `json:"problems"`
+	// Notes say what is as it should be and may yet be asked about, such as partitions that are held back.
+	Notes []string `json:"notes"`
+}
+
+// The limits of a plan.
+const (
+	clockLimit   = time.Hour // between the clocks of the database and of the keeper
+	longestPlan  = 1000      // partitions to make
+	mysqlLimit   = 8192      // partitions of a table
+	longestBack  = 100       // periods without a run that get partitions though they have no rows
+	longestGap   = 100_000   // periods that are looked at
+	fewUnplaced  = 100       // periods of the default partition's rows
+	highestTries = 99        // tables of the same partition
+)
+
+// Plan returns the steps that a run does on a table with that status, in their order. It needs no database: what it returns is decided by the status and the
+// settings, which are those that [New] has checked. The partitions of steps that come after others, such as those of a detached table, are there as well.
+func (t Table) Plan(s Status) (Plan, error) {
+	t, err := t.checked()
+	if err != nil {
+		return Plan{}, err
+	}
+	p := planner{t: t, s: s, sql: statementsOf(s.Dialect, t, s), plan: Plan{Status: s, Gaps: []Span{}, Steps: []Step{}, Problems: []Problem{}, Notes: []string{}}}
+	p.do()
+	return p.plan, nil
+}
+
+type planner struct {
+	t    Table
+	s    Status
+	sql  statements
+	plan Plan
+
+	now  time.Time // by which partitions are made
+	past time.Time // by which they are old; zero where nothing is
+	cut  int64     // partitions that end at or before that id are old, where past is not zero
+	end  time.Time // of the last period that is to have a partition
+	made map[string]bool
+}
+
+func (p *planner) problem(kind, format string, args ...any) {
+	p.plan.Problems = append(p.plan.Problems, Problem{Kind: kind, Text: fmt.Sprintf(format, args...)})
+}
+
+func (p *planner) note(format string, args ...any) {
+	p.plan.Notes = append(p.plan.Notes, fmt.Sprintf(format, args...))
+}
+
+func (p *planner) step(s Step) { p.plan.Steps = append(p.plan.Steps, s) }
+
+func (p *planner) do() {
+	p.made = map[string]bool{}
+	p.clocks()
+	p.measure()
+	if p.s.Partman != "" {
+		p.problem("partman", "pg_partman has the table in %s, and makes and drops its partitions; take it out of there, or leave the table to it", p.s.Partman)
+		return
+	}
+	for _, part := range p.s.Parts {
+		if part.Pending {
+			p.step(Step{Action: Finalize, Name: part.Name, FromID: part.FromID, ToID: part.ToID, From: part.From, To: part.To, SQL: p.sql.finalize(part)})
+		}
+	}
+	p.make()
+	old := p.old()
+	for _, part := range p.s.Parts {
+		if part.marked && !part.Pending && !slices.ContainsFunc(old, func(o Part) bool { return o.Name == part.Name && o.Schema == part.Schema }) {
+			p.step(Step{Action: Unmark, Name: part.Name, FromID: part.FromID, ToID: part.ToID, From: part.From, To: part.To, SQL: p.sql.unmark(part)})
+		}
+	}
+	p.leftovers(old)
+	for _, part := range old {
+		p.remove(part)
+	}
+}
+
+// clocks decides which time counts. Partitions are made by the median of three clocks, and are old by the earliest: a clock that is wrong makes too few or too
+// many partitions, which is mended, but what was dropped is gone.
+func (p *planner) clocks() {
+	s := p.s
+	p.now = s.Now
+	if s.Local.Before(s.Now) {
+		if p.now = s.Local; s.Newest.After(s.Local) {
+			p.now = s.Newest // which is not after the database's
+		}
+	}
+	if apart := s.Now.Sub(s.Local).Abs(); apart > clockLimit {
+		p.problem("clock", "the database's clock reads %s and the keeper's %s, which is %v apart, at most %v: nothing is old by the later one; set them right",
+			clock(s.Now), clock(s.Local), apart.Round(time.Second), clockLimit)
+	}
+	p.end = p.t.Every.shift(p.now, p.t.Ahead+1, p.t.In)
+	if end := p.t.Layout.ExhaustsAt(); p.end.After(end) {
+		p.problem("limit", "the layout ends at %s, and no partition after that can be made; its ids end there too", clock(end))
+		p.end = end
+	}
+	switch {
+	case p.t.Keep == 0:
+		return
+	case p.t.TrustClock:
+		p.past = s.Now
+	case s.Newest.IsZero():
+		return
+	default:
+		p.past = slices.MinFunc([]time.Time{s.Now, s.Local, s.Newest}, time.Time.Compare)
+	}
+	cut := p.t.Every.shift(p.past, -p.t.Keep, p.t.In)
+	p.cut, _ = p.t.bound(cut) // before now, which the layout holds
+	if !p.t.TrustClock {
+		later, _ := p.t.bound(p.t.Every.shift(s.Now, -p.t.Keep, p.t.In))
+		if held := p.before(later) - p.before(p.cut); held > 0 {
+			p.note("%d partitions are old by the database's clock and are held back: the newest key is of %s, the keeper's clock reads %s; for a table that nobody writes to, trust the clock",
+				held, clock(s.Newest), clock(s.Local))
+		}
+	}
+}
+
+// before counts the partitions that end at or before an id.
+func (p *planner) before(id int64) (count int) {
+	for _, part := range p.s.Parts {
+		if part.ToID <= id {
+			count++
+		}
+	}
+	return count
+}
+
+// measure finds how far ahead partitions are, and the gaps between them.
+func (p *planner) measure() {
+	parts := slices.DeleteFunc(slices.Clone(p.s.Parts), func(part Part) bool { return part.Pending })
+	covered := func(at time.Time) bool {
+		id, ok := p.t.bound(at)
+		return ok && slices.ContainsFunc(parts, func(part Part) bool { return part.FromID <= id && id < part.ToID })
+	}
+	for at := p.t.Every.next(p.now, p.t.In); p.plan.Ahead < longestPlan && covered(at); at = p.t.Every.next(at, p.t.In) {
+		p.plan.Ahead++
+	}
+	if !covered(p.now) || p.plan.Ahead == 0 {
+		p.problem("behind", "there is no partition for rows of now, or none for the next %v: %d of %d are there ahead; call snowkey partition run, or Keeper.Run", p.t.Every, p.plan.Ahead, p.t.Ahead)
+	}
+	for i, part := range parts {
+		if i == 0 {
+			continue
+		}
+		if p.s.Dialect == dialect.MySQL {
+			if next := p.t.Every.next(part.From, p.t.In); !part.From.IsZero() && next.Before(part.To) {
+				p.plan.Gaps = append(p.plan.Gaps, Span{From: part.From, To: p.t.Every.start(part.To.Add(-1), p.t.In)})
+			}
+		} else if last := parts[i-1]; last.ToID < part.FromID {
+			p.plan.Gaps = append(p.plan.Gaps, Span{From: last.To, To: part.From})
+			if p.s.Default == nil {
+				p.problem("gap", "there is no partition for %s to %s, and no default one: rows of that time are refused; make either by hand", clock(last.To), clock(part.From))
+			}
+		}
+	}
+}
+
+// piece is a range of ids without a partition, of one period.
+type piece struct {
+	fromID, toID int64
+	from, to     time.Time
+	rows         int64
+}
+
+// make plans the partitions that are missing.
+func (p *planner) make() {
+	var pieces []piece
+	if p.s.Dialect == dialect.MySQL {
+		pieces = p.missingAfter()
+		for _, u := range p.unplaced() {
+			if u.From.IsZero() || !u.From.Before(p.end) {
+				p.problem("unplaced", "%s rows in %s are of a time for which no partition is made yet, or of none, from id %d on; was a clock wrong?", many(u), p.s.Default.Name, u.FromID)
+			}
+		}
+	} else {
+		pieces = p.missing()
+	}
+	if len(pieces) > longestPlan {
+		p.problem("limit", "%d partitions are missing, and a run makes at most %d: look at the clocks; these are made, the oldest first", len(pieces), longestPlan)
+		pieces = pieces[:longestPlan]
+	}
+	if over := len(p.s.Parts) + 1 + len(pieces) - mysqlLimit; p.s.Dialect == dialect.MySQL && over > 0 {
+		p.problem("limit", "the table has %d partitions and needs %d more; MySQL has at most %d a table: divide by a longer time, or keep less", len(p.s.Parts)+1, len(pieces), mysqlLimit)
+		pieces = pieces[:max(0, len(pieces)-over)]
+	}
+	pieces = slices.DeleteFunc(pieces, func(c piece) bool {
+		name := p.sql.partition(nameOf(c.from))
+		if p.taken(name) {
+			p.problem("name", "no partition can be made for %s to %s: there is a table or partition %s already; rename it, or attach it by hand", clock(c.from), clock(c.to), name)
+			return true
+		}
+		return false
+	})
+	if len(pieces) == 0 {
+		return
+	}
+	if p.s.Dialect == dialect.MySQL {
+		p.makeLast(pieces)
+		return
+	}
+	for _, c := range pieces {
+		name := p.sql.partition(nameOf(c.from))
+		p.step(Step{Action: Make, Name: name, FromID: c.fromID, ToID: c.toID, From: c.from, To: c.to, Rows: c.rows, SQL: p.sql.make(name, c)})
+	}
+}
+
+// taken tells whether a name of a partition is in use, and takes it.
+func (p *planner) taken(name string) bool {
+	if p.made[name] || slices.Contains(p.sql.names(), name) {
+		return true
+	}
+	p.made[name] = true
+	return false
+}
+
+// missing returns what PostgreSQL's partitions leave out: of the periods after the newest that is not ahead, and of those that rows in the default partition are of.
+func (p *planner) missing() []piece {
+	begin := p.t.Every.start(p.now, p.t.In)
+	newest := time.Time{} // the end of the newest partition that is not ahead: after it are periods in which no run was called
+	for _, part := range p.s.Parts {
+		if !part.From.After(p.now) && part.To.After(newest) {
+			newest = part.To
+		}
+	}
+	if !newest.IsZero() && newest.Before(begin) && p.t.Every.shift(newest, longestBack, p.t.In).After(begin) {
+		begin = newest
+	}
+	least := time.Time{}
+	if !p.past.IsZero() {
+		if least = p.t.Every.shift(p.past, -p.t.Keep, p.t.In); begin.Before(least) {
+			begin = least
+		}
+	}
+	wanted := map[int64]piece{}
+	add := func(from, to time.Time) (piece, bool) {
+		c := piece{from: from, to: to}
+		var ok, also bool
+		c.fromID, ok = p.t.bound(from)
+		if c.toID, also = p.t.bound(to); !also && !to.Before(p.t.Layout.ExhaustsAt()) {
+			c.toID, also = p.lastID(), true
+		}
+		if !ok || !also || c.toID <= c.fromID {
+			return c, false
+		}
+		wanted[c.fromID] = c
+		return c, true
+	}
+	for at, n := begin, 0; at.Before(p.end) && n < longestGap; n++ {
+		next := p.t.Every.next(at, p.t.In)
+		add(at, next)
+		at = next
+	}
+	for _, u := range p.unplaced() {
+		switch {
+		case u.From.IsZero():
+			p.problem("unplaced", "%s rows in %s have ids that are none of the layout, from %d on; move or delete them by hand", many(u), p.s.Default.Name, u.FromID)
+			continue
+		case u.From.Before(least):
+			p.problem("unplaced", "%s rows in %s are older than what is kept, of %s to %s; move or delete them by hand", many(u), p.s.Default.Name, clock(u.From), clock(u.To))
+			continue
+		case !u.From.Before(p.end):
+			p.problem("unplaced", "%s rows in %s are of a time for which no partition is made yet, %s to %s; was a clock wrong?", many(u), p.s.Default.Name, clock(u.From), clock(u.To))
+			continue
+		}
+		c, ok := add(u.From, u.To)
+		if !ok {
+			continue
+		}
+		switch c.rows = u.Rows; {
+		case u.More:
+			p.problem("unplaced", "more than %d rows in %s are of %s to %s, and a run moves at most that many: raise the limit when few write to the table, or move them by hand",
+				u.Rows, p.s.Default.Name, clock(u.From), clock(u.To))
+			delete(wanted, c.fromID)
+			continue
+		case p.s.Default.Hindrance != "":
+			p.problem("unplaced", "%d rows in %s are of %s to %s, and a run does not move them: %s", u.Rows, p.s.Default.Name, clock(u.From), clock(u.To), p.s.Default.Hindrance)
+			delete(wanted, c.fromID)
+			continue
+		}
+		wanted[c.fromID] = c
+	}
+	var pieces []piece
+	for _, c := range wanted {
+		pieces = append(pieces, p.uncovered(c)...)
+	}
+	// Those from now on come first: the row of a wrong clock must not have all periods since then filled.
+	slices.SortFunc(pieces, func(a, b piece) int {
+		if late := cmp.Compare(since(a.from, begin), since(b.from, begin)); late != 0 {
+			return late
+		}
+		return cmp.Compare(a.fromID, b.fromID)
+	})
+	return pieces
+}
+
+// since is 0 for an instant that is not before another, else 1.
+func since(at, begin time.Time) int {
+	if at.Before(begin) {
+		return 1
+	}
+	return 0
+}
+
+func (p *planner) unplaced() []Unplaced {
+	if p.s.Default == nil {
+		return nil
+	}
+	return p.s.Default.Unplaced
+}
+
+func many(u Unplaced) string {
+	if u.More {
+		return fmt.Sprintf("more than %d", u.Rows)
+	}
+	return fmt.Sprint(u.Rows)
+}
+
+// lastID returns the bound of a partition that ends with the layout: the id after its last.
+func (p *planner) lastID() int64 {
+	last, err := p.t.Layout.MaxID(p.t.Layout.ExhaustsAt().Add(-1))
+	if err != nil || last == math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return last + 1
+}
+
+// uncovered returns the parts of a range of ids that no partition has. The rows that are moved are those of the first.
+func (p *planner) uncovered(c piece) (pieces []piece) {
+	rest := c
+	for _, part := range p.s.Parts { // by their bounds
+		if part.ToID <= rest.fromID || part.FromID >= rest.toID {
+			continue
+		}
+		if part.FromID > rest.fromID {
+			pieces = append(pieces, piece{fromID: rest.fromID, toID: part.FromID, from: rest.from, to: p.t.timeOf(part.FromID)})
+		}
+		if rest.fromID = part.ToID; rest.fromID >= rest.toID {
+			rest.fromID = rest.toID
+			break
+		}
+		rest.from = p.t.timeOf(part.ToID)
+	}
+	if rest.fromID < rest.toID {
+		pieces = append(pieces, piece{fromID: rest.fromID, toID: rest.toID, from: rest.from, to: rest.to})
+	}
+	if len(pieces) > 0 {
+		pieces[0].rows = c.rows
+	}
+	return pieces
+}
+
+// missingAfter returns what is missing after MySQL's last bound.
+func (p *planner) missingAfter() (pieces []piece) {
+	begin, last := p.t.Every.start(p.now, p.t.In), int64(math.MinInt64)
+	if n := len(p.s.Parts); n > 0 {
+		newest := p.s.Parts[n-1]
+		if newest.To.IsZero() { // no bound
+			return nil
+		}
+		begin, last = newest.To, newest.ToID
+	} else if u := p.unplaced(); len(u) > 0 && !u[0].From.IsZero() && u[0].From.Before(begin) {
+		begin = u[0].From
+	}
+	for at, n := begin, 0; at.Before(p.end) && n < longestGap; n++ {
+		next := p.t.Every.next(at, p.t.In)
+		id, ok := p.t.bound(next)
+		if !ok {
+			id = p.lastID()
+		}
+		if id > max(last, 0) {
+			pieces = append(pieces, piece{fromID: last, toID: id, from: at, to: next})
+			last = id
+		}
+		at = next
+	}
+	return pieces
+}
+
+// makeLast plans MySQL's partitions, all in one statement.
+func (p *planner) makeLast(pieces []piece) {
+	rows := int64(0)
+	for _, u := range p.unplaced() {
+		if rows += u.Rows; u.More || rows > p.t.Move {
+			p.problem("unplaced", "more than %d rows are in %s, the last partition, from %s on, and a run moves at most that many, while nobody writes: raise the limit when few write to the table", min(rows, p.t.Move), p.s.Default.Name, clock(p.unplaced()[0].From))
+			return
+		}
+	}
+	first, last := pieces[0], pieces[len(pieces)-1]
+	name := p.sql.partition(nameOf(first.from))
+	if len(pieces) > 1 {
+		name += " … " + p.sql.partition(nameOf(last.from))
+	}
+	p.step(Step{Action: Make, Name: name, FromID: first.fromID, ToID: last.toID, From: first.from, To: last.to, Rows: rows, SQL: p.sql.makeAll(pieces)})
+}
+
+// old returns the partitions past the retention, unless there are too many at once.
+func (p *planner) old() (old []Part) {
+	if p.past.IsZero() {
+		return nil
+	}
+	for _, part := range p.s.Parts {
+		if part.ToID <= p.cut && !part.Pending {
+			old = append(old, part)
+		}
+	}
+	if len(old) > p.t.Most {
+		p.problem("many", "%d partitions are past the retention, %s to %s, and a run touches none when there are more than %d: look at the clocks, then raise that limit for one run",
+			len(old), old[0].Name, old[len(old)-1].Name, p.t.Most)
+		return nil
+	}
+	return old
+}
+
+// shellOf returns the table that a partition of MySQL is to be exchanged with, if it is there.
+func (p *planner) shellOf(part Part) (Detached, bool) {
+	for _, d := range p.s.Detached {
+		if d.empty && d.ToID == part.ToID {
+			return d, true
+		}
+	}
+	return Detached{}, false
+}
+
+// leftovers plans what becomes of tables that an earlier run has detached.
+func (p *planner) leftovers(old []Part) {
+	for _, d := range p.s.Detached {
+		if d.Then == "" { // begun and not marked yet: of use to its partition, and to nobody else
+			continue
+		}
+		if slices.ContainsFunc(p.s.Parts, func(part Part) bool { return d.empty && d.ToID == part.ToID }) {
+			if !slices.ContainsFunc(old, func(part Part) bool { return d.ToID == part.ToID }) {
+				p.drop(d) // its partition is not old any more
+			}
+			continue
+		}
+		p.finish(d)
+	}
+}
+
+// finish plans what becomes of a detached table.
+func (p *planner) finish(d Detached) {
+	switch d.Then {
+	case thenKeep:
+		p.note("%s is detached, %s to %s, and stays", d.Name, clock(d.From), clock(d.To))
+	case thenDrop:
+		p.drop(d)
+	case thenArchive:
+		if p.t.Archive == nil {
+			p.problem("archive", "%s is detached, %s to %s, and was to be archived: give the command, or drop the table by hand", d.Name, clock(d.From), clock(d.To))
+			return
+		}
+		settled := d
+		settled.Then = thenDrop
+		p.step(Step{Action: Call, Name: d.Name, FromID: d.FromID, ToID: d.ToID, From: d.From, To: d.To, SQL: p.sql.mark(settled), table: d})
+		p.drop(d)
+	default:
+		p.problem("archive", "%s is detached and marked for %q, which this version does not know; see to the table by hand", d.Name, d.Then)
+	}
+}
+
+func (p *planner) drop(d Detached) {
+	p.step(Step{Action: Delete, Name: d.Name, FromID: d.FromID, ToID: d.ToID, From: d.From, To: d.To, SQL: p.sql.drop(d)})
+}
+
+// remove plans what becomes of an old partition.
+func (p *planner) remove(part Part) {
+	d := Detached{Of: p.s.Table, Schema: part.Schema, Name: part.Name, FromID: part.FromID, ToID: part.ToID, From: part.From, To: part.To,
+		Then: map[Old]string{Drop: thenDrop, Detach: thenKeep, Archive: thenArchive}[p.t.Old]}
+	step := Step{Name: part.Name, FromID: part.FromID, ToID: part.ToID, From: part.From, To: part.To}
+	if p.s.Dialect == dialect.MySQL {
+		if part.empty || p.t.Old == Drop {
+			step.Action, step.SQL = Discard, p.sql.discard(part, p.t.Old != Drop)
+			p.step(step)
+			return
+		}
+		shell, found := p.shellOf(part)
+		if d.Name = shell.Name; !found {
+			if d.Name = p.free(part); d.Name == "" {
+				return
+			}
+		}
+		if !found || shell.Then != d.Then {
+			shelling := step
+			shelling.Action, shelling.Name, shelling.SQL = Shell, d.Name, p.sql.shell(d, found)
+			p.step(shelling)
+		}
+	}
+	step.Action, step.SQL = Remove, p.sql.detach(part, d)
+	p.step(step)
+	if d.Then != thenKeep {
+		p.finish(d)
+	}
+}
+
+// free returns a name for the table that MySQL's partition becomes. Rows may come for a partition after it was exchanged, so that there are several of it.
+func (p *planner) free(part Part) string {
+	base := p.s.Name + "_" + part.Name
+	for n := 1; n <= highestTries; n++ {
+		name := base
+		if n > 1 {
+			name = fmt.Sprintf("%s_%d", base, n)
+		}
+		if len(name) <= 64 && !p.made[name] && !slices.Contains(p.s.Taken, name) {
+			p.made[name] = true
+			return name
+		}
+	}
+	p.problem("name", "the partition %s cannot be detached: there are tables %s and all up to %s_%d already, or the name is longer than 64 letters; rename or drop them", part.Name, base, base, highestTries)
+	return ""
+}

@@ -1,0 +1,220 @@
+package partition
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// statements is what a dialect has for the steps. A SELECT among the statements has to return no row.
+type statements interface {
+	// partition returns the name of a partition, which is a table's on PostgreSQL.
+	partition(name string) string
+	// names returns the names that a partition cannot have.
+	names() []string
+	finalize(part Part) []string
+	unmark(part Part) []string
+	// make makes a partition of PostgreSQL, makeAll all of MySQL.
+	make(name string, c piece) []string
+	makeAll(pieces []piece) []string
+	// shell makes the table that a partition of MySQL is exchanged with; found is one that is there, and has another mark or none.
+	shell(d Detached, found bool) []string
+	// detach makes a partition a table, which is marked.
+	detach(part Part, d Detached) []string
+	// discard drops a partition of MySQL, only an empty one where asked.
+	discard(part Part, empty bool) []string
+	mark(d Detached) []string
+	drop(d Detached) []string
+}
+
+func statementsOf(d Dialect, t Table, s Status) statements {
+	if d == dialect.MySQL {
+		return mysqlStatements{t, s}
+	}
+	return postgresStatements{t, s}
+}
+
+type postgresStatements struct {
+	t Table
+	s Status
+}
+
+func (p postgresStatements) place(schema, name string) string {
+	return dialect.Postgres.QuotePlace(dialect.Place{Schema: schema, Table: name})
+}
+
+func (p postgresStatements) table() string { return p.place(p.s.Schema, p.s.Name) }
+
+func (p postgresStatements) transaction(statements ...string) []string {
+	begin := []string{"BEGIN ISOLATION LEVEL READ COMMITTED", fmt.Sprintf("SET LOCAL lock_timeout = '%dms'", max(1, p.t.LockWait.Milliseconds()))}
+	return append(append(begin, statements...), "COMMIT")
+}
+
+func (p postgresStatements) partition(name string) string { return p.s.Name + "_" + name }
+func (p postgresStatements) names() []string              { return p.s.Taken }
+
+func (p postgresStatements) finalize(part Part) []string {
+	return p.alone("ALTER TABLE " + p.table() + " DETACH PARTITION " + p.place(part.Schema, part.Name) + " FINALIZE")
+}
+
+// alone is a statement that no transaction may have.
+func (p postgresStatements) alone(statement string) []string {
+	return []string{fmt.Sprintf("SET lock_timeout = '%dms'", max(1, p.t.LockWait.Milliseconds())), statement}
+}
+
+func (p postgresStatements) comment(schema, name, text string) string {
+	if text == "" {
+		return "COMMENT ON TABLE " + p.place(schema, name) + " IS NULL"
+	}
+	return "COMMENT ON TABLE " + p.place(schema, name) + " IS " + dialect.Literal(text)
+}
+
+func (p postgresStatements) unmark(part Part) []string {
+	return p.transaction(p.comment(part.Schema, part.Name, ""))
+}
+
+// make has ATTACH PARTITION rather than PARTITION OF, which keeps all readers and writers of the whole table out. The new table gets no identity column of
+// its own, which would count from 1, and which PostgreSQL 17 does not attach.
+func (p postgresStatements) make(name string, c piece) []string {
+	made := p.place(p.s.Schema, name)
+	statements := []string{"CREATE TABLE " + made + " (LIKE " + p.table() + " INCLUDING ALL EXCLUDING IDENTITY)"}
+	if c.rows > 0 {
+		var columns []string
+		for _, column := range p.s.columns {
+			columns = append(columns, dialect.Postgres.QuoteAny(column))
+		}
+		list, key := strings.Join(columns, ", "), dialect.Postgres.Quote(p.t.Key)
+		// Writers wait from here on, so that no row comes that ATTACH PARTITION would find.
+		statements = append(statements, "LOCK TABLE ONLY "+p.place(p.s.Default.Schema, p.s.Default.Name)+" IN SHARE ROW EXCLUSIVE MODE")
+		statements = append(statements, fmt.Sprintf("WITH moved AS (DELETE FROM %s WHERE %s >= %d AND %s < %d RETURNING %s) INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM moved",
+			p.place(p.s.Default.Schema, p.s.Default.Name), key, c.fromID, key, c.toID, list, made, list, list))
+	}
+	return p.transaction(append(statements, fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%d) TO (%d)", p.table(), made, c.fromID, c.toID))...)
+}
+
+func (postgresStatements) makeAll([]piece) []string      { return nil }
+func (postgresStatements) shell(Detached, bool) []string { return nil }
+func (postgresStatements) discard(Part, bool) []string   { return nil }
+
+// detach is CONCURRENTLY where PostgreSQL takes that: without a default partition.
+func (p postgresStatements) detach(part Part, d Detached) []string {
+	detach := "ALTER TABLE " + p.table() + " DETACH PARTITION " + p.place(part.Schema, part.Name)
+	comment := p.comment(part.Schema, part.Name, p.markOf(d))
+	if p.s.Default != nil {
+		return p.transaction(detach, comment)
+	}
+	return append(p.transaction(comment), p.alone(detach+" CONCURRENTLY")...)
+}
+
+func (p postgresStatements) markOf(d Detached) string {
+	return mark{Of: d.Of, FromID: d.FromID, ToID: d.ToID, Then: d.Then}.text()
+}
+
+func (p postgresStatements) mark(d Detached) []string {
+	return p.transaction(p.comment(d.Schema, d.Name, p.markOf(d)))
+}
+
+func (p postgresStatements) drop(d Detached) []string {
+	return p.transaction("DROP TABLE " + p.place(d.Schema, d.Name))
+}
+
+type mysqlStatements struct {
+	t Table
+	s Status
+}
+
+func (m mysqlStatements) place(name string) string {
+	return dialect.MySQL.QuotePlace(dialect.Place{Schema: m.s.Schema, Table: name})
+}
+
+func (m mysqlStatements) table() string { return m.place(m.s.Name) }
+
+func (m mysqlStatements) partition(name string) string { return name }
+
+func (m mysqlStatements) names() []string {
+	var names []string
+	for _, part := range m.s.Parts {
+		names = append(names, part.Name)
+	}
+	if m.s.Default != nil {
+		names = append(names, m.s.Default.Name)
+	}
+	return names
+}
+
+func (mysqlStatements) finalize(Part) []string      { return nil }
+func (mysqlStatements) unmark(Part) []string        { return nil }
+func (mysqlStatements) make(string, piece) []string { return nil }
+
+// makeAll divides the last partition, which the server does by copying its rows, or adds partitions after the last bound.
+func (m mysqlStatements) makeAll(pieces []piece) []string {
+	var parts []string
+	for _, c := range pieces {
+		parts = append(parts, fmt.Sprintf("PARTITION %s VALUES LESS THAN (%d)", dialect.MySQL.QuoteAny(nameOf(c.from)), c.toID))
+	}
+	if m.s.Default == nil {
+		return []string{"ALTER TABLE " + m.table() + " ADD PARTITION (" + strings.Join(parts, ", ") + ")"}
+	}
+	last := dialect.MySQL.QuoteAny(m.s.Default.Name)
+	parts = append(parts, "PARTITION "+last+" VALUES LESS THAN MAXVALUE")
+	return []string{
+		fmt.Sprintf("SELECT 1 FROM %s PARTITION (%s) LIMIT 1 OFFSET %d", m.table(), last, m.t.Move),
+		"ALTER TABLE " + m.table() + " REORGANIZE PARTITION " + last + " INTO (" + strings.Join(parts, ", ") + ")",
+	}
+}
+
+func (m mysqlStatements) markOf(d Detached) string {
+	return dialect.Literal(mark{Of: d.Of, FromID: d.FromID, ToID: d.ToID, Then: d.Then}.text())
+}
+
+func (m mysqlStatements) shell(d Detached, found bool) []string {
+	if found {
+		for _, other := range m.s.Detached {
+			if other.Name == d.Name && other.Then != "" {
+				return m.mark(d)
+			}
+		}
+	}
+	return []string{
+		"CREATE TABLE IF NOT EXISTS " + m.place(d.Name) + " LIKE " + m.table(),
+		"ALTER TABLE " + m.place(d.Name) + " COMMENT = " + m.markOf(d) + " REMOVE PARTITIONING",
+	}
+}
+
+// detach holds the table while it looks, so that no row comes between the exchange and the end of the partition.
+func (m mysqlStatements) detach(part Part, d Detached) []string {
+	name := dialect.MySQL.QuoteAny(part.Name)
+	return []string{
+		"LOCK TABLES " + m.table() + " WRITE, " + m.place(d.Name) + " WRITE",
+		"SELECT 1 FROM " + m.place(d.Name) + " LIMIT 1",
+		"ALTER TABLE " + m.table() + " EXCHANGE PARTITION " + name + " WITH TABLE " + m.place(d.Name),
+		"ALTER TABLE " + m.table() + " DROP PARTITION " + name,
+		"UNLOCK TABLES",
+	}
+}
+
+func (m mysqlStatements) discard(part Part, empty bool) []string {
+	name := dialect.MySQL.QuoteAny(part.Name)
+	drop := "ALTER TABLE " + m.table() + " DROP PARTITION " + name
+	if !empty {
+		return []string{drop}
+	}
+	return []string{"LOCK TABLES " + m.table() + " WRITE", "SELECT 1 FROM " + m.table() + " PARTITION (" + name + ") LIMIT 1", drop, "UNLOCK TABLES"}
+}
+
+func (m mysqlStatements) mark(d Detached) []string {
+	return []string{"ALTER TABLE " + m.place(d.Name) + " COMMENT = " + m.markOf(d)}
+}
+
+func (m mysqlStatements) drop(d Detached) []string {
+	drop := "DROP TABLE " + m.place(d.Name)
+	if !d.empty {
+		return []string{drop}
+	}
+	return []string{"LOCK TABLES " + m.place(d.Name) + " WRITE", "SELECT 1 FROM " + m.place(d.Name) + " LIMIT 1", drop, "UNLOCK TABLES"}
+}
+
+// waitSeconds is how long a statement of MySQL waits for locks.
+func waitSeconds(wait time.Duration) int64 { return max(1, int64((wait+time.Second-1)/time.Second)) }
