@@ -86,7 +86,7 @@ func (b *builder) shadow(ctx context.Context) error {
 		return err
 	}
 	b.baseline(b.grammar(), all)
-	return b.exchange(ctx, tables)
+	return b.shadowSteps(ctx, tables)
 }
 
 // movings returns the tables and columns, in the order of their names, which is the order of locks.

@@ -43,14 +43,14 @@ type exchange struct {
 	extras map[*moved]extra
 }
 
-// exchange adds the steps by which second columns take the places of the first.
-func (b *builder) exchange(ctx context.Context, tables []*moving) error {
+// shadowSteps adds the steps by which second columns take the places of the first.
+func (b *builder) shadowSteps(ctx context.Context, tables []*moving) error {
 	x := &exchange{tables: tables, links: b.links(tables)}
 	if err := b.readExchange(ctx, x); err != nil || len(b.blocked) > 0 {
 		return err
 	}
 	b.noteShadow()
-	b.expand(x)
+	b.expandShadow(x)
 	b.fillMaps()
 	for _, t := range tables {
 		b.fill(t, "rewrite", "fill the second columns of "+t.name)
@@ -62,8 +62,8 @@ func (b *builder) exchange(ctx context.Context, tables []*moving) error {
 	for _, l := range x.links {
 		b.linkSteps(l)
 	}
-	b.swapStep(x)
-	b.end(x)
+	b.swapShadow(x)
+	b.endShadow(x)
 	return nil
 }
 
@@ -79,8 +79,8 @@ func (b *builder) noteShadow() {
 	b.note("Subscribers of a publication see the columns of the plan under their new names from the swap on, and have to have the second columns before it is run.")
 }
 
-// expand adds the second columns, and what keeps them.
-func (b *builder) expand(x *exchange) {
+// expandShadow adds the second columns, and what keeps them.
+func (b *builder) expandShadow(x *exchange) {
 	for _, t := range x.tables {
 		var adds, drops, rest []string
 		for _, m := range t.columns {
