@@ -311,14 +311,16 @@ func (s *side) create() {
 	case s.chance(0.1) && conflict.name == "" && shape.name == "struct": // of others GORM panics, or makes new structs
 		st.what += ", Returning"
 		st.call = func(db *gorm.DB) *gorm.DB { return db.Clauses(clause.Returning{}).Create(dest) }
-	case s.chance(0.1) && conflict.name == "" && st.session.CreateBatchSize == 0: // with that GORM loses a connection after an error
+	case s.chance(0.1) && st.session.CreateBatchSize == 0: // with that GORM loses a connection after an error
 		_, others := s.rowsOf(table)
 		st.what += fmt.Sprintf(", and with the same *gorm.DB %d more", len(others))
 		more := sliceOf(others).Interface()
 		st.dest = append(st.dest, more)
 		st.call = func(db *gorm.DB) *gorm.DB {
 			tx := db.Clauses(conflict.clauses...)
-			tx.Create(dest)
+			if tx.Create(dest); s.hand != nil {
+				tx = tx.Clauses(conflict.clauses...) // GORM has changed them
+			}
 			return tx.Create(more)
 		}
 	}

@@ -59,9 +59,10 @@ func beginStatement(stmt *gorm.Statement) *statement {
 	s := &statement{of: stmt}
 	if found, ok := stmt.Settings.Load(statementSetting{}); ok && found.(*statement).of != stmt {
 		s.parent = found.(*statement)
+		// GORM's own mark. The statement of an association has it from the start. Others get it when they save theirs, and keep it when they are
+		// used again, but have no parent.
+		_, s.guest = stmt.Settings.Load("gorm:saved_association_map")
 	}
-	// GORM's own mark. The statement of an association has it from the start, others get it when they save theirs.
-	_, s.guest = stmt.Settings.Load("gorm:saved_association_map")
 	stmt.Settings.Store(statementSetting{}, s)
 	return s
 }
