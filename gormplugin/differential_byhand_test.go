@@ -322,9 +322,6 @@ func (h *byHand) takeBack(db *gorm.DB) {
 	for _, row := range h.rows {
 		if !row.preset && !(within && row.inserted) && !(!within && (db.SkipDefaultTransaction || !row.met) && h.exists(db, row)) {
 			h.restore(row)
-			if row.base.IsValid() && !row.base.IsNil() && row.base.Elem().IsZero() {
-				row.base.SetZero()
-			}
 		}
 	}
 }
@@ -332,6 +329,9 @@ func (h *byHand) takeBack(db *gorm.DB) {
 func (h *byHand) restore(row *handRow) {
 	if row.columns == nil {
 		h.set(row, row.was)
+		if row.base.IsValid() && row.base.Elem().IsZero() {
+			row.base.SetZero()
+		}
 	} else if name := keyName(row.columns); row.had {
 		row.columns[name] = row.was
 	} else {

@@ -47,9 +47,6 @@ func (s *side) observe(what string, err error, affected string, dest []any) {
 	if !s.levels {
 		o.cells = slices.DeleteFunc(o.cells, func(c cell) bool { return strings.HasSuffix(c.path, ".Level") || strings.HasSuffix(c.path, ".level") })
 	}
-	if s.loose && err == nil {
-		o.cells = slices.DeleteFunc(o.cells, func(c cell) bool { return strings.HasSuffix(c.value, " columns") || c.key && !isMade(c.value) })
-	}
 	if errors.Is(err, errPanic) && len(dest) > 0 && !s.mayPanic {
 		s.lost = true // with the connection that GORM leaves open
 		s.trace = append(s.trace, o)
@@ -159,8 +156,6 @@ func (w *walker) walk(path string, v reflect.Value) {
 		w.walk(path, v.Elem())
 	case reflect.Pointer:
 		switch {
-		case v.IsNil() && v.Type().Elem().Kind() == reflect.Struct && strings.HasSuffix(path, ".Base"):
-			w.walk(path, reflect.New(v.Type().Elem())) // to be embedded is to be there, with a key or without
 		case v.IsNil():
 			w.add(path, "nil", key)
 		case v.Type().Elem().Kind() != reflect.Struct:

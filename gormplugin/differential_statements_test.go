@@ -25,7 +25,6 @@ type side struct {
 	dests  []any    // what was created, to be so again
 	trace  []observation
 	levels bool // of the statement
-	loose  bool
 	lost   bool // a connection is
 	*maker
 
@@ -199,7 +198,6 @@ func (s *side) options() (session gorm.Session, name string) {
 type statement struct {
 	what    string
 	session gorm.Session
-	loose   bool // what has no key may have nil, or zero, whichever it had
 	updates bool
 	levels  bool  // are compared: after an upsert GORM alone takes them for others'
 	dest    []any // to be compared
@@ -239,7 +237,7 @@ func (s *side) perform(st statement) {
 	if err == nil && (!st.updates || !s.counts()) {
 		affected = fmt.Sprint(result.RowsAffected)
 	}
-	s.levels, s.loose = st.levels, st.loose
+	s.levels = st.levels
 	s.observe(st.what, err, affected, st.dest)
 	s.trace[len(s.trace)-1].given = given
 	cellsOf(s.shared) // without levels: what GORM alone takes them for, later steps would write
@@ -287,7 +285,6 @@ func (s *side) create() {
 	}
 	st.what = fmt.Sprintf("Create %s of %d %s %s%s", shape.name, len(rows), table, conflict.name, st.what)
 	st.dest, st.updates, st.levels = []any{dest}, conflict.updates, table == "topics" && conflict.name == ""
-	st.loose = !conflict.updates
 	st.call = func(db *gorm.DB) *gorm.DB { return db.Clauses(conflict.clauses...).Create(dest) }
 	if shape.name != "struct by value" {
 		s.dests = append(s.dests, dest)
@@ -357,7 +354,7 @@ func (s *side) createMaps() {
 		conflict = conflictCase{} // which GORM alone knows no columns for
 	}
 	st.what = fmt.Sprintf("Create %s of %d %s %s%s", shape.name, len(rows), of.table, conflict.name, st.what)
-	st.dest, st.updates, st.loose = []any{dest}, conflict.updates, !conflict.updates
+	st.dest, st.updates = []any{dest}, conflict.updates
 	st.call = func(db *gorm.DB) *gorm.DB {
 		return db.Table(s.prefix + of.table).Clauses(conflict.clauses...).Create(dest)
 	}
@@ -384,7 +381,6 @@ func (s *side) createAgain() {
 		return
 	}
 	st.what, st.updates = fmt.Sprintf("Create again %s %s%s", nameOf(dest), conflict.name, st.what), conflict.updates
-	st.loose = !conflict.updates
 	st.dest, st.call = []any{dest}, func(db *gorm.DB) *gorm.DB { return db.Clauses(conflict.clauses...).Create(dest) }
 	s.perform(st)
 }

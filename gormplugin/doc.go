@@ -93,8 +93,8 @@
 // # Upserts
 //
 // An INSERT with an ON CONFLICT clause may meet a row that exists, over another unique index than the key's: then that row has its own
-// key, and the one made for the INSERT is nobody's. After it a struct or map holds the key of the row that is there; or none, when
-// the clause is DoNothing and no row was written, but for a key that the caller has set. Rows of associations, which GORM saves with
+// key, and the one made for the INSERT is nobody's. After it a struct or map holds the key of the row that is there; or what the caller had
+// in it, when the clause is DoNothing and no row was written. Rows of associations, which GORM saves with
 // DoNothing, get the key of the row that is there too, so that what refers to them does not refer to nothing. How the row is known:
 //
 //	statement                                  PostgreSQL, SQLite      MariaDB                 MySQL

@@ -170,18 +170,22 @@ func (s *statement) takeBackAll() {
 }
 
 func (s *statement) takeBack() {
+	_ = s.rows.each(func(number int, r row) error {
+		s.takeBackFrom(number, r)
+		return nil
+	})
+}
+
+// takeBackFrom puts back what a row had in the place of the keys that it was given.
+func (s *statement) takeBackFrom(number int, r row) {
 	for i, g := range s.given {
-		k := s.plan.keys[i]
-		_ = s.rows.each(func(number int, r row) error {
-			switch {
-			case number >= len(g.rows) || !g.rows[number]:
-			case g.restore != nil && g.restore[number] != nil:
-				g.restore[number]()
-			default:
-				k.clear(s.ctx, r)
-			}
-			return nil
-		})
+		switch {
+		case number >= len(g.rows) || !g.rows[number]:
+		case g.restore != nil && g.restore[number] != nil:
+			g.restore[number]()
+		default:
+			s.plan.keys[i].clear(s.ctx, r)
+		}
 	}
 }
 

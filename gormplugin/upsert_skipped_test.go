@@ -269,3 +269,54 @@ func TestUpsertThatIgnoresAKeyThatIsSet(t *testing.T) {
 		}
 	})
 }
+
+// Packet has a key that is a pointer, and Pallet one in a struct that is embedded by a pointer.
+type Packet struct {
+	ID    *int64
+	Email string `gorm:"size:64;uniqueIndex"`
+}
+
+type Pallet struct {
+	*PalletBase
+	Email string `gorm:"size:64;uniqueIndex"`
+}
+
+type PalletBase struct{ ID sqltype.ID }
+
+// A row that was not written is what it was, whichever way it had no key.
+func TestUpsertLeavesASkippedRowAsItWas(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, gormplugin.AllKeys(), gormplugin.Table("mailboxes", "id"), &Mailbox{}, &Packet{}, &Pallet{})
+		create(t, db, &Mailbox{Email: "old"})
+		create(t, db, &Packet{Email: "old"})
+		create(t, db, &Pallet{Email: "old"})
+		skip := db.Clauses(clause.OnConflict{DoNothing: true}).Session(&gorm.Session{})
+		for n := 1; n <= 2; n++ { // rows, the second of which is written
+			fresh := fmt.Sprint("fresh", n)
+			for what, tx := range map[string]*gorm.DB{"model": skip.Model(&Mailbox{}), "table": skip.Table("mailboxes")} {
+				tx = tx.Session(&gorm.Session{})
+				for name, key := range map[string]any{"none": nil, "nil": nil, "zero": 0} {
+					maps := []map[string]any{{"email": "old"}, {"email": fresh + what + name}}[:n]
+					if name != "none" {
+						maps[0]["id"] = key
+					}
+					create(t, tx, maps)
+					if got, is := maps[0]["id"]; got != key || is != (name != "none") {
+						t.Errorf("a map of %d with a %s and %s as key: got %v, %t", n, what, name, got, is)
+					}
+				}
+			}
+			zero := new(int64)
+			parcels := []*Packet{{ID: zero, Email: "old"}, {Email: fresh}}[:n]
+			do(t, createAll(skip, parcels).Error)
+			if parcels[0].ID != zero || *zero != 0 {
+				t.Errorf("a pointer to zero, %d rows: got %v, want that pointer", n, parcels[0].ID)
+			}
+			pallets := []*Pallet{{Email: "old"}, {Email: fresh}}[:n]
+			do(t, createAll(skip, pallets).Error)
+			if pallets[0].PalletBase != nil {
+				t.Errorf("an embedded struct, %d rows: got %v, want nil", n, pallets[0].PalletBase)
+			}
+		}
+	})
+}
