@@ -193,9 +193,6 @@ func (h *byHand) settle(db *gorm.DB) {
 		if h.exists(db, row) {
 			continue
 		}
-		if nothing && h.depth > 1 && row.preset && h.isMet(db, row) {
-			h.open = true // an association with a key that is set and no row's, and another unique column that is a row's
-		}
 		if row.inserted = false; nothing && (h.depth < 2 || row.preset) {
 			h.restore(row)
 		} else if row.met = true; !h.become(db, row) {
@@ -257,11 +254,6 @@ func (h *byHand) become(db *gorm.DB, row *handRow) bool {
 		_ = row.stmt.Schema.LookUpField("tenant").Set(row.stmt.Context, row.value, h.read(db, row.stmt.Table, "tenant", where, values...))
 	}
 	return true
-}
-
-func (h *byHand) isMet(db *gorm.DB, row *handRow) bool {
-	where, _ := h.met(db, row)
-	return where != ""
 }
 
 func (h *byHand) exists(db *gorm.DB, row *handRow) bool {

@@ -94,8 +94,9 @@
 //
 // An INSERT with an ON CONFLICT clause may meet a row that exists, over another unique index than the key's: then that row has its own
 // key, and the one made for the INSERT is nobody's. After it a struct or map holds the key of the row that is there; or what the caller had
-// in it, when the clause is DoNothing and no row was written. Rows of associations, which GORM saves with
-// DoNothing, get the key of the row that is there too, so that what refers to them does not refer to nothing. How the row is known:
+// in it, when the clause is DoNothing and no row was written. Rows of associations, which GORM saves with DoNothing, get the key of the row
+// that is there too, so that what refers to them does not refer to nothing; but a key that the caller has set stays, theirs too, and a foreign
+// key refuses a reference to it when no row has it. How the row is known:
 //
 //	statement                                  PostgreSQL, SQLite      MariaDB                 MySQL
 //	on the primary key alone                   no other can be met     as any other            as any other

@@ -357,7 +357,7 @@ func (u *upsert) settleLastID(db *gorm.DB, id int64) error {
 	if u.nothing {
 		db.RowsAffected = 0 // connections with clientFoundRows count it
 	}
-	if u.nothing && !u.guest {
+	if u.nothing && (!u.guest || len(m.made) == 0) {
 		u.of.takeBack()
 		return nil
 	}
