@@ -29,7 +29,6 @@ type byHand struct {
 	depth  int // of statements
 	rows   []*handRow
 	counts map[*gorm.Statement]int64
-	open   bool // it is not said what is right
 }
 
 // handRow is a row that was given a key.
@@ -165,8 +164,6 @@ func (h *byHand) next() any {
 func (h *byHand) settle(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil {
-		// MariaDB returns rows before the one that fails, and with them keys in the place of those that are set.
-		h.open = h.open || db.Name() == "mysql" && slices.Contains(stmt.BuildClauses, "RETURNING") && slices.ContainsFunc(h.rows, func(r *handRow) bool { return r.preset })
 		return
 	}
 	before, nothing := h.counts[stmt] // the clause itself is another one by now on MySQL

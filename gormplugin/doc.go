@@ -67,7 +67,8 @@
 //   - after an error or a panic in a later hook or association, when the transaction was the statement's own; also from the associations;
 //   - after a COMMIT that the database refuses, after a dry run, and when a trigger has dropped the row.
 //
-// Then the struct is as the caller had it, but for the foreign keys that GORM has set, and may be created, fetched or saved.
+// Then the struct is as the caller had it, but for the foreign keys that GORM has set, and for other columns that the database fills in,
+// which MariaDB returns of the rows before one that fails. It may be created, fetched or saved.
 //
 // A row that is in the table has its key: also when a later hook fails without a transaction, or within a transaction of the caller's. When the
 // caller rolls that back later, the keys stay in the structs, as GORM leaves them. CreateInBatches, and Create with CreateBatchSize, are such a

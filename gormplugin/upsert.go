@@ -21,6 +21,7 @@ type upsert struct {
 	nothing bool                     // rows that exist stay as they are
 	guest   bool                     // the rows are those of an association
 	more    []*schema.Field          // to be read with the keys
+	beside  []*schema.Field          // the companions of the keys
 	clauses map[string]clause.Clause // of the statement, as they were
 	own     bool                     // the result of the statement is asked for by this upsert alone
 }
@@ -30,7 +31,7 @@ type metRow struct {
 	row
 	number int
 	made   []*key          // the keys that it was given
-	keys   []reflect.Value // all that it had before the INSERT, the zero Value for none
+	keys   []reflect.Value // all that it had before the INSERT, the zero Value for none, and of a struct the companions
 	guess  bool            // its primary key is what GORM takes for the one that the database has made
 	found  []reflect.Value // the keys of its row in the table, and what else was read
 	lost   string          // why no row is found
@@ -81,7 +82,7 @@ func (s *statement) prepareUpsert() error {
 	if !is && !forget {
 		return nil
 	}
-	u := &upsert{of: s, plan: p, route: routeSelect, nothing: c.DoNothing, guest: s.guest}
+	u := &upsert{of: s, plan: p, route: routeSelect, nothing: c.DoNothing, guest: s.guest, beside: p.companions()}
 	u.clauses = map[string]clause.Clause{"ON CONFLICT": stmt.Clauses["ON CONFLICT"], "RETURNING": stmt.Clauses["RETURNING"]}
 	c, err := s.pin(c)
 	if err != nil {
@@ -95,7 +96,7 @@ func (s *statement) prepareUpsert() error {
 		u.more = s.suppressReturning()
 	}
 	if !c.DoNothing || u.guest {
-		for _, field := range p.companions() {
+		for _, field := range u.beside {
 			if !slices.Contains(u.more, field) {
 				u.more = append(u.more, field)
 			}
@@ -148,6 +149,13 @@ func (u *upsert) snapshot() (count int) {
 		m := &metRow{row: r, number: number, made: s.made(number)}
 		for _, k := range u.plan.keys {
 			m.keys = append(m.keys, k.current(s.ctx, r))
+		}
+		for _, field := range u.beside {
+			if r.columns == nil {
+				had := reflect.New(field.FieldType).Elem()
+				had.Set(field.ReflectValueOf(s.ctx, r.value))
+				m.keys = append(m.keys, had)
+			}
 		}
 		if primary := u.plan.primary(); primary != nil && r.columns == nil && !u.plan.isKey(primary) {
 			_, m.guess = primary.ValueOf(s.ctx, r.value)
@@ -287,6 +295,9 @@ func (s *statement) settleUpsert(db *gorm.DB) error {
 			delete(stmt.Clauses, name)
 		}
 	}
+	if db.Error != nil && u.route == routeReturning {
+		u.restore(stmt) // MariaDB returns rows before one that fails
+	}
 	if db.Error != nil || db.DryRun {
 		return nil
 	}
@@ -365,13 +376,16 @@ func (u *upsert) settleLastID(db *gorm.DB, id int64) error {
 	return nil
 }
 
-// restore gives the rows the keys that they had before the INSERT.
+// restore gives structs the keys that they had before the INSERT, and the companions of these.
 func (u *upsert) restore(stmt *gorm.Statement) {
 	for _, m := range u.rows {
 		for i, k := range u.plan.keys {
 			if m.keys[i].IsValid() {
 				k.assign(stmt.Context, m.row, m.keys[i])
 			}
+		}
+		for i, field := range u.beside {
+			field.ReflectValueOf(stmt.Context, m.value).Set(m.keys[len(u.plan.keys)+i])
 		}
 	}
 }
