@@ -16,7 +16,7 @@ import (
 // byHand is the model of what is right: GORM alone, on plain columns, with keys that are set by hand before each INSERT, and looked for in the
 // table after it, row by row and by nothing but SELECT. What it does, and where that is not what GORM alone would do with a key that is set:
 //
-//   - fill: a row without a key gets the next one. One pointer that is several times in a statement is one row. A list of columns gets the key,
+//   - fill: a row without a key gets the next one. One pointer that is several times in a statement is one row, one embedded struct an error. A list of columns gets the key,
 //     one that is omitted is left to the database. What cannot be written to is an error.
 //   - settle: a row that another row has kept out, or that was written over it, has the key of that row; or of DoNothing none, but an
 //     association's. Then the other field of the primary key is of that row too. Of DoNothing the rows
@@ -130,6 +130,11 @@ func (h *byHand) fillStruct(db *gorm.DB, field *schema.Field, value reflect.Valu
 	row := &handRow{stmt: db.Statement, value: value, was: was, key: was, preset: preset}
 	if base := value.FieldByName("Base"); base.Kind() == reflect.Pointer && base.IsNil() {
 		row.base = base
+	} else if preset && base.Kind() == reflect.Pointer && slices.ContainsFunc(h.rows, func(r *handRow) bool {
+		return r.stmt == db.Statement && !r.preset && !r.inserted && r.value.FieldByName("Base").Pointer() == base.Pointer()
+	}) {
+		_ = db.AddError(gorm.ErrInvalidData)
+		return false
 	}
 	if h.rows = append(h.rows, row); !preset {
 		row.key = h.next()

@@ -43,8 +43,9 @@
 // All of GORM's ways to create are: structs, pointers, slices and arrays of either, batches, associations, joins with a model of their
 // own, Save, FirstOrCreate, maps with a model, which get the key under the column's name or that which it has there already, and
 // maps without one. In a list of maps no other column is read back that the database fills in. One statement takes all its keys in one
-// call of the source, with the statement's context. A pointer that is several times in a list is one row. A list of columns in Select gets
-// the key added; Omit of the key leaves it to the database, and what that makes is read back.
+// call of the source, with the statement's context. A pointer that is several times in a list is one row. A map that is there several times is a
+// [gorm.ErrInvalidData], and so are rows whose keys are in one struct, which they embed by pointer: they would have one key. A list of columns
+// in Select gets the key added; Omit of the key leaves it to the database, and what that makes is read back.
 //
 // # Hooks
 //

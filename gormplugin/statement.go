@@ -3,6 +3,7 @@ package gormplugin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -216,20 +217,34 @@ func (s *statement) recall() {
 	}
 }
 
-// give sets the keys of a batch in the rows that lack one, in their order. A pointer that is there twice is one row.
-func (s *statement) give(k *key, missing []bool, keys *batch) error {
+// give sets the keys of a batch in the rows that lack one, in their order. A pointer that is there twice is one row. Two rows that keep their
+// keys in one place, an embedded struct or one map, are an error: they would have one key.
+func (s *statement) give(k *key, missing []bool, keys *batch) (err error) {
 	g := &s.given[slices.Index(s.plan.keys, k)]
 	again := g.rows // before the hooks
 	g.rows = missing
-	next, shared, twice := 0, s.rows.shared(), []int(nil)
-	err := s.rows.each(func(number int, r row) error {
-		if !missing[number] {
-			missing[number] = number < len(again) && again[number]
+	next, shared, twice, seen := 0, s.rows.shared(), []int(nil), map[any]bool(nil)
+	_ = s.rows.each(func(number int, r row) error {
+		had := number < len(again) && again[number]
+		switch {
+		case !missing[number] || err != nil:
+			missing[number] = had
 			return nil
-		}
-		if shared && next > 0 && !k.isMissing(s.ctx, r) {
+		case next == 0 || !shared && !k.embedded && r.columns == nil || k.isMissing(s.ctx, r):
+		case shared && (!k.embedded || seen[r.value.Addr().Interface()]):
 			twice = append(twice, number)
 			return nil
+		default:
+			missing[number] = had
+			err = fmt.Errorf("%w: row %d of %d has the same map or embedded struct as a row before it, so both would have one key; give it its own",
+				gorm.ErrInvalidData, number+1, len(missing))
+			return nil
+		}
+		if shared && k.embedded {
+			if seen == nil {
+				seen = map[any]bool{}
+			}
+			seen[r.value.Addr().Interface()] = true
 		}
 		if restore := k.restorer(s.ctx, r); restore != nil {
 			if g.restore == nil {
@@ -238,7 +253,8 @@ func (s *statement) give(k *key, missing []bool, keys *batch) error {
 			g.restore[number] = restore
 		}
 		next++
-		return k.set(s.ctx, r, keys, next-1)
+		err = k.set(s.ctx, r, keys, next-1)
+		return nil
 	})
 	if len(twice) > 0 {
 		s.leaveOut(twice)

@@ -320,3 +320,28 @@ func TestUpsertLeavesASkippedRowAsItWas(t *testing.T) {
 		}
 	})
 }
+
+// Rows that keep their keys in one place cannot have two, so none of them is written, and none is left out.
+func TestRowsThatShareAnEmbeddedStruct(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, gormplugin.Table("mailboxes", "id"), &Mailbox{}, &Pallet{})
+		for name, tx := range map[string]*gorm.DB{"INSERT": db.Session(&gorm.Session{}), "DoNothing": db.Clauses(clause.OnConflict{DoNothing: true}).Session(&gorm.Session{})} {
+			base := &PalletBase{}
+			a, b, c := Pallet{base, "a"}, Pallet{base, "b"}, Pallet{nil, "c"}
+			for _, pallets := range []any{[]Pallet{a, b, c}, []*Pallet{&a, &b, &c}, []Pallet{a, a}} {
+				if err := tx.Create(pallets).Error; !errors.Is(err, gorm.ErrInvalidData) || base.ID != 0 || c.PalletBase != nil || count(t, db, &Pallet{}) != 0 {
+					t.Errorf("%s of %T: got %v, the key %d, and %d rows, want ErrInvalidData, none and none", name, pallets, err, base.ID, count(t, db, &Pallet{}))
+				}
+			}
+			m := map[string]any{"email": "a"}
+			if err := tx.Table("mailboxes").Create([]map[string]any{m, m}).Error; !errors.Is(err, gorm.ErrInvalidData) || len(m) != 1 || count(t, db, &Mailbox{}) != 0 {
+				t.Errorf("%s of one map: got %v, the map %v, and %d rows, want ErrInvalidData, that map and none", name, err, m, count(t, db, &Mailbox{}))
+			}
+		}
+		base := &PalletBase{}
+		a := &Pallet{base, "a"}
+		if result := db.Create([]*Pallet{a, {nil, "b"}, a}); result.Error != nil || result.RowsAffected != 2 || a.PalletBase != base {
+			t.Errorf("one pointer: got %d rows affected, %v, want 2", result.RowsAffected, result.Error)
+		}
+	})
+}
