@@ -268,10 +268,23 @@ func (s *side) rows(one bool) (table string, rows []reflect.Value) {
 	return of.table, rows
 }
 
-// isDeep tells whether a value is a slice of pointers to pointers. GORM cannot scan into one what RETURNING returns.
-func isDeep(dest any) bool {
+// panicsOf tells whether GORM alone panics of a value. Into pointers to pointers it cannot scan what RETURNING returns, that is the level of topics;
+// into a struct by value neither, and there it can set no time and no reference to what the row belongs to.
+func (s *side) panicsOf(dest any) bool {
 	of := reflect.TypeOf(dest)
-	return of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Pointer && of.Elem().Elem().Kind() == reflect.Pointer
+	scanned := nameOf(dest) == "Topic" && (scene{base: s.db}).returning()
+	if of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Pointer && of.Elem().Elem().Kind() == reflect.Pointer {
+		return scanned
+	}
+	if of.Kind() != reflect.Struct {
+		return false
+	}
+	for _, name := range []string{"Boss", "Sender"} {
+		if owner := reflect.ValueOf(dest).FieldByName(name); owner.IsValid() && !owner.IsNil() {
+			return true
+		}
+	}
+	return scanned || s.family.name == "gorm.Model"
 }
 
 func (s *side) create() {
@@ -280,15 +293,13 @@ func (s *side) create() {
 	table, rows := s.rows(shape.one)
 	dest := shape.of(rows)
 	conflict := s.conflict(table)
-	if isDeep(dest) && (conflict.updates || table == "topics") || shape.name == "struct by value" && (conflict.name != "" || table != "cards" || s.family.name == "gorm.Model") {
-		return // GORM panics of associations and times in what it cannot write to
+	if s.panicsOf(dest) {
+		return
 	}
 	st.what = fmt.Sprintf("Create %s of %d %s %s%s", shape.name, len(rows), table, conflict.name, st.what)
 	st.dest, st.updates, st.levels = []any{dest}, conflict.updates, table == "topics" && conflict.name == ""
 	st.call = func(db *gorm.DB) *gorm.DB { return db.Clauses(conflict.clauses...).Create(dest) }
-	if shape.name != "struct by value" {
-		s.dests = append(s.dests, dest)
-	}
+	s.dests = append(s.dests, dest)
 	switch list := pick(s.maker, columnLists...); {
 	case s.chance(0.15) && table == "employees" && !s.family.composite: // the list would lack the other column of the key
 		st.what += ", " + list.name
@@ -377,9 +388,6 @@ func (s *side) createAgain() {
 		return
 	}
 	dest, conflict := pick(s.maker, dests...), s.conflict("")
-	if isDeep(dest) && conflict.updates {
-		return
-	}
 	st.what, st.updates = fmt.Sprintf("Create again %s %s%s", nameOf(dest), conflict.name, st.what), conflict.updates
 	st.dest, st.call = []any{dest}, func(db *gorm.DB) *gorm.DB { return db.Clauses(conflict.clauses...).Create(dest) }
 	s.perform(st)
@@ -394,7 +402,7 @@ func (s *side) save() {
 		rows = rows[:1]
 	}
 	dest := shape.of(rows)
-	if isDeep(dest) || shape.name == "struct by value" {
+	if s.panicsOf(dest) {
 		return
 	}
 	st.what, st.updates = fmt.Sprintf("Save %s of %d %s%s", shape.name, len(rows), nameOf(rows[0].Interface()), st.what), true
