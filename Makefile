@@ -27,6 +27,7 @@ test: ## install MariaDB and PostgreSQL where missing, and run all tests with th
 	internal/dbtest/install.sh
 	$(GO) test -count=1 -v -run '^TestVersion$$' ./internal/dbtest
 	$(GO) test -count=1 -race -timeout 15m ./...
+	$(GO) generate -C examples/gen ./...
 	$(GO) test -C examples/gen -count=1 ./...
 
 # A module of its own, like that of bench-peers below.
@@ -44,7 +45,7 @@ gorm-suite: ## run GORM's own tests with the plugin, GORM=<folder of a checkout 
 
 # The test itself, which `make test` runs for some seconds, is for longer and prints its figures.
 torture: export SNOWKEY_TORTURE ?= 10m
-torture: ## kill, stop, clone and mislead processes that make keys with grants or tickets, kill their databases and restore old copies, and compare the plugin with keys set by hand, each for SNOWKEY_TORTURE=10m; and kill migrations 200 times; and keepers of partitions through a year
+torture: ## kill, stop, clone and mislead processes that make keys with grants or tickets, kill their databases and restore old copies, and compare the plugin with keys set by hand, each for SNOWKEY_TORTURE=10m; and kill migrations 200 times, and keepers of partitions through a year
 	$(GO) test -count=1 -v -run '^TestTorture|^TestStartAndStop' -parallel 3 -timeout 60m ./idgen/grant
 	$(GO) test -count=1 -timeout 60m ./ticket
 	$(GO) test -count=1 -v -run '^TestDifferential$$' -timeout 60m ./gormplugin

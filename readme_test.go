@@ -16,16 +16,30 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// blocks returns the README's code blocks of a language.
-func blocks(t *testing.T, language string) []string {
+// block is a code block of a page.
+type block struct{ language, text string }
+
+// blocksOf returns the code blocks of a page that are run, in their order.
+func blocksOf(t *testing.T, page string) (found []block) {
 	t.Helper()
-	readme, err := os.ReadFile("README.md")
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, m := range regexp.MustCompile("(?ms)^```(go|console)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+		found = append(found, block{m[1], m[2]})
+	}
+	return found
+}
+
+// blocks returns the README's code blocks of a language.
+func blocks(t *testing.T, language string) []string {
+	t.Helper()
 	var found []string
-	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(string(readme), -1) {
-		found = append(found, m[1])
+	for _, b := range blocksOf(t, "README.md") {
+		if b.language == language {
+			found = append(found, b.text)
+		}
 	}
 	if len(found) == 0 {
 		t.Fatalf("the README has no block of %s", language)
@@ -45,36 +59,41 @@ func command(t *testing.T, name string, args ...string) *exec.Cmd {
 // snowflake keys.
 func TestReadmeProgram(t *testing.T) {
 	t.Parallel()
+	for _, program := range blocks(t, "go") {
+		runProgram(t, program, "DATABASE="+t.TempDir()+"/readme.db")
+	}
+}
+
+func runProgram(t *testing.T, program string, env ...string) {
+	t.Helper()
 	root, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, program := range blocks(t, "go") {
-		folder := t.TempDir()
-		sums, err := os.ReadFile("go.sum")
-		if err != nil {
+	folder := t.TempDir()
+	sums, err := os.ReadFile("go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod := "module pasted\n\ngo 1.25.0\n\nrequire github.com/snowkey-go/snowkey v0.0.0\n\nreplace github.com/snowkey-go/snowkey => " + root + "\n"
+	for name, content := range map[string]string{"main.go": program, "go.mod": mod, "go.sum": string(sums)} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		mod := "module pasted\n\ngo 1.25.0\n\nrequire github.com/snowkey-go/snowkey v0.0.0\n\nreplace github.com/snowkey-go/snowkey => " + root + "\n"
-		for name, content := range map[string]string{"main.go": program, "go.mod": mod, "go.sum": string(sums)} {
-			if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		run := command(t, "go", "run", "-mod=mod", ".")
-		run.Dir = folder
-		run.Env = append(os.Environ(), "GOWORK=off", "DATABASE="+folder+"/readme.db")
-		out, err := run.Output()
-		if err != nil {
-			t.Fatalf("%v: %s", err, errorOutput(err))
-		}
-		want := `\d{15,19} \d{15,19}`
-		if said := regexp.MustCompile(`// prints (.*)`).FindStringSubmatch(program); said != nil {
-			want = said[1]
-		}
-		if !regexp.MustCompile("^" + want + "\n$").Match(out) {
-			t.Errorf("got %q, want %q", out, want)
-		}
+	}
+	run := command(t, "go", "run", "-mod=mod", ".")
+	run.Dir = folder
+	run.Env = append(append(os.Environ(), "GOWORK=off"), env...)
+	out, err := run.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, errorOutput(err))
+	}
+	want := `\d{15,19} \d{15,19}`
+	if said := regexp.MustCompile(`// prints (.*)`).FindStringSubmatch(program); said != nil {
+		want = said[1]
+	}
+	if !regexp.MustCompile("^" + want + "\n$").Match(out) {
+		t.Errorf("got %q, want %q", out, want)
 	}
 }
 
@@ -98,12 +117,20 @@ type console struct{ line, want string }
 func commands(t *testing.T) (all []console) {
 	t.Helper()
 	for _, block := range blocks(t, "console") {
-		for _, entry := range strings.Split("\n"+block, "\n$ ")[1:] {
-			line, want, _ := strings.Cut(entry, "\n")
-			if line != "make test" {
-				all = append(all, console{line, strings.TrimSuffix(want, "\n")})
+		for _, c := range consoles(block) {
+			if c.line != "make test" {
+				all = append(all, c)
 			}
 		}
+	}
+	return all
+}
+
+// consoles returns the commands of a block.
+func consoles(block string) (all []console) {
+	for _, entry := range strings.Split("\n"+block, "\n$ ")[1:] {
+		line, want, _ := strings.Cut(entry, "\n")
+		all = append(all, console{line, strings.TrimSuffix(want, "\n")})
 	}
 	return all
 }
@@ -148,10 +175,7 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	defer func() { _ = keeper.Close() }()
 	folder := t.TempDir()
-	program := folder + "/snowkey"
-	if out, err := command(t, "go", "build", "-o", program, "./cmd/snowkey").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	program := build(t)
 	makeShop(t, folder+"/shop.db") // what the commands migrate
 	for _, c := range commands(t) {
 		if c.line == firstCommand {
@@ -164,6 +188,41 @@ func TestReadmeCommands(t *testing.T) {
 			line = strings.NewReplacer(goRun, program, "sqlite:bench.db", "sqlite:"+folder+"/bench.db", "--out results", "--out "+folder+"/results", "--from results/", "--from "+folder+"/results/",
 				"sqlite:shop.db", "sqlite:"+folder+"/shop.db", "rekey.sql", folder+"/rekey.sql").Replace(line)
 			c.run(t, line, "MYSQL_DSN="+mysql, "POSTGRES_DSN="+postgres, "TMPDIR="+folder)
+		})
+	}
+}
+
+// build builds the command line, and returns where it is.
+func build(t *testing.T) string {
+	t.Helper()
+	program := t.TempDir() + "/snowkey"
+	if out, err := command(t, "go", "build", "-o", program, "./cmd/snowkey").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return program
+}
+
+// TestDocs runs the commands and programs of each page of docs from its beginning to its end, as its reader does.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("there are no pages in docs: %v", err)
+	}
+	program := build(t)
+	for _, page := range pages {
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			postgres := dbtest.Postgres(t).DSN
+			env := []string{"POSTGRES_DSN=" + postgres, "DATABASE=" + postgres, "GRANTS=" + dbtest.Postgres(t).DSN, "MYSQL_DSN=" + dbtest.MySQL(t).DSN}
+			for _, b := range blocksOf(t, page) {
+				if b.language == "go" {
+					runProgram(t, b.text, env...)
+					continue
+				}
+				for _, c := range consoles(b.text) {
+					c.run(t, strings.ReplaceAll(c.line, goRun, program), env...)
+				}
+			}
 		})
 	}
 }

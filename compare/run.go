@@ -18,7 +18,7 @@ const cleanup = 30 * time.Second
 // Config says what to run.
 type Config struct {
 	Targets    []*Target
-	Strategies []Strategy // of different names; nil: all
+	Strategies []Strategy // of different names; nil: all, but see [Profile]
 	Profile    Profile    // the zero value: [Quick]
 	Seed       uint64     // of the rows and of the order of the strategies; 0: 1
 	Tool       string     // the program's name and version, for the result
@@ -37,7 +37,7 @@ func (c Config) complete() (Config, error) {
 		return c, fmt.Errorf("%w: no database", ErrConfig)
 	}
 	if len(c.Strategies) == 0 {
-		c.Strategies = Strategies()
+		c.Strategies = slices.DeleteFunc(Strategies(), func(s Strategy) bool { return s.Info().Sharding != nil && !c.Profile.Sharded })
 	}
 	if err := strategy.Check(c.Strategies); err != nil {
 		return c, err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -470,6 +471,21 @@ func TestConfigOutOfRange(t *testing.T) {
 	for name, chosen := range map[string][]compare.Strategy{"twice": {mine, mine}, "a nil one": {nil}, "no name": {own("", nil)}} {
 		if _, err := compare.Run(t.Context(), compare.Config{Targets: []*compare.Target{target}, Strategies: chosen}); !errors.Is(err, compare.ErrStrategy) {
 			t.Errorf("%s: got %v, want ErrStrategy", name, err)
+		}
+	}
+}
+
+// TestProfileChooses has strategies of sharded tables in a full run, and in a quick one only by name, whose budget is short without them.
+func TestProfileChooses(t *testing.T) {
+	for _, profile := range compare.Profiles() {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		r, err := compare.Run(ctx, compare.Config{Targets: []*compare.Target{open(t, sqlite(t).DSN)}, Profile: profile, Progress: func(compare.Progress) { cancel() }})
+		if !errors.Is(err, context.Canceled) || !slices.Contains(r.Plan.Strategies, "snowkey") {
+			t.Fatalf("got %v, %v", r.Plan.Strategies, err)
+		}
+		if got, want := slices.Contains(r.Plan.Strategies, "snowkey-sharded"), profile.Name == "full"; got != want {
+			t.Errorf("%s: snowkey-sharded takes part: %t, want %t", profile.Name, got, want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/snowkey-go/snowkey/compare"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -67,7 +68,7 @@ func TestPairOfMySQL(t *testing.T) {
 	}
 	defer target.Close()
 	profile := small
-	profile.Rounds = 1
+	profile.Rounds, profile.Slow = 1, time.Minute
 	r, err := compare.Run(t.Context(), compare.Config{Targets: []*compare.Target{target}, Strategies: choose(t, "flickr", "autoincrement"), Profile: profile})
 	if err != nil {
 		t.Fatal(err)

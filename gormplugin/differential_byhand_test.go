@@ -16,7 +16,7 @@ import (
 // byHand is the model of what is right: GORM alone, on plain columns, with keys that are set by hand before each INSERT, and looked for in the
 // table after it, row by row and by nothing but SELECT. What it does, and where that is not what GORM alone would do with a key that is set:
 //
-//   - fill: a row without a key gets the next one. One pointer that is several times in a statement is one row. A list of columns gets the key,
+//   - fill: a row without a key gets the next one. One pointer that is several times in a statement is one row, one embedded struct an error. A list of columns gets the key,
 //     one that is omitted is left to the database. What cannot be written to is an error.
 //   - settle: a row that another row has kept out, or that was written over it, has the key of that row; or of DoNothing none, but an
 //     association's. Then the other field of the primary key is of that row too. Of DoNothing the rows
@@ -29,7 +29,6 @@ type byHand struct {
 	depth  int // of statements
 	rows   []*handRow
 	counts map[*gorm.Statement]int64
-	open   bool // it is not said what is right
 }
 
 // handRow is a row that was given a key.
@@ -131,6 +130,11 @@ func (h *byHand) fillStruct(db *gorm.DB, field *schema.Field, value reflect.Valu
 	row := &handRow{stmt: db.Statement, value: value, was: was, key: was, preset: preset}
 	if base := value.FieldByName("Base"); base.Kind() == reflect.Pointer && base.IsNil() {
 		row.base = base
+	} else if preset && base.Kind() == reflect.Pointer && slices.ContainsFunc(h.rows, func(r *handRow) bool {
+		return r.stmt == db.Statement && !r.preset && !r.inserted && r.value.FieldByName("Base").Pointer() == base.Pointer()
+	}) {
+		_ = db.AddError(gorm.ErrInvalidData)
+		return false
 	}
 	if h.rows = append(h.rows, row); !preset {
 		row.key = h.next()
@@ -165,8 +169,6 @@ func (h *byHand) next() any {
 func (h *byHand) settle(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil {
-		// MariaDB returns rows before the one that fails, and with them keys in the place of those that are set.
-		h.open = h.open || db.Name() == "mysql" && slices.Contains(stmt.BuildClauses, "RETURNING") && slices.ContainsFunc(h.rows, func(r *handRow) bool { return r.preset })
 		return
 	}
 	before, nothing := h.counts[stmt] // the clause itself is another one by now on MySQL
@@ -192,9 +194,6 @@ func (h *byHand) settle(db *gorm.DB) {
 		}
 		if h.exists(db, row) {
 			continue
-		}
-		if nothing && h.depth > 1 && row.preset && h.isMet(db, row) {
-			h.open = true // an association with a key that is set and no row's, and another unique column that is a row's
 		}
 		if row.inserted = false; nothing && (h.depth < 2 || row.preset) {
 			h.restore(row)
@@ -259,11 +258,6 @@ func (h *byHand) become(db *gorm.DB, row *handRow) bool {
 	return true
 }
 
-func (h *byHand) isMet(db *gorm.DB, row *handRow) bool {
-	where, _ := h.met(db, row)
-	return where != ""
-}
-
 func (h *byHand) exists(db *gorm.DB, row *handRow) bool {
 	where, values := "id = ?", []any{row.key}
 	if row.preset && row.columns == nil && h.family.composite {
@@ -322,9 +316,6 @@ func (h *byHand) takeBack(db *gorm.DB) {
 	for _, row := range h.rows {
 		if !row.preset && !(within && row.inserted) && !(!within && (db.SkipDefaultTransaction || !row.met) && h.exists(db, row)) {
 			h.restore(row)
-			if row.base.IsValid() && !row.base.IsNil() && row.base.Elem().IsZero() {
-				row.base.SetZero()
-			}
 		}
 	}
 }
@@ -332,6 +323,9 @@ func (h *byHand) takeBack(db *gorm.DB) {
 func (h *byHand) restore(row *handRow) {
 	if row.columns == nil {
 		h.set(row, row.was)
+		if row.base.IsValid() && row.base.Elem().IsZero() {
+			row.base.SetZero()
+		}
 	} else if name := keyName(row.columns); row.had {
 		row.columns[name] = row.was
 	} else {

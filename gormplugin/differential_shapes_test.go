@@ -234,14 +234,11 @@ var shapes = []shape{
 	{"empty slice", false, func(rows []reflect.Value) any { return sliceOf(rows).Slice(0, 0).Interface() }},
 }
 
-// values returns copies of rows. What the key is embedded in is copied too: two rows with one key are none that anybody means.
+// values returns copies of rows, of one row several at times. What the key is embedded in is theirs and the rows' own.
 func values(rows []reflect.Value) []reflect.Value {
 	of := make([]reflect.Value, len(rows))
 	for i, row := range rows {
-		of[i] = pointerTo(row.Elem()).Elem()
-		if base := of[i].FieldByName("Base"); base.Kind() == reflect.Pointer && !base.IsNil() {
-			base.Set(pointerTo(base.Elem()))
-		}
+		of[i] = row.Elem()
 	}
 	return of
 }

@@ -25,7 +25,6 @@ type side struct {
 	dests  []any    // what was created, to be so again
 	trace  []observation
 	levels bool // of the statement
-	loose  bool
 	lost   bool // a connection is
 	*maker
 
@@ -199,7 +198,6 @@ func (s *side) options() (session gorm.Session, name string) {
 type statement struct {
 	what    string
 	session gorm.Session
-	loose   bool // what has no key may have nil, or zero, whichever it had
 	updates bool
 	levels  bool  // are compared: after an upsert GORM alone takes them for others'
 	dest    []any // to be compared
@@ -239,7 +237,7 @@ func (s *side) perform(st statement) {
 	if err == nil && (!st.updates || !s.counts()) {
 		affected = fmt.Sprint(result.RowsAffected)
 	}
-	s.levels, s.loose = st.levels, st.loose
+	s.levels = st.levels
 	s.observe(st.what, err, affected, st.dest)
 	s.trace[len(s.trace)-1].given = given
 	cellsOf(s.shared) // without levels: what GORM alone takes them for, later steps would write
@@ -270,10 +268,23 @@ func (s *side) rows(one bool) (table string, rows []reflect.Value) {
 	return of.table, rows
 }
 
-// isDeep tells whether a value is a slice of pointers to pointers. GORM cannot scan into one what RETURNING returns.
-func isDeep(dest any) bool {
+// panicsOf tells whether GORM alone panics of a value. Into pointers to pointers it cannot scan what RETURNING returns, that is the level of topics;
+// into a struct by value neither, and there it can set no time and no reference to what the row belongs to.
+func (s *side) panicsOf(dest any) bool {
 	of := reflect.TypeOf(dest)
-	return of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Pointer && of.Elem().Elem().Kind() == reflect.Pointer
+	scanned := nameOf(dest) == "Topic" && (scene{base: s.db}).returning()
+	if of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Pointer && of.Elem().Elem().Kind() == reflect.Pointer {
+		return scanned
+	}
+	if of.Kind() != reflect.Struct {
+		return false
+	}
+	for _, name := range []string{"Boss", "Sender"} {
+		if owner := reflect.ValueOf(dest).FieldByName(name); owner.IsValid() && !owner.IsNil() {
+			return true
+		}
+	}
+	return scanned || s.family.name == "gorm.Model"
 }
 
 func (s *side) create() {
@@ -282,16 +293,13 @@ func (s *side) create() {
 	table, rows := s.rows(shape.one)
 	dest := shape.of(rows)
 	conflict := s.conflict(table)
-	if isDeep(dest) && (conflict.updates || table == "topics") || shape.name == "struct by value" && (conflict.name != "" || table != "cards" || s.family.name == "gorm.Model") {
-		return // GORM panics of associations and times in what it cannot write to
+	if s.panicsOf(dest) {
+		return
 	}
 	st.what = fmt.Sprintf("Create %s of %d %s %s%s", shape.name, len(rows), table, conflict.name, st.what)
 	st.dest, st.updates, st.levels = []any{dest}, conflict.updates, table == "topics" && conflict.name == ""
-	st.loose = !conflict.updates
 	st.call = func(db *gorm.DB) *gorm.DB { return db.Clauses(conflict.clauses...).Create(dest) }
-	if shape.name != "struct by value" {
-		s.dests = append(s.dests, dest)
-	}
+	s.dests = append(s.dests, dest)
 	switch list := pick(s.maker, columnLists...); {
 	case s.chance(0.15) && table == "employees" && !s.family.composite: // the list would lack the other column of the key
 		st.what += ", " + list.name
@@ -311,14 +319,16 @@ func (s *side) create() {
 	case s.chance(0.1) && conflict.name == "" && shape.name == "struct": // of others GORM panics, or makes new structs
 		st.what += ", Returning"
 		st.call = func(db *gorm.DB) *gorm.DB { return db.Clauses(clause.Returning{}).Create(dest) }
-	case s.chance(0.1) && conflict.name == "" && st.session.CreateBatchSize == 0: // with that GORM loses a connection after an error
+	case s.chance(0.1) && st.session.CreateBatchSize == 0: // with that GORM loses a connection after an error
 		_, others := s.rowsOf(table)
 		st.what += fmt.Sprintf(", and with the same *gorm.DB %d more", len(others))
 		more := sliceOf(others).Interface()
 		st.dest = append(st.dest, more)
 		st.call = func(db *gorm.DB) *gorm.DB {
 			tx := db.Clauses(conflict.clauses...)
-			tx.Create(dest)
+			if tx.Create(dest); s.hand != nil {
+				tx = tx.Clauses(conflict.clauses...) // GORM has changed them
+			}
 			return tx.Create(more)
 		}
 	}
@@ -355,7 +365,7 @@ func (s *side) createMaps() {
 		conflict = conflictCase{} // which GORM alone knows no columns for
 	}
 	st.what = fmt.Sprintf("Create %s of %d %s %s%s", shape.name, len(rows), of.table, conflict.name, st.what)
-	st.dest, st.updates, st.loose = []any{dest}, conflict.updates, !conflict.updates
+	st.dest, st.updates = []any{dest}, conflict.updates
 	st.call = func(db *gorm.DB) *gorm.DB {
 		return db.Table(s.prefix + of.table).Clauses(conflict.clauses...).Create(dest)
 	}
@@ -378,11 +388,7 @@ func (s *side) createAgain() {
 		return
 	}
 	dest, conflict := pick(s.maker, dests...), s.conflict("")
-	if isDeep(dest) && conflict.updates {
-		return
-	}
 	st.what, st.updates = fmt.Sprintf("Create again %s %s%s", nameOf(dest), conflict.name, st.what), conflict.updates
-	st.loose = !conflict.updates
 	st.dest, st.call = []any{dest}, func(db *gorm.DB) *gorm.DB { return db.Clauses(conflict.clauses...).Create(dest) }
 	s.perform(st)
 }
@@ -396,7 +402,7 @@ func (s *side) save() {
 		rows = rows[:1]
 	}
 	dest := shape.of(rows)
-	if isDeep(dest) || shape.name == "struct by value" {
+	if s.panicsOf(dest) {
 		return
 	}
 	st.what, st.updates = fmt.Sprintf("Save %s of %d %s%s", shape.name, len(rows), nameOf(rows[0].Interface()), st.what), true

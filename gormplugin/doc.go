@@ -43,8 +43,9 @@
 // All of GORM's ways to create are: structs, pointers, slices and arrays of either, batches, associations, joins with a model of their
 // own, Save, FirstOrCreate, maps with a model, which get the key under the column's name or that which it has there already, and
 // maps without one. In a list of maps no other column is read back that the database fills in. One statement takes all its keys in one
-// call of the source, with the statement's context. A pointer that is several times in a list is one row. A list of columns in Select gets
-// the key added; Omit of the key leaves it to the database, and what that makes is read back.
+// call of the source, with the statement's context. A pointer that is several times in a list is one row. A map that is there several times is a
+// [gorm.ErrInvalidData], and so are rows whose keys are in one struct, which they embed by pointer: they would have one key. A list of columns
+// in Select gets the key added; Omit of the key leaves it to the database, and what that makes is read back.
 //
 // # Hooks
 //
@@ -67,7 +68,8 @@
 //   - after an error or a panic in a later hook or association, when the transaction was the statement's own; also from the associations;
 //   - after a COMMIT that the database refuses, after a dry run, and when a trigger has dropped the row.
 //
-// Then the struct is as the caller had it, but for the foreign keys that GORM has set, and may be created, fetched or saved.
+// Then the struct is as the caller had it, but for the foreign keys that GORM has set, and for other columns that the database fills in,
+// which MariaDB returns of the rows before one that fails. It may be created, fetched or saved.
 //
 // A row that is in the table has its key: also when a later hook fails without a transaction, or within a transaction of the caller's. When the
 // caller rolls that back later, the keys stay in the structs, as GORM leaves them. CreateInBatches, and Create with CreateBatchSize, are such a
@@ -93,9 +95,10 @@
 // # Upserts
 //
 // An INSERT with an ON CONFLICT clause may meet a row that exists, over another unique index than the key's: then that row has its own
-// key, and the one made for the INSERT is nobody's. After it a struct or map holds the key of the row that is there; or none, when
-// the clause is DoNothing and no row was written, but for a key that the caller has set. Rows of associations, which GORM saves with
-// DoNothing, get the key of the row that is there too, so that what refers to them does not refer to nothing. How the row is known:
+// key, and the one made for the INSERT is nobody's. After it a struct or map holds the key of the row that is there; or what the caller had
+// in it, when the clause is DoNothing and no row was written. Rows of associations, which GORM saves with DoNothing, get the key of the row
+// that is there too, so that what refers to them does not refer to nothing; but a key that the caller has set stays, theirs too, and a foreign
+// key refuses a reference to it when no row has it. How the row is known:
 //
 //	statement                                  PostgreSQL, SQLite      MariaDB                 MySQL
 //	on the primary key alone                   no other can be met     as any other            as any other

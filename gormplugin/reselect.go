@@ -50,7 +50,7 @@ func (u *upsert) reselect(db *gorm.DB) error {
 	}
 	if u.nothing && !u.guest {
 		for _, m := range rest {
-			m.clear(stmt)
+			u.of.takeBackFrom(m.number, m.row)
 		}
 		return nil
 	}
@@ -69,7 +69,7 @@ func (u *upsert) reselect(db *gorm.DB) error {
 				return err
 			}
 		case unwritten:
-			m.clear(stmt)
+			u.of.takeBackFrom(m.number, m.row)
 		default:
 			return u.unknown(db, m)
 		}

@@ -3,6 +3,7 @@ package gormplugin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -59,9 +60,10 @@ func beginStatement(stmt *gorm.Statement) *statement {
 	s := &statement{of: stmt}
 	if found, ok := stmt.Settings.Load(statementSetting{}); ok && found.(*statement).of != stmt {
 		s.parent = found.(*statement)
+		// GORM's own mark. The statement of an association has it from the start. Others get it when they save theirs, and keep it when they are
+		// used again, but have no parent.
+		_, s.guest = stmt.Settings.Load("gorm:saved_association_map")
 	}
-	// GORM's own mark. The statement of an association has it from the start, others get it when they save theirs.
-	_, s.guest = stmt.Settings.Load("gorm:saved_association_map")
 	stmt.Settings.Store(statementSetting{}, s)
 	return s
 }
@@ -169,18 +171,22 @@ func (s *statement) takeBackAll() {
 }
 
 func (s *statement) takeBack() {
+	_ = s.rows.each(func(number int, r row) error {
+		s.takeBackFrom(number, r)
+		return nil
+	})
+}
+
+// takeBackFrom puts back what a row had in the place of the keys that it was given.
+func (s *statement) takeBackFrom(number int, r row) {
 	for i, g := range s.given {
-		k := s.plan.keys[i]
-		_ = s.rows.each(func(number int, r row) error {
-			switch {
-			case number >= len(g.rows) || !g.rows[number]:
-			case g.restore != nil && g.restore[number] != nil:
-				g.restore[number]()
-			default:
-				k.clear(s.ctx, r)
-			}
-			return nil
-		})
+		switch {
+		case number >= len(g.rows) || !g.rows[number]:
+		case g.restore != nil && g.restore[number] != nil:
+			g.restore[number]()
+		default:
+			s.plan.keys[i].clear(s.ctx, r)
+		}
 	}
 }
 
@@ -211,20 +217,34 @@ func (s *statement) recall() {
 	}
 }
 
-// give sets the keys of a batch in the rows that lack one, in their order. A pointer that is there twice is one row.
-func (s *statement) give(k *key, missing []bool, keys *batch) error {
+// give sets the keys of a batch in the rows that lack one, in their order. A pointer that is there twice is one row. Two rows that keep their
+// keys in one place, an embedded struct or one map, are an error: they would have one key.
+func (s *statement) give(k *key, missing []bool, keys *batch) (err error) {
 	g := &s.given[slices.Index(s.plan.keys, k)]
 	again := g.rows // before the hooks
 	g.rows = missing
-	next, shared, twice := 0, s.rows.shared(), []int(nil)
-	err := s.rows.each(func(number int, r row) error {
-		if !missing[number] {
-			missing[number] = number < len(again) && again[number]
+	next, shared, twice, seen := 0, s.rows.shared(), []int(nil), map[any]bool(nil)
+	_ = s.rows.each(func(number int, r row) error {
+		had := number < len(again) && again[number]
+		switch {
+		case !missing[number] || err != nil:
+			missing[number] = had
 			return nil
-		}
-		if shared && next > 0 && !k.isMissing(s.ctx, r) {
+		case next == 0 || !shared && !k.embedded && r.columns == nil || k.isMissing(s.ctx, r):
+		case shared && (!k.embedded || seen[r.value.Addr().Interface()]):
 			twice = append(twice, number)
 			return nil
+		default:
+			missing[number] = had
+			err = fmt.Errorf("%w: row %d of %d has the same map or embedded struct as a row before it, so both would have one key; give it its own",
+				gorm.ErrInvalidData, number+1, len(missing))
+			return nil
+		}
+		if shared && k.embedded {
+			if seen == nil {
+				seen = map[any]bool{}
+			}
+			seen[r.value.Addr().Interface()] = true
 		}
 		if restore := k.restorer(s.ctx, r); restore != nil {
 			if g.restore == nil {
@@ -233,7 +253,8 @@ func (s *statement) give(k *key, missing []bool, keys *batch) error {
 			g.restore[number] = restore
 		}
 		next++
-		return k.set(s.ctx, r, keys, next-1)
+		err = k.set(s.ctx, r, keys, next-1)
+		return nil
 	})
 	if len(twice) > 0 {
 		s.leaveOut(twice)

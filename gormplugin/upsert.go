@@ -14,12 +14,14 @@ import (
 
 // upsert is a statement that may meet rows that exist, so that a key made for the INSERT is perhaps no row's.
 type upsert struct {
+	of      *statement
 	plan    *plan
 	rows    []*metRow
 	route   route
 	nothing bool                     // rows that exist stay as they are
 	guest   bool                     // the rows are those of an association
 	more    []*schema.Field          // to be read with the keys
+	beside  []*schema.Field          // the companions of the keys
 	clauses map[string]clause.Clause // of the statement, as they were
 	own     bool                     // the result of the statement is asked for by this upsert alone
 }
@@ -27,11 +29,12 @@ type upsert struct {
 // metRow is a row that may have met another one.
 type metRow struct {
 	row
-	made  []*key          // the keys that it was given
-	keys  []reflect.Value // all that it had before the INSERT, the zero Value for none
-	guess bool            // its primary key is what GORM takes for the one that the database has made
-	found []reflect.Value // the keys of its row in the table, and what else was read
-	lost  string          // why no row is found
+	number int
+	made   []*key          // the keys that it was given
+	keys   []reflect.Value // all that it had before the INSERT, the zero Value for none, and of a struct the companions
+	guess  bool            // its primary key is what GORM takes for the one that the database has made
+	found  []reflect.Value // the keys of its row in the table, and what else was read
+	lost   string          // why no row is found
 }
 
 // route is the way by which the row that was met becomes known, see the package's documentation.
@@ -79,21 +82,21 @@ func (s *statement) prepareUpsert() error {
 	if !is && !forget {
 		return nil
 	}
-	u := &upsert{plan: p, route: routeSelect, nothing: c.DoNothing, guest: s.guest}
+	u := &upsert{of: s, plan: p, route: routeSelect, nothing: c.DoNothing, guest: s.guest, beside: p.companions()}
 	u.clauses = map[string]clause.Clause{"ON CONFLICT": stmt.Clauses["ON CONFLICT"], "RETURNING": stmt.Clauses["RETURNING"]}
 	c, err := s.pin(c)
 	if err != nil {
 		return err
 	}
 	s.upsert = u
-	count := u.snapshot(s)
+	count := u.snapshot()
 	mysql := stmt.Dialector.Name() == "mysql"
 	returns := slices.Contains(stmt.BuildClauses, "RETURNING") // the dialect can
 	if returns && (c.DoNothing && (mysql || count > 1) || len(c.Where.Exprs) > 0 && count > 1 || !s.rows.scannable()) {
 		u.more = s.suppressReturning()
 	}
 	if !c.DoNothing || u.guest {
-		for _, field := range p.companions() {
+		for _, field := range u.beside {
 			if !slices.Contains(u.more, field) {
 				u.more = append(u.more, field)
 			}
@@ -136,15 +139,23 @@ func (s *statement) prepareUpsert() error {
 }
 
 // snapshot keeps the keys of all rows that can be written to, and tells how many rows there are.
-func (u *upsert) snapshot(s *statement) (count int) {
+func (u *upsert) snapshot() (count int) {
+	s := u.of
 	_ = s.rows.each(func(number int, r row) error {
 		count++
 		if !r.canSet() {
 			return nil
 		}
-		m := &metRow{row: r, made: s.made(number)}
+		m := &metRow{row: r, number: number, made: s.made(number)}
 		for _, k := range u.plan.keys {
 			m.keys = append(m.keys, k.current(s.ctx, r))
+		}
+		for _, field := range u.beside {
+			if r.columns == nil {
+				had := reflect.New(field.FieldType).Elem()
+				had.Set(field.ReflectValueOf(s.ctx, r.value))
+				m.keys = append(m.keys, had)
+			}
 		}
 		if primary := u.plan.primary(); primary != nil && r.columns == nil && !u.plan.isKey(primary) {
 			_, m.guess = primary.ValueOf(s.ctx, r.value)
@@ -284,6 +295,9 @@ func (s *statement) settleUpsert(db *gorm.DB) error {
 			delete(stmt.Clauses, name)
 		}
 	}
+	if db.Error != nil && u.route == routeReturning {
+		u.restore(stmt) // MariaDB returns rows before one that fails
+	}
 	if db.Error != nil || db.DryRun {
 		return nil
 	}
@@ -295,7 +309,7 @@ func (s *statement) settleUpsert(db *gorm.DB) error {
 			return nil
 		case 0:
 			if !u.guest {
-				u.clear(stmt)
+				s.takeBack()
 				return nil
 			}
 		}
@@ -330,8 +344,8 @@ func (s *statement) settleDropped(db *gorm.DB) error {
 	if db.Error != nil || db.DryRun || affected >= int64(s.rows.most()) {
 		return nil
 	}
-	u := &upsert{plan: s.plan, nothing: true}
-	u.snapshot(s)
+	u := &upsert{of: s, plan: s.plan, nothing: true}
+	u.snapshot()
 	err := u.reselect(db)
 	db.RowsAffected = affected
 	return err
@@ -354,15 +368,15 @@ func (u *upsert) settleLastID(db *gorm.DB, id int64) error {
 	if u.nothing {
 		db.RowsAffected = 0 // connections with clientFoundRows count it
 	}
-	if u.nothing && !u.guest {
-		u.clear(db.Statement)
+	if u.nothing && (!u.guest || len(m.made) == 0) {
+		u.of.takeBack()
 		return nil
 	}
 	k.assign(db.Statement.Context, m.row, met)
 	return nil
 }
 
-// restore gives the rows the keys that they had before the INSERT.
+// restore gives structs the keys that they had before the INSERT, and the companions of these.
 func (u *upsert) restore(stmt *gorm.Statement) {
 	for _, m := range u.rows {
 		for i, k := range u.plan.keys {
@@ -370,18 +384,8 @@ func (u *upsert) restore(stmt *gorm.Statement) {
 				k.assign(stmt.Context, m.row, m.keys[i])
 			}
 		}
-	}
-}
-
-// clear takes the keys that were made from all rows.
-func (u *upsert) clear(stmt *gorm.Statement) {
-	for _, m := range u.rows {
-		m.clear(stmt)
-	}
-}
-
-func (m *metRow) clear(stmt *gorm.Statement) {
-	for _, k := range m.made {
-		k.clear(stmt.Context, m.row)
+		for i, field := range u.beside {
+			field.ReflectValueOf(stmt.Context, m.value).Set(m.keys[len(u.plan.keys)+i])
+		}
 	}
 }

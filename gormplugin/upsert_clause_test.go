@@ -212,3 +212,18 @@ func TestUpsertWhileModelsAreRead(t *testing.T) {
 		}
 	})
 }
+
+// A statement that has saved associations, and is used again, saves no association then: of a row that was met its struct has no key.
+func TestUpsertOfAReusedStatementThatSavedAssociations(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, &User{}, &Bench{})
+		create(t, db, &Bench{Code: "x"})
+		tx := db.Clauses(clause.OnConflict{DoNothing: true})
+		create(t, tx, &Bench{Code: "y", User: &User{Name: "a"}})
+		for _, benches := range [][]*Bench{{{Code: "x"}}, {{Code: "x"}, {Code: "y"}}} {
+			if result := createAll(tx, benches); result.Error != nil || result.RowsAffected != 0 || benches[0].ID != 0 {
+				t.Errorf("%d rows: got the key %d, %d rows affected, %v, want none", len(benches), benches[0].ID, result.RowsAffected, result.Error)
+			}
+		}
+	})
+}

@@ -134,18 +134,37 @@ func TestUpsertOfAssociations(t *testing.T) {
 	}
 }
 
-// A key that the caller has set is kept, though another row is met.
+// A key that the caller has set is kept, though another row is met, of one row as of several. Where the database checks references it refuses
+// one to that key.
 func TestUpsertOfAnAssociationWithAKey(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		use(t, db, &User{}, &Letterhead{}, &Bill{})
 		create(t, db, &Letterhead{Name: "a"})
-		bills := []Bill{{Letterhead: &Letterhead{ID: 50, Name: "a"}}, {Letterhead: &Letterhead{Name: "b"}}}
-		create(t, db, &bills)
-		if bills[0].LetterheadID != 50 {
-			t.Errorf("got a reference to %d, want 50", bills[0].LetterheadID)
+		for n := 1; n <= 2; n++ {
+			bills := []Bill{{Letterhead: &Letterhead{ID: 50, Name: "a"}}, {Letterhead: &Letterhead{Name: "b"}}}[:n]
+			create(t, db, &bills)
+			if bills[0].LetterheadID != 50 || bills[0].Letterhead.ID != 50 {
+				t.Errorf("%d rows: got a reference to %d, and the key %d, want 50", n, bills[0].LetterheadID, bills[0].Letterhead.ID)
+			}
+			if n < 2 {
+				continue
+			}
+			if want := keyAt(t, db, "letterheads", "name", "b"); bills[1].LetterheadID != want {
+				t.Errorf("got a reference to %d, want %d", bills[1].LetterheadID, want)
+			}
 		}
-		if want := keyAt(t, db, "letterheads", "name", "b"); bills[1].LetterheadID != want {
-			t.Errorf("got a reference to %d, want %d", bills[1].LetterheadID, want)
+		type Invoice struct { // with a constraint
+			ID           sqltype.ID
+			LetterheadID sqltype.ID
+			Letterhead   *Letterhead
+		}
+		migrate(t, db, &Invoice{})
+		do(t, map[bool]error{true: db.Exec("PRAGMA foreign_keys = ON").Error}[db.Name() == "sqlite"])
+		for n := 1; n <= 2; n++ {
+			invoices := []Invoice{{Letterhead: &Letterhead{ID: 50, Name: "a"}}, {Letterhead: &Letterhead{Name: "c"}}}[:n]
+			if err := db.Create(&invoices).Error; err == nil || count(t, db, &Letterhead{}) != 2 {
+				t.Errorf("%d rows: got %v of a reference to a key that no row has, and %d letterheads, want an error and 2", n, err, count(t, db, &Letterhead{}))
+			}
 		}
 	})
 }

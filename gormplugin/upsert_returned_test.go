@@ -2,6 +2,7 @@ package gormplugin_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	sqldriver "github.com/go-sql-driver/mysql"
@@ -121,6 +122,31 @@ func TestUpsertIntoWhatGORMCannotScan(t *testing.T) {
 		}
 		if n := count(t, db, &Mailbox{}); n != 4 {
 			t.Errorf("got %d rows, want 4", n)
+		}
+	})
+}
+
+// MariaDB returns the rows before the one that fails: none of the structs gets what they have.
+func TestUpsertThatFailsAfterARowWasReturned(t *testing.T) {
+	type Depot struct {
+		ID     sqltype.ID `gorm:"primaryKey"`
+		Region string     `gorm:"primaryKey;size:8"`
+		Email  string     `gorm:"size:64;uniqueIndex"`
+		Grade  int        `gorm:"check:grade < 100"`
+	}
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, &Depot{})
+		create(t, db, &[]Depot{{Region: "eu", Email: "a"}, {Region: "eu", Email: "b"}})
+		update := onEmail(clause.OnConflict{DoUpdates: clause.AssignmentColumns([]string{"grade"})})
+		for _, tx := range []*gorm.DB{db, db.Session(&gorm.Session{SkipDefaultTransaction: true})} {
+			depots := []Depot{{ID: 50, Region: "us", Email: "a"}, {Region: "us", Email: "b"}, {ID: 51, Region: "us", Email: "c", Grade: 100}}
+			want := slices.Clone(depots)
+			if err := tx.Clauses(update).Create(&depots).Error; err == nil {
+				t.Error("got no error of the grade 100")
+			}
+			if !slices.Equal(depots, want) {
+				t.Errorf("got %v, want %v as before", depots, want)
+			}
 		}
 	})
 }

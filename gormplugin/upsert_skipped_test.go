@@ -269,3 +269,79 @@ func TestUpsertThatIgnoresAKeyThatIsSet(t *testing.T) {
 		}
 	})
 }
+
+// Packet has a key that is a pointer, and Pallet one in a struct that is embedded by a pointer.
+type Packet struct {
+	ID    *int64
+	Email string `gorm:"size:64;uniqueIndex"`
+}
+
+type Pallet struct {
+	*PalletBase
+	Email string `gorm:"size:64;uniqueIndex"`
+}
+
+type PalletBase struct{ ID sqltype.ID }
+
+// A row that was not written is what it was, whichever way it had no key.
+func TestUpsertLeavesASkippedRowAsItWas(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, gormplugin.AllKeys(), gormplugin.Table("mailboxes", "id"), &Mailbox{}, &Packet{}, &Pallet{})
+		create(t, db, &Mailbox{Email: "old"})
+		create(t, db, &Packet{Email: "old"})
+		create(t, db, &Pallet{Email: "old"})
+		skip := db.Clauses(clause.OnConflict{DoNothing: true}).Session(&gorm.Session{})
+		for n := 1; n <= 2; n++ { // rows, the second of which is written
+			fresh := fmt.Sprint("fresh", n)
+			for what, tx := range map[string]*gorm.DB{"model": skip.Model(&Mailbox{}), "table": skip.Table("mailboxes")} {
+				tx = tx.Session(&gorm.Session{})
+				for name, key := range map[string]any{"none": nil, "nil": nil, "zero": 0} {
+					maps := []map[string]any{{"email": "old"}, {"email": fresh + what + name}}[:n]
+					if name != "none" {
+						maps[0]["id"] = key
+					}
+					create(t, tx, maps)
+					if got, is := maps[0]["id"]; got != key || is != (name != "none") {
+						t.Errorf("a map of %d with a %s and %s as key: got %v, %t", n, what, name, got, is)
+					}
+				}
+			}
+			zero := new(int64)
+			parcels := []*Packet{{ID: zero, Email: "old"}, {Email: fresh}}[:n]
+			do(t, createAll(skip, parcels).Error)
+			if parcels[0].ID != zero || *zero != 0 {
+				t.Errorf("a pointer to zero, %d rows: got %v, want that pointer", n, parcels[0].ID)
+			}
+			pallets := []*Pallet{{Email: "old"}, {Email: fresh}}[:n]
+			do(t, createAll(skip, pallets).Error)
+			if pallets[0].PalletBase != nil {
+				t.Errorf("an embedded struct, %d rows: got %v, want nil", n, pallets[0].PalletBase)
+			}
+		}
+	})
+}
+
+// Rows that keep their keys in one place cannot have two, so none of them is written, and none is left out.
+func TestRowsThatShareAnEmbeddedStruct(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, gormplugin.Table("mailboxes", "id"), &Mailbox{}, &Pallet{})
+		for name, tx := range map[string]*gorm.DB{"INSERT": db.Session(&gorm.Session{}), "DoNothing": db.Clauses(clause.OnConflict{DoNothing: true}).Session(&gorm.Session{})} {
+			base := &PalletBase{}
+			a, b, c := Pallet{base, "a"}, Pallet{base, "b"}, Pallet{nil, "c"}
+			for _, pallets := range []any{[]Pallet{a, b, c}, []*Pallet{&a, &b, &c}, []Pallet{a, a}} {
+				if err := tx.Create(pallets).Error; !errors.Is(err, gorm.ErrInvalidData) || base.ID != 0 || c.PalletBase != nil || count(t, db, &Pallet{}) != 0 {
+					t.Errorf("%s of %T: got %v, the key %d, and %d rows, want ErrInvalidData, none and none", name, pallets, err, base.ID, count(t, db, &Pallet{}))
+				}
+			}
+			m := map[string]any{"email": "a"}
+			if err := tx.Table("mailboxes").Create([]map[string]any{m, m}).Error; !errors.Is(err, gorm.ErrInvalidData) || len(m) != 1 || count(t, db, &Mailbox{}) != 0 {
+				t.Errorf("%s of one map: got %v, the map %v, and %d rows, want ErrInvalidData, that map and none", name, err, m, count(t, db, &Mailbox{}))
+			}
+		}
+		base := &PalletBase{}
+		a := &Pallet{base, "a"}
+		if result := db.Create([]*Pallet{a, {nil, "b"}, a}); result.Error != nil || result.RowsAffected != 2 || a.PalletBase != base {
+			t.Errorf("one pointer: got %d rows affected, %v, want 2", result.RowsAffected, result.Error)
+		}
+	})
+}

@@ -112,10 +112,7 @@ func TestUpserts(t *testing.T) {
 						}
 						want := old[0].id
 						if conflict.DoNothing {
-							want = map[string]string{"text": ""}[model]
-							if model != "text" {
-								want = "0"
-							}
+							want = map[string]string{"id": "0", "text": "", "plain": "0", "map": "<nil>", "table": "<nil>"}[model]
 							if tx.RowsAffected != int64(n-1) {
 								t.Errorf("got %d rows affected, want %d", tx.RowsAffected, n-1)
 							}

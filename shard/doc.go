@@ -1,51 +1,100 @@
-// Package shard makes keys for sharded tables: snowflakes that carry the bucket of their row in the low bits, and the map that says in which
-// table or database each bucket is. It needs the standard library alone, and database/sql for the map's [Store].
+// Package shard computes the bucket of a sharding key, and makes ids that carry it. The bucket says in which of several tables or databases a
+// row is; the ids are snowflakes of [idgen] with a bucket field. The package needs the standard library alone and opens no database.
 //
-//	bucket, err := shard.Bucket(layout, userID)          // of a sharding key: stable for ever
-//	id, err := generator.NextFor(ctx, bucket)            // id & 1023 is the bucket
-//	i, err := m.OfID(id)                                 // the shard of a row, by its id
-//	is, err := m.OfKey(userID)                           // and by its sharding key: the same one
+//	bucket, err := shard.Bucket(idgen.Sharded.Layout, userID) // 0 to 1,023, stable for ever
+//	id, err := generator.NextFor(ctx, bucket)                 // of idgen.New(idgen.Sharded, idgen.WithShards(), …); id & 1023 is the bucket
+//	table, err := shard.Table(bucket, 16)                     // 0 to 15, and so is id % 16
 //
 // # What it guarantees
 //
-//   - A row's bucket follows from its sharding key alone, by a mix that is documented at [Sum] and never changes, and it is in the row's id.
-//     So the id and the sharding key lead to the same table, and nothing about a row ever has to be looked up.
-//   - A bucket is in one shard. A map of another version moves whole buckets and changes no id: of N shards that become 2N, bucket b goes from
-//     shard b % N to b % N or to b % N + N. Any other change moves as few buckets as there can be.
-//   - An id whose bucket is not one of its sharding key's is a [DisagreeError].
-//   - Versions of a map are rows of a table, each written once; the primary key sees to it that no two are made of the same one.
+//   - The bucket of a sharding key never changes: [Sum] documents the mix, and testdata/sums.txt has 70 sums to check a port by.
+//   - The id and the sharding key of a row lead to the same bucket, so to the same table. Nothing about a row has to be looked up.
+//   - An id that is set already and has another bucket than its row's sharding key is a [DisagreeError], see [Source.Check].
+//   - Of N tables that become 2N, the rows of table i stay in i or move to i+N. No id changes. See [Table].
 //
-// # Engines that shard by themselves
+// # What it does not do
 //
-// Package shard/ddl prints the DDL of tables that MySQL, MariaDB and PostgreSQL divide by the bucket, in one database or over several. [NewAlgorithm]
-// has functions of the types that gorm.io/sharding takes. A [Source] fills the keys of GORM models there. In any other middleware and in SQL the bucket
-// is id & 1023, or what [Fence.Condition] has.
-//
-// # What it does not
-//
-//   - It moves no rows: package gormplugin/shard/reshard does, and has the table refuse who holds the map before.
-//   - The mix is no secret and no protection: who can choose sharding keys can choose buckets.
-//   - One key's rows are in one bucket, and a bucket in one table: a tenant with half of the rows makes half of the load. [Map.Spread] gives one
-//     more buckets.
+//   - It moves no rows and creates no tables. Package gormsharding has a test that grows 4 tables to 8 with plain SQL. Package shard/ddl
+//     prints the DDL for databases that divide a table themselves.
+//   - It routes no statement: the database, gorm.io/sharding, a proxy, or the application does.
+//   - The mix is no secret: whoever chooses sharding keys can choose buckets.
+//   - All rows of a sharding key are in one bucket. A tenant with half of the rows makes half of the load of its table.
 //
 // # The layout
 //
-// That of [idgen.Sharded], the default; the widths are free, see [idgen.NewLayout]:
+// A layout has a field [idgen.Shard], of any width. Two presets differ in its place.
+//
+// [idgen.Sharded] has the bucket in the lowest bits. In every language and in SQL, id & 1023 is the bucket, and id % 2^k the number of the
+// table of 2^k. Ids ascend with time, so a range of ids is a range of time. This is the layout for tables of your own, for PARTITION BY HASH
+// and LIST, and for gorm.io/sharding.
 //
 //	 63 62                                           22 21       14 13    10 9           0
 //	+--+-----------------------------------------------+-----------+--------+-------------+
 //	| 0|                time, 41 bits of 1 ms          |  node, 8  |  seq, 4|  bucket, 10 |
 //	+--+-----------------------------------------------+-----------+--------+-------------+
 //
-// Since the bucket is in the lowest bits, id & 1023 is the bucket, and id % 2^k the bucket modulo 2^k, in every language and in SQL. Sequences
-// are counted for each node and bucket, so a bucket makes 16 ids a millisecond and node whatever the others do.
+// [idgen.Scattered] has the bucket on top. The ids of a bucket are the numbers between the two of [Range], and inserts of one moment are all
+// over the range of keys. This is the layout for databases that split a table by ranges of its primary key, such as TiDB and CockroachDB. Ids
+// ascend with time within a bucket only.
 //
-// [idgen.Scattered] has the bucket on top. Ids of one moment are then all over the range of keys, which is what databases want that split a table
-// by ranges of its key, TiDB and CockroachDB; they are in no order of time any more.
+//	 63 62         53 52                                           12 11        4 3     0
+//	+--+-------------+-----------------------------------------------+-----------+--------+
+//	| 0|  bucket, 10 |                time, 41 bits of 1 ms          |  node, 8  |  seq, 4|
+//	+--+-------------+-----------------------------------------------+-----------+--------+
+//
+// Sequences are counted for each node and bucket, so a bucket makes 16 ids a millisecond and node, whatever the others do. Have many more
+// buckets than tables from the start: more tables cost moved rows, more buckets would cost new ids.
+//
+// # The bucket in another language
+//
+// The bucket is the low bits of the sum, as many as the layout's field has. All numbers are of 64 bits, unsigned, and wrap around:
+//
+//	sum(integer n) = mix(n)                        -- -1 is 0xffffffffffffffff
+//	sum(bytes)     = mix(fnv1a(bytes))             -- of a text its UTF-8, of a UUID its 16 bytes
+//
+//	mix(v):        v = v + 0x9e3779b97f4a7c15
+//	               v = (v xor v >> 30) * 0xbf58476d1ce4e5b9
+//	               v = (v xor v >> 27) * 0x94d049bb133111eb
+//	               return v xor v >> 31
+//
+//	fnv1a(bytes):  h = 0xcbf29ce484222325
+//	               for each byte b: h = (h xor b) * 0x100000001b3
+//	               return h
+//
+// [Condition] is the SQL condition that an id has a bucket. SQL functions compute the sum of an integer:
+//
+// In PostgreSQL, for SELECT snowkey_mix(user_id) & 1023:
+//
+//	CREATE FUNCTION snowkey_wrap(n numeric) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+//	  SELECT (mod(mod(n, 18446744073709551616) + 27670116110564327424, 18446744073709551616) - 9223372036854775808)::bigint $$;
+//	CREATE FUNCTION snowkey_mix(v bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+//	BEGIN
+//	  v := snowkey_wrap(v + 11400714819323198485);
+//	  v := snowkey_wrap((v # ((v >> 30) & 17179869183)) * 13787848793156543929);
+//	  v := snowkey_wrap((v # ((v >> 27) & 137438953471)) * 10723151780598845931);
+//	  RETURN v # ((v >> 31) & 8589934591);
+//	END $$;
+//
+// In MySQL and MariaDB, for SELECT snowkey_mix(user_id) & 1023; the client mysql needs another DELIMITER around it:
+//
+//	CREATE FUNCTION snowkey_mix(n BIGINT) RETURNS BIGINT UNSIGNED DETERMINISTIC NO SQL
+//	BEGIN
+//	  DECLARE v BIGINT UNSIGNED DEFAULT CAST(n AS UNSIGNED);
+//	  SET v = (CAST(v AS DECIMAL(65)) + 11400714819323198485) % 18446744073709551616;
+//	  SET v = CAST(v ^ (v >> 30) AS DECIMAL(65)) * 13787848793156543929 % 18446744073709551616;
+//	  SET v = CAST(v ^ (v >> 27) AS DECIMAL(65)) * 10723151780598845931 % 18446744073709551616;
+//	  RETURN v ^ (v >> 31);
+//	END
+//
+// SQLite has no such function: its integers do not wrap. There the bucket of a row is that of its id.
+//
+// # GORM
+//
+// A [Source] makes the ids of a model whose key has the tag `gorm:"snowkey:shard=UserID"`, see package gormplugin. [Tables] has the functions that
+// gorm.io/sharding takes; the tests and the documentation of the module shard/gormsharding say what works there and what does not.
 //
 // # Ids from before
 //
-// Rows that are older than the sharding have ids without a bucket. A [Legacy] says that all ids below a number are in a shard of their own, as a
-// rule the old table, see [Map.WithLegacy]. Rows of a sharding key may then be in two shards. Such a map is the first one in its store, [Map.First]: a router
-// that knew a map without it would look for old rows by their low bits.
+// Rows that are older than the sharding have ids without a bucket. Their sharding key leads to their table, their id alone does not: look them up by
+// the sharding key too, or give them new ids. [Before] has [Source.Check] take all ids below a number as they are.
 package shard

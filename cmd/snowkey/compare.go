@@ -72,7 +72,7 @@ its tables behind.`,
 	flags := c.Flags()
 	asked.db = addDSN(c, dsnFlag{name: "db", about: "database, see above", variable: databaseVariable, several: true, others: []cobra.Completion{"private:mysql", "private:postgres"}})
 	asked.second = addDSN(c, dsnFlag{name: "second", about: "a second server of the same kind, for the strategy flickr, beside one database"})
-	flags.StringSliceVar(&asked.strategies, "strategies", nil, "strategies, separated by commas: "+strategyNames()+" (default: all)")
+	flags.StringSliceVar(&asked.strategies, "strategies", nil, "strategies, separated by commas: "+strategyNames()+" (default: all, in the profile quick without those whose keys carry a bucket)")
 	flags.StringVar(&asked.profile, "profile", compare.Quick.Name, "quick, or full: more rows, longer, for figures to decide by")
 	flags.DurationVar(&asked.budget, "budget", 0, fmt.Sprintf("how long the run may take; fewer rows where that is too little (default: %v, full %v)", compare.Quick.Budget, compare.Full.Budget))
 	flags.IntVar(&asked.rows, "rows", 0, fmt.Sprintf("rows a table and round, %d to %d; without --budget, the run takes as long as they need (default: up to %d, full %d, as the budget allows)", compare.MinRows, compare.MaxRows, compare.Quick.Rows, compare.Full.Rows))
@@ -154,8 +154,10 @@ func (a *comparison) check(c *cobra.Command) (err error) {
 	if changed("strategies") && len(a.strategies) == 0 {
 		return fmt.Errorf("--strategies: names none; there are %s", strategyNames())
 	}
-	if a.chosen, err = compare.Select(a.strategies...); err != nil {
-		return fmt.Errorf("--strategies: %w", err)
+	if changed("strategies") { // none: those of the profile
+		if a.chosen, err = compare.Select(a.strategies...); err != nil {
+			return fmt.Errorf("--strategies: %w", err)
+		}
 	}
 	if changed("out") {
 		if err := checkFolder(a.out); err != nil {

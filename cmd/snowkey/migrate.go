@@ -33,7 +33,7 @@ the plan, run it, verify what came of it, or roll it back.
   merge     copies databases that numbered their rows apart into one
 
 In mode widen (the default) old ids stay and new rows get snowflakes; in mode rekey old rows get ids that tell when they
-were made; shadow is rekey without a moment in which a writer fails, on PostgreSQL, MySQL and MariaDB.`,
+were made; shadow is rekey without a moment in which a writer fails, on PostgreSQL alone.`,
 		Example: `  snowkey migrate inspect --db sqlite:app.db
   snowkey migrate plan --db sqlite:app.db --out widen.sql
   snowkey migrate run --db sqlite:app.db widen.sql`,

@@ -28,21 +28,21 @@ may be none, a trigger that would fire for each row, a table without a time of c
 		Example: `  snowkey migrate plan --db sqlite:app.db --out widen.sql
   snowkey migrate plan --db-file /run/secrets/app --mode rekey --table users --table orders \
       --created order_items='through order_id' --zone Asia/Shanghai --out rekey.sql
-  SNOWKEY_DB='mysql:app:secret@tcp(127.0.0.1:3306)/app' snowkey migrate plan --mode shadow --table users --json`,
+  SNOWKEY_DB='postgres://app:secret@127.0.0.1/app' snowkey migrate plan --mode shadow --table users --json`,
 		Args: cobra.NoArgs,
 	}
 	open := migrateDatabase(c)
 	inspected := inspectFlags(c)
 	options := planFlags(c)
 	flags := c.Flags()
-	mode := flags.String("mode", string(migrate.Widen), "widen, rekey or shadow")
+	mode := flags.String("mode", string(migrate.Widen), "widen, rekey, or on PostgreSQL shadow")
 	node := flags.Int64("node", 0, "number that the new ids of old rows have, and nobody else ever gets (default: the greatest that was never granted)")
 	out := flags.String("out", "", "file to write; one that is there is not replaced (default: standard output)")
 	asJSON := flags.Bool("json", false, "print the plan as one JSON object, for other programs; run takes the other form alone")
 	_ = c.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]cobra.Completion{
 		cobra.CompletionWithDesc("widen", "old ids stay, new rows get snowflakes"),
 		cobra.CompletionWithDesc("rekey", "old rows get ids that tell when they were made"),
-		cobra.CompletionWithDesc("shadow", "rekey without a moment in which a writer fails"),
+		cobra.CompletionWithDesc("shadow", "rekey without a moment in which a writer fails, on PostgreSQL"),
 	}, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that does not exist
 	_ = c.MarkFlagFilename("out", "sql")
 	c.RunE = func(c *cobra.Command, _ []string) error {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 func TestMain(m *testing.M) { testscript.Main(tests{m}, map[string]func(){"snowkey": main}) }
@@ -22,18 +24,32 @@ func (t tests) Run() int {
 }
 
 // TestScript runs the command as its users do. The scripts say of themselves what they guard.
-func TestScript(t *testing.T) {
+func TestScript(t *testing.T) { runScripts(t, "") }
+
+// TestScriptMySQL does so on a database of a server with the table orders, which SNOWKEY_DB names.
+func TestScriptMySQL(t *testing.T) {
+	d := dbtest.MySQL(t)
+	if _, err := d.Open(t).Exec("CREATE TABLE orders (id INT AUTO_INCREMENT PRIMARY KEY, created_at DATETIME NOT NULL)"); err != nil {
+		t.Fatal(err)
+	}
+	runScripts(t, d.DSN, "mysql")
+}
+
+// runScripts runs those of a folder, with a database that they may use or an empty text.
+func runScripts(t *testing.T, database string, folder ...string) {
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "script"),
+		Dir: filepath.Join(append([]string{"testdata", "script"}, folder...)...),
 		Setup: func(env *testscript.Env) error {
-			env.Values[scriptTest{}] = env.T()
+			env.Setenv(databaseVariable, database)
 			temporary := filepath.Join(env.WorkDir, "tmp")
 			env.Setenv("TMPDIR", temporary)
+			env.Values["t"] = env.T()                 // of the script, for its servers
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else the race detector ends each command a second late
 			return os.Mkdir(temporary, 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"increasing": increasing, "shop": shop, "query": query, "same": same, "status": status,
+			"server": server, "paste": paste, "rows": rows, "lines": lines,
 			"divided": divided, "undivided": undivided, "rowat": rowAt,
 		},
 	})

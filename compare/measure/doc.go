@@ -11,7 +11,7 @@
 // What would make it dishonest: a layout with 12 bits of sequence and a millisecond makes 4,096,000 keys a second however fast its code is,
 // so a figure that says whether the code is fast and one that says how many keys there are must not share a column. Capped keys are made
 // with the machine's clock, and where the layout's limit is within reach a sample is a whole number of ticks, counted from a tick that is
-// used up: shorter ones would take the first keys of a fresh tick for the rule. Uncapped keys are made with a clock that reads the
+// used up, with all ticks to come that the source borrows from: shorter ones would take the first keys of a fresh tick for the rule. Uncapped keys are made with a clock that reads the
 // machine's and multiplies the time elapsed, so that the limit is at 200 million keys a second or above; a sample that comes within half of
 // that is not kept. They pay for reading an injected clock, for the longer way that this module's generators then take, and for looking at
 // it more often; a source whose node numbers are granted has a fixed one, without the keeper's call around it. So they are a bound from
@@ -68,6 +68,11 @@
 // a half, so nothing waits; for a layout of fewer than 200 keys a second it is moved as far as four keys take. Sources that go by a clock
 // that cannot be set, or by none, make keys one right after the other, and the Method says so. Pearson's χ² is given with the probability
 // of at least that value; counters are more even than chance, with a χ² near 0 and a P near 1, which is no defect.
+//
+// Keys that carry the bucket of a sharding key are counted by it, modulo n: that is how their rows fall on tables. What would make it dishonest:
+// tenants that all have equally many rows, as few have, or a row each. Then any good hash is even. The strategies' tenants come by Zipf(1.1), so
+// Counts and χ² are uneven, and are meant to be: no hash mends a hot tenant, all of whose rows have one bucket. Uniform has the counts of tenants,
+// which tell what is left when none is hot, and Hot the buckets with the most keys, with how many tenants share each.
 //
 // # Key
 //

@@ -216,7 +216,10 @@ func (g *generation) count(ctx context.Context, call func(context.Context, int) 
 	if g.info.Unit <= sampleTime {
 		ticks = max(fewTicks, int(sampleTime/g.info.Unit)) // the first is cut short when the machine pauses before it
 	}
-	return max(int(perTick)*ticks, least), call(ctx, int(perTick))
+	// Keys of ticks to come are used up too, and those that become due meanwhile.
+	due := perTick * cost / float64(g.info.Unit)
+	ahead := perTick * float64(g.info.Ahead) / float64(g.info.Unit) * min(2, 1.02/(1-due))
+	return max(int(perTick)*ticks, least), call(ctx, int(perTick+ahead))
 }
 
 // together makes n calls from several goroutines that begin at once, and returns how long it took until the last had ended.

@@ -58,19 +58,21 @@ func TestGenerationLimit(t *testing.T) {
 		name    string
 		unit    time.Duration
 		perTick int
+		ahead   time.Duration
 		capped  float64 // ns a key
 	}{
-		{"milliseconds", time.Millisecond, 100, 10_000},
-		{"tens of milliseconds", 10 * time.Millisecond, 64, 156_250},
-		{"seconds", time.Second, 2048, 488_281.25},
-		{"out of reach", time.Millisecond, 4096, 1000},
+		{"milliseconds", time.Millisecond, 100, 0, 10_000},
+		{"milliseconds, a second ahead", time.Millisecond, 100, time.Second, 10_000},
+		{"tens of milliseconds", 10 * time.Millisecond, 64, 0, 156_250},
+		{"seconds", time.Second, 2048, 0, 488_281.25},
+		{"out of reach", time.Millisecond, 4096, 0, 1000},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				limit := float64(test.perTick) / test.unit.Seconds()
-				s, opened := sources(strategy.Info{Limit: limit, Unit: test.unit, Clock: true}, func(at strategy.Place) *source {
+				s, opened := sources(strategy.Info{Limit: limit, Unit: test.unit, Ahead: test.ahead, Clock: true}, func(at strategy.Place) *source {
 					s := newSource(time.Microsecond)
-					s.unit, s.perTick, s.clock = test.unit, test.perTick, at.Clock
+					s.unit, s.perTick, s.ahead, s.clock = test.unit, test.perTick, test.ahead, at.Clock
 					return s
 				})
 				var got result.Generation

@@ -33,7 +33,8 @@ type source struct {
 	cost    time.Duration
 	unit    time.Duration
 	perTick int
-	clock   idgen.Clock // nil: the bubble's
+	ahead   time.Duration // keys of ticks to come are there at once
+	clock   idgen.Clock   // nil: the bubble's
 	lock    chan struct{}
 	start   time.Time
 
@@ -103,7 +104,7 @@ func (s *source) ticked(wait time.Duration) time.Duration {
 		s.tick, s.used = s.tick+1, 0
 	}
 	s.used++
-	return wait + time.Duration(max(0, s.tick*int64(s.unit)-at)/factor)
+	return wait + time.Duration(max(0, s.tick*int64(s.unit)-at-int64(s.ahead))/factor)
 }
 
 func (s *source) Batch(ctx context.Context, n int) error { return s.Generate(ctx, n) }

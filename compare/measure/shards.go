@@ -1,27 +1,34 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/snowkey-go/snowkey/compare/result"
 	"github.com/snowkey-go/snowkey/compare/strategy"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/shard"
 )
 
 const (
 	mostShards   = 1024
+	mostBits     = 16 // of a bucket
 	shownShards  = 16
+	hottest      = 3
 	quietKeys    = 10 * mostShards     // ten a shard
 	quietServers = fewest * mostShards // of a source whose keys cost a round trip each
 	fewest       = 5                   // keys a shard that χ² is good for
 )
 
-// Shards counts how the keys of a quiet system fall on shards, by key modulo their number. A source whose clock can be set gets one of its own,
+// Shards counts how the keys of a quiet system fall on shards, by key modulo their number, or by the bucket of a sharding key where they carry
+// one. A source whose clock can be set gets one of its own,
 // which jumps by times that the seed decides, and a prefix of its own: the place's and "_q", to be dropped with it. The place's clock must
 // be nil.
 //
@@ -50,7 +57,11 @@ func Shards(ctx context.Context, s strategy.Strategy, at strategy.Place, seed ui
 	if info.RoundTrip {
 		most = quietServers
 	}
-	counts, kind, err := quiet(ctx, keys, most, limit, clock)
+	number, buckets := lowest, mostShards
+	if info.Sharding != nil {
+		number, buckets = carried(info.Sharding.Layout), max(mostShards, 1<<min(info.Sharding.Layout.Bits(idgen.Shard), mostBits))
+	}
+	counts, kind, err := quiet(ctx, keys, most, limit, clock, number, buckets)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return result.Shards{Why: databaseMakes}, nil
 	}
@@ -68,13 +79,48 @@ func Shards(ctx context.Context, s strategy.Strategy, at strategy.Place, seed ui
 	for n := 2; n <= mostShards && n*fewest <= made; n *= 2 {
 		shards.Chi = append(shards.Chi, chiSquare(folded(counts, n)))
 	}
-	return shards, nil
+	if info.Sharding != nil {
+		err = tenants(*info.Sharding, counts, &shards)
+	}
+	return shards, err
 }
 
-// quiet makes keys one by one, moving the clock in between, and counts them on the most shards, which all numbers of shards divide. It says
-// what of a key is its number.
-func quiet(ctx context.Context, keys strategy.Keys, most int, limit time.Duration, clock *quietClock) (counts []int64, kind string, err error) {
-	counts = make([]int64, mostShards)
+// tenants adds what falls on shards where all tenants have equally many rows, and the buckets that have the most keys.
+func tenants(of strategy.Sharding, counts []int64, to *result.Shards) error {
+	with := make([]int64, len(counts))
+	for tenant := range of.Tenants {
+		bucket, err := shard.Bucket(of.Layout, tenant+1)
+		if err != nil {
+			return err
+		}
+		with[bucket%int64(len(with))]++
+	}
+	to.Tenants, to.Uniform = of.Drawn, folded(with, shownShards)
+	for bucket, count := range counts {
+		to.Hot = append(to.Hot, result.Bucket{Bucket: bucket, Share: float64(count) / float64(to.Keys), Tenants: int(with[bucket])})
+	}
+	slices.SortStableFunc(to.Hot, func(a, b result.Bucket) int { return cmp.Compare(b.Share, a.Share) })
+	to.Hot = slices.Clip(to.Hot[:hottest])
+	return nil
+}
+
+// carried returns the bucket that a key carries.
+func carried(layout idgen.Layout) func(strategy.Keys, strategy.Key) (uint64, string, error) {
+	return func(keys strategy.Keys, key strategy.Key) (uint64, string, error) {
+		number, ok := keys.Number(key)
+		if !ok {
+			return 0, "", fmt.Errorf("the key %s, which is to carry a bucket, is no number", keys.Text(key))
+		}
+		parts, err := layout.Decode(number)
+		return uint64(parts.Shard), "the bucket", err
+	}
+}
+
+// quiet makes keys one by one, moving the clock in between, and counts their numbers on the most shards, which all numbers of shards divide. It
+// says what of a key is its number.
+func quiet(ctx context.Context, keys strategy.Keys, most int, limit time.Duration, clock *quietClock,
+	of func(strategy.Keys, strategy.Key) (uint64, string, error), shards int) (counts []int64, kind string, err error) {
+	counts = make([]int64, shards)
 	start := time.Now()
 	for range most {
 		if err := ctx.Err(); err != nil {
@@ -88,20 +134,23 @@ func quiet(ctx context.Context, keys strategy.Keys, most int, limit time.Duratio
 		if err != nil {
 			return nil, "", err
 		}
-		var number uint64
-		number, kind = lowest(keys, key)
-		counts[number%mostShards]++
+		number, what, err := of(keys, key)
+		if err != nil {
+			return nil, "", err
+		}
+		kind = what
+		counts[number%uint64(shards)]++
 	}
 	return counts, kind, nil
 }
 
 // lowest returns the low bits of a key as a number, and says which they are.
-func lowest(keys strategy.Keys, key strategy.Key) (uint64, string) {
+func lowest(keys strategy.Keys, key strategy.Key) (uint64, string, error) {
 	if number, ok := keys.Number(key); ok {
-		return uint64(number), "the number"
+		return uint64(number), "the number", nil
 	}
 	end := []byte(key[max(0, len(key)-8):])
-	return binary.BigEndian.Uint64(append(make([]byte, 8-len(end)), end...)), "the last eight bytes as a number"
+	return binary.BigEndian.Uint64(append(make([]byte, 8-len(end)), end...)), "the last eight bytes as a number", nil
 }
 
 // folded counts on fewer shards: n, which divides the number of counts.

@@ -16,6 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey/compare/result"
 	"github.com/snowkey-go/snowkey/compare/strategy"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/shard"
 )
 
 // TestChiSquare has sums reckoned by hand, and probabilities in closed form: of one degree of freedom erfc(√(x/2)), of two exp(-x/2), of
@@ -274,5 +275,54 @@ func TestShardsLimit(t *testing.T) {
 				t.Errorf("%s: got %+v, want up to %d", test.limit, got.Chi, test.shards)
 			}
 		})
+	}
+}
+
+// TestShardsOfTenants has keys that carry the buckets of four tenants, one of whom has half of the rows; by key modulo n they would be even.
+func TestShardsOfTenants(t *testing.T) {
+	of := &strategy.Sharding{Layout: idgen.Scattered.Layout, Tenants: 4, Drawn: "4 tenants, one with half of the rows"}
+	var buckets [4]int
+	for tenant := range buckets {
+		bucket, err := shard.Bucket(of.Layout, tenant+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		buckets[tenant] = int(bucket)
+	}
+	rows, n := [...]int{0, 1, 0, 2, 0, 1, 0, 3}, int64(0)
+	s := numbers(strategy.Info{Sharding: of}, func(strategy.Place) func() int64 {
+		return func() int64 { n++; return int64(buckets[rows[n%8]])<<53 | n }
+	})
+	got, err := measure.Shards(t.Context(), s, place, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hot := []result.Bucket{{Bucket: buckets[0], Share: 0.5, Tenants: 1}, {Bucket: buckets[1], Share: 0.25, Tenants: 1}}
+	if len(got.Hot) != 3 || !slices.Equal(got.Hot[:2], hot) || got.Hot[2].Share != 0.125 || got.Tenants != of.Drawn {
+		t.Errorf("got the hot buckets %+v of %q, want %+v and one of an eighth", got.Hot, got.Tenants, hot)
+	}
+	counts, uniform := make([]int64, 16), make([]int64, 16)
+	for i, share := range []int64{8, 4, 2, 2} {
+		counts[buckets[i]%16] += 640 * share
+		uniform[buckets[i]%16]++
+	}
+	if !slices.Equal(got.Counts, counts) || !slices.Equal(got.Uniform, uniform) {
+		t.Errorf("got the counts %v and %v of uniform tenants, want %v and %v", got.Counts, got.Uniform, counts, uniform)
+	}
+	if !strings.HasPrefix(got.Method, "the bucket modulo") || got.Chi[3].P > 1e-9 {
+		t.Errorf("got %q, %+v", got.Method, got.Chi[3])
+	}
+}
+
+// TestShardsWithoutABucket has keys that are to carry a bucket and cannot.
+func TestShardsWithoutABucket(t *testing.T) {
+	of := &strategy.Sharding{Layout: idgen.JS53.Layout, Tenants: 4}
+	s := numbers(strategy.Info{Sharding: of}, func(strategy.Place) func() int64 { return func() int64 { return 1 } })
+	if got, err := measure.Shards(t.Context(), s, place, 1, 0); !errors.Is(err, shard.ErrLayout) || got.Keys != 0 {
+		t.Errorf("of a layout without a shard: got %+v, %v, want ErrLayout", got, err)
+	}
+	bytes := strategy.New(strategy.Info{Sharding: of}, func(context.Context, strategy.Place) (idgen.Source[[16]byte], error) { return counting{new(byte)}, nil })
+	if _, err := measure.Shards(t.Context(), bytes, place, 1, 0); err == nil || !strings.Contains(err.Error(), "is no number") {
+		t.Errorf("of bytes: got %v, want an error", err)
 	}
 }

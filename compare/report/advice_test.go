@@ -100,6 +100,9 @@ func uneven(p float64) change {
 	return func(s *result.Strategy) { s.Shards.Chi[1] = result.Chi{Shards: 4, Value: 31, P: p} }
 }
 
+// hot has the keys carry buckets.
+func hot(s *result.Strategy) { s.Shards.Hot = []result.Bucket{{Bucket: 1, Share: 0.1, Tenants: 1}} }
+
 func key(bytes, text int, numeric, safe bool) change {
 	return func(s *result.Strategy) {
 		s.Key.Bytes, s.Key.Text, s.Key.Numeric, s.Key.JSSafe = bytes, text, numeric, safe
@@ -172,6 +175,7 @@ func TestAdvise(t *testing.T) {
 		"nodes by hand":                 {processes, all{made("a", 100e3, 100, agree("the worker's number, by hand")), made("b", 60e3, 100, agree(grant))}, "b", "1,000 keys of several processes all differ; these agree upon " + grant, "a: its processes have to agree upon the worker's number, by hand"},
 		"nodes by hand, turned":         {processes, all{made("a", 100e3, 100, agree(grant)), made("b", 60e3, 100, agree("the worker's number, by hand"))}, "a", "measured with one process: what many do to its table was not measured", ""},
 		"the figures of the fleet":      {processes, all{made("a", 100e3, 100, agree(grant)), made("a-fleet16", 70e3, 150), made("b", 80e3, 120, gap(62))}, "b", "80k rows/s", "a: as a-fleet16 1.14 × slower (70k against 80k rows/s); 150 against 120 bytes a row"},
+		"a fleet has no buckets":        {processes, all{made("a", 100e3, 100, agree(grant)), made("a-fleet16", 70e3, 150), made("a-sharded", 200e3, 90, agree(grant), hot)}, "a", "70k rows/s", "a-sharded: not measured: no rows of many processes, as a-fleet16 has them"},
 		"the fleet is fast":             {processes, all{made("a", 100e3, 100, agree(grant)), made("a-fleet16", 90e3, 110), made("b", 80e3, 120, gap(62))}, "a", "as a-fleet16: 90k rows/s", "b: 1.13 × slower"},
 		"no fleet of a counter":         {processes, all{made("a", 100e3, 100, agree(grant)), made("a-fleet16", 70e3, 150), made("b", 80e3, 120)}, "a", "as a-fleet16: 70k rows/s, 0.70 × a; 150 bytes a row, against 100 of a", "b: not measured: no rows of many processes, as a-fleet16 has them"},
 		"a fleet is no choice":          {one, all{made("a", 60e3, 120), made("a-fleet16", 100e3, 100)}, "a", "60k rows/s", ""},

@@ -138,6 +138,12 @@ func (b *bench) making(s result.Strategy) {
 	for i, n := range s.Shards.Counts {
 		b.rounds("Shard", fmt.Sprintf("/of=%d/shard=%d", len(s.Shards.Counts), i), series{result.Measured(float64(n)), "keys"})
 	}
+	for i, n := range s.Shards.Uniform {
+		b.rounds("Uniform", fmt.Sprintf("/of=%d/shard=%d", len(s.Shards.Uniform), i), series{result.Measured(float64(n)), "tenants"})
+	}
+	for _, hot := range s.Shards.Hot {
+		b.rounds("Bucket", fmt.Sprintf("/bucket=%d", hot.Bucket), series{result.Measured(hot.Share), "of-keys"}, series{result.Measured(float64(hot.Tenants)), "tenants"})
+	}
 	b.rounds("Crash", "/after=kill", series{s.Crash.Twice, "twice"}, series{s.Crash.Lost, "lost"}, series{s.Crash.Outage, "outage-ms"}, series{s.Crash.Down, "down-ms"})
 }
 

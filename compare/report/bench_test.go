@@ -56,6 +56,9 @@ func floats(t *testing.T, r result.Result) []float64 {
 			for _, c := range s.Shards.Chi { // fields of objects, not lists
 				all = append(all, c.Value, c.P)
 			}
+			for _, b := range s.Shards.Hot {
+				all = append(all, b.Share, float64(b.Tenants))
+			}
 		}
 	}
 	return all

@@ -53,9 +53,9 @@ func (c *contest) enter(w wish, s result.Strategy) entrant {
 
 // crowd sets the figures for rows that come from many processes. Keys that are far from each other fall apart by themselves, whoever makes
 // them. Of others one process says nothing of many: their figures are those of their fleet, and where others have a fleet and they have none,
-// theirs are missing.
+// theirs are missing. Keys that carry a bucket are not those of a fleet of keys without.
 func (c *contest) crowd(e *entrant) {
-	if f, ok := c.fleet(e.Name); ok {
+	if f, ok := c.fleet(e.Name); ok && len(e.Shards.Hot) == 0 {
 		e.by, e.rows, e.rate, e.last, e.bytes = f.Name, f.Growth.Rows, f.Growth.Overall(), last(f.Growth), bytesPerRow(f.Storage)
 		return
 	}

@@ -177,7 +177,7 @@ func shards(v view) section {
 	s := section{
 		title: "Shards by key modulo n",
 		intro: "χ² against equal counts, and the chance p of that or more if they were equal: below 0.0001 they are not. " +
-			"Even keys have a χ² of about n − 1; keys that take turns have less.",
+			"Even keys have a χ² of about n − 1; keys that take turns have less. Keys that carry a bucket count by that modulo n.",
 	}
 	var numbers []int
 	for _, st := range v.measured {
@@ -212,9 +212,35 @@ func shards(v view) section {
 		for i, n := range st.Shards.Counts {
 			texts[i] = fmt.Sprint(n)
 		}
-		return strings.Join(texts, " "), ""
+		return strings.Join(texts, " "), tenantsText(st.Shards)
 	}})
 	return s
+}
+
+// tenantsText says what hot tenants do to the shards of keys that carry a bucket, "" of other keys.
+func tenantsText(s result.Shards) string {
+	if len(s.Hot) == 0 || len(s.Counts) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("hottest of %d shards %s× the mean with %s", len(s.Counts), result.Short(overMean(s.Counts)), line(s.Tenants))
+	if len(s.Uniform) > 0 {
+		text += fmt.Sprintf(", and %s× if all had equally many", result.Short(overMean(s.Uniform)))
+	}
+	b := s.Hot[0]
+	return text + fmt.Sprintf("; bucket %d has %s of the rows and %s of the tenants; no hash mends a hot tenant, as all its rows have one bucket",
+		b.Bucket, percent(b.Share), count(b.Tenants))
+}
+
+// overMean is the greatest count over the mean.
+func overMean(counts []int64) float64 {
+	var sum float64
+	for _, n := range counts {
+		sum += float64(n)
+	}
+	if sum == 0 {
+		return 0
+	}
+	return float64(slices.Max(counts)) * float64(len(counts)) / sum
 }
 
 var crash = section{

@@ -208,6 +208,9 @@ func tableMeasured(out *strings.Builder, v view, plan int) {
 			}
 			fmt.Fprintf(table, "%s\t", text)
 		}
+		if text := tenantsText(s.Shards); text != "" {
+			below.add(text, "shards", line(s.Name))
+		}
 	}
 	fmt.Fprintln(table)
 	_ = table.Flush() // into a strings.Builder, which never fails

@@ -186,14 +186,25 @@ type Read struct {
 	Buffers Figure `json:"buffers_per_1000"`    // pages that the ordered read asked the cache for
 }
 
-// Shards is how evenly the keys fall on shards by key modulo n: of keys made one at a time, on a quiet system, as few traffic shows what much
-// hides.
+// Shards is how evenly the keys fall on shards by key modulo n, or by the bucket of a sharding key modulo n where they carry one: of keys made one at
+// a time, on a quiet system, as few traffic shows what much hides.
 type Shards struct {
 	Method string  `json:"method,omitempty"` // how a key becomes a number, and how the keys were spaced
 	Keys   int     `json:"keys,omitempty"`
 	Chi    []Chi   `json:"chi_square,omitempty"` // for 2, 4 … 1024 shards
 	Counts []int64 `json:"counts,omitempty"`     // for 16 shards
-	Why    string  `json:"why,omitempty"`
+	// Of keys that carry the bucket of a sharding key:
+	Tenants string   `json:"tenants,omitempty"`        // the sharding keys, and how often each comes
+	Uniform []int64  `json:"uniform_counts,omitempty"` // for 16 shards, of a row a tenant; for many rows in proportion, if all tenants had equally many
+	Hot     []Bucket `json:"hot_buckets,omitempty"`    // the hottest first
+	Why     string   `json:"why,omitempty"`
+}
+
+// Bucket is one of the buckets that the keys of [Shards] carry.
+type Bucket struct {
+	Bucket  int     `json:"bucket"`
+	Share   float64 `json:"share"`   // of the keys, 0 to 1
+	Tenants int     `json:"tenants"` // that have this bucket
 }
 
 // Chi is Pearson's χ² of the counts against equal ones.

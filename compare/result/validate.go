@@ -14,7 +14,8 @@ import (
 //   - samples are finite, and neither they nor counts, sizes, rates and durations are negative;
 //   - a growth has no tenths or ten; with batches it has rows and at most a round of batches for each round of the plan;
 //     no tenth has more samples than there are rounds;
-//   - speeds have goroutines and keys; the counts of shards are none or 16, and the χ² go by ascending numbers of shards.
+//   - speeds have goroutines and keys; the counts of shards are none or 16, the χ² go by ascending numbers of shards, and the hot buckets by
+//     descending shares.
 //
 // The error wraps [ErrDocument] or [ErrSchema], and names the first place that is wrong by the names of the fields in JSON.
 func (r Result) Validate() error {

@@ -128,9 +128,15 @@ func (v *validator) tenth(field string, f Figure, rounds int) {
 // shards are counted without loss.
 func (v *validator) shards(s Shards) {
 	v.amount("keys", float64(s.Keys))
-	v.check(len(s.Counts) == 0 || len(s.Counts) == shardCounts, "counts", "%d, not %d", len(s.Counts), shardCounts)
-	for i, c := range s.Counts {
-		v.check(c >= 0, "counts", "count %d is negative: %d", i, c)
+	v.counts("counts", s.Counts)
+	v.counts("uniform_counts", s.Uniform)
+	for i, b := range s.Hot {
+		v.within(fmt.Sprintf("hot_buckets[%d]", i), func() {
+			v.amount("bucket", float64(b.Bucket))
+			v.amount("tenants", float64(b.Tenants))
+			v.check(b.Share >= 0 && b.Share <= 1, "share", "%v is no share", b.Share)
+			v.check(i == 0 || b.Share <= s.Hot[i-1].Share, "share", "%v is above that of the bucket before", b.Share)
+		})
 	}
 	for i, c := range s.Chi {
 		v.within(fmt.Sprintf("chi_square[%d]", i), func() {
@@ -139,5 +145,13 @@ func (v *validator) shards(s Shards) {
 			v.amount("chi_square", c.Value)
 			v.check(c.P >= 0 && c.P <= 1, "p", "%v is no chance", c.P)
 		})
+	}
+}
+
+// counts are of all shards.
+func (v *validator) counts(field string, counts []int64) {
+	v.check(len(counts) == 0 || len(counts) == shardCounts, field, "%d, not %d", len(counts), shardCounts)
+	for i, c := range counts {
+		v.check(c >= 0, field, "count %d is negative: %d", i, c)
 	}
 }

@@ -19,4 +19,6 @@
 //
 //   - It drops nothing, as it does not know who else has the prefix.
 //   - It simulates processes inside of one: what a library keeps for the whole of a process, they share. This is so of uuidv7 alone.
+//   - It has no tenants in the tables, which are the same for all strategies. The sharded strategies draw them beside the rows; a statement takes its
+//     keys row by row, where the plugin would ask once a bucket.
 package strategy

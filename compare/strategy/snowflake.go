@@ -6,11 +6,12 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/shard"
 )
 
 // snowflakes are the strategies of 64-bit keys with a time, a node and a sequence.
 func snowflakes() []Strategy {
-	return append(presets(), snowkey(), fleets())
+	return append(presets(), snowkey(), fleets(), sharded(), scattered())
 }
 
 // snowkey is the default of this module.
@@ -33,20 +34,30 @@ func snowkey() Strategy {
 	}, openSnowkey)
 }
 
-// openSnowkey acquires a grant. Where there is no database, and where the clock is not the machine's, which a grant would be refused for or
-// would set right, the node is the number of the process.
 func openSnowkey(ctx context.Context, at Place) (idgen.Source[int64], error) {
-	if at.DB == nil || at.Clock != nil {
-		return at.generator(idgen.Snowkey, idgen.WithNode(int64(at.Process)))
+	return at.granted(ctx, "nodes", idgen.Snowkey)
+}
+
+// maker makes keys, and where its layout has a shard those of a shard.
+type maker interface {
+	idgen.Source[int64]
+	shard.Maker
+}
+
+// granted acquires a grant, whose table has a name of its own for each layout. Where there is no database, and where the clock is not the
+// machine's, which a grant would be refused for or would set right, the node is the number of the process.
+func (p Place) granted(ctx context.Context, table string, options ...idgen.Option) (maker, error) {
+	if p.DB == nil || p.Clock != nil {
+		return p.generator(append(options, idgen.WithNode(int64(p.Process)))...)
 	}
-	dialect, err := at.dialect()
+	dialect, err := p.dialect()
 	if err != nil {
 		return nil, err
 	}
 	// The keeper works for longer than it takes to open it, so only the opening ends with the context.
 	own, end := context.WithCancel(context.WithoutCancel(ctx))
 	opened := context.AfterFunc(ctx, end)
-	k, err := grant.Open(own, grant.SQL(at.DB, dialect, grant.Table(at.name("nodes"))), grant.Config{})
+	k, err := grant.Open(own, grant.SQL(p.DB, dialect, grant.Table(p.name(table))), grant.Config{Generator: options})
 	if err != nil {
 		end()
 		return nil, err
@@ -70,13 +81,13 @@ func (k *keeper) Close() error {
 }
 
 // generator makes a generator that goes by the place's clock.
-func (p Place) generator(options ...idgen.Option) (idgen.Source[int64], error) {
+func (p Place) generator(options ...idgen.Option) (maker, error) {
 	if p.Clock != nil {
 		options = append(options, idgen.WithClock(p.Clock))
 	}
 	g, err := idgen.New(options...)
 	if err != nil {
-		return nil, err // not g, which would be a source that is not nil
+		return nil, err // not g, which would be a maker that is not nil
 	}
 	return g, nil
 }

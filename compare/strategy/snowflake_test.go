@@ -15,6 +15,7 @@ import (
 var layouts = map[string]idgen.Layout{
 	"twitter": idgen.Twitter.Layout, "shardingjdbc": idgen.ShardingJDBC.Layout, "leaf": idgen.Leaf.Layout, "k8sip": idgen.K8sIP.Layout, "game": idgen.Game.Layout,
 	"snowkey": idgen.Snowkey.Layout, "snowkey-fleet16": idgen.Snowkey.Layout,
+	"snowkey-sharded": idgen.Sharded.Layout, "snowkey-scattered": idgen.Scattered.Layout,
 }
 
 // decoded takes a key apart.

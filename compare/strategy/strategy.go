@@ -38,6 +38,8 @@ type Info struct {
 	Order Ordering
 	// Limit is the most keys a second that one process can make by its layout, 0 where nothing but its speed limits it.
 	Limit float64
+	// Ahead is how far ahead of its clock a process makes keys before the Limit counts, 0: it never is.
+	Ahead time.Duration
 	// Unit is the length of a tick of the clock that the keys carry, 0 for keys without a time.
 	Unit time.Duration
 	// Clock tells that the keys go by the place's clock.
@@ -51,6 +53,15 @@ type Info struct {
 	RoundTrip bool
 	// Random has the bits of a key that cannot be told beforehand, 0 for a counter.
 	Random int
+	// Sharding says what the keys carry of a sharding key, nil: nothing.
+	Sharding *Sharding
+}
+
+// Sharding says which buckets are in keys: those that package shard gives to made-up tenants, whose numbers are 1 to Tenants.
+type Sharding struct {
+	Layout  idgen.Layout // of the keys; its shard field is the bucket, of at most 16 bits
+	Tenants int
+	Drawn   string // the tenants, and how often the rows of each come
 }
 
 // Ordering is what a strategy promises of the order of its keys.

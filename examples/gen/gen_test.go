@@ -2,8 +2,6 @@ package gen_test
 
 import (
 	"context"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -174,29 +172,5 @@ func TestTransaction(t *testing.T) {
 	check(t, err)
 	if len(books) != 1 || *books[0] != *done {
 		t.Errorf("got the rows %+v, want %+v alone", books, done)
-	}
-}
-
-// TestGenerated holds package query to what package model has.
-func TestGenerated(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "query")
-	if out, err := exec.CommandContext(t.Context(), "go", "run", "./generate", folder).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	made, err := os.ReadDir(folder)
-	check(t, err)
-	kept, err := os.ReadDir("query")
-	check(t, err)
-	if len(made) != len(kept) {
-		t.Errorf("got %d files, want the %d of package query; run go generate", len(made), len(kept))
-	}
-	for _, file := range made {
-		got, err := os.ReadFile(filepath.Join(folder, file.Name()))
-		check(t, err)
-		want, err := os.ReadFile(filepath.Join("query", file.Name()))
-		check(t, err)
-		if string(got) != string(want) {
-			t.Errorf("query/%s is not what generate makes; run go generate", file.Name())
-		}
 	}
 }

@@ -14,7 +14,7 @@
 //
 //	widen    keys, and what refers to them, get 64 bits; old ids stay; the database stops making keys. The default.
 //	rekey    widen, then old rows get ids that decode to when they were created, and every reference is rewritten.
-//	shadow   rekey without a moment in which a writer fails or waits for long: through a second column, on PostgreSQL, MySQL and MariaDB.
+//	shadow   rekey without a moment in which a writer fails or waits for long: through a second column, on PostgreSQL alone.
 //
 // # What is guaranteed
 //

@@ -33,7 +33,7 @@ func samplePlan(mode migrate.Mode) migrate.PlanOptions {
 func TestSample(t *testing.T) {
 	t.Parallel()
 	for mode, names := range map[migrate.Mode][]string{
-		migrate.Widen: nil, migrate.Rekey: nil, migrate.Shadow: {"mysql", "postgres"}, // tables that no text, document or pair of owner and type refers to
+		migrate.Widen: nil, migrate.Rekey: nil, migrate.Shadow: {"postgres"}, // tables that no text, document or pair of owner and type refers to
 	} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()

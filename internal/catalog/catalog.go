@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,12 +13,7 @@ import (
 // ErrDialect says that the dialect is none that a catalog can read.
 var ErrDialect = errors.New("catalog: unknown dialect")
 
-// DB is what a catalog reads through: a *sql.DB, *sql.Conn or *sql.Tx, or a pool of GORM's.
-type DB interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// Catalog reads a database's tables. It is safe for concurrent use when its DB is; it keeps nothing of what it has read.
+// Catalog reads a database's tables. It is safe for concurrent use when what it reads through is; it keeps nothing of what it has read.
 type Catalog struct {
 	reader  reader
 	dialect dialect.Dialect
@@ -27,7 +21,7 @@ type Catalog struct {
 }
 
 // New returns the catalog of a database. The error wraps [ErrDialect].
-func New(db DB, d dialect.Dialect) (*Catalog, error) {
+func New(db dialect.Queryer, d dialect.Dialect) (*Catalog, error) {
 	c := &Catalog{reader: reader{db}, dialect: d}
 	switch d {
 	case dialect.MySQL:

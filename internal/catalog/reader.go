@@ -3,6 +3,8 @@ package catalog
 import (
 	"context"
 	"database/sql"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // source is what a dialect knows of reading its own catalog.
@@ -28,21 +30,11 @@ type source interface {
 }
 
 // reader is a connection or pool.
-type reader struct{ db DB }
+type reader struct{ db dialect.Queryer }
 
 // each calls scan for each row of a query. It must not query itself: the connection may be the only one.
-func (r reader) each(ctx context.Context, query string, args []any, scan func(scan func(...any) error) error) (err error) {
-	rows, err := r.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }() // Err says what fails
-	for rows.Next() {
-		if err := scan(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+func (r reader) each(ctx context.Context, query string, args []any, scan func(scan func(...any) error) error) error {
+	return dialect.Each(ctx, r.db, query, args, func(rows *sql.Rows) error { return scan(rows.Scan) })
 }
 
 // texts returns the rows of a query for one text, NULL as an empty one.

@@ -10,11 +10,16 @@ import (
 // ErrRows says that a query returned several rows where there should be one.
 var ErrRows = errors.New("more rows than one")
 
+// Queryer is what queries are asked of: a *sql.DB, *sql.Conn or *sql.Tx, or a pool of GORM's.
+type Queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // One reads the only row of a query, and its end: what an implicit transaction fails with at its commit comes after the row. The error is
 // [sql.ErrNoRows] where there is none, and wraps [ErrRows] where there are several.
-func One(ctx context.Context, conn *sql.Conn, query string, args []any, into ...any) error {
+func One(ctx context.Context, db Queryer, query string, args []any, into ...any) error {
 	found := 0
-	err := Each(ctx, conn, query, args, func(rows *sql.Rows) error {
+	err := Each(ctx, db, query, args, func(rows *sql.Rows) error {
 		if found++; found > 1 {
 			return nil
 		}
@@ -31,9 +36,9 @@ func One(ctx context.Context, conn *sql.Conn, query string, args []any, into ...
 	return nil
 }
 
-// Each calls the function for each row of a query. The function must not use the connection.
-func Each(ctx context.Context, conn *sql.Conn, query string, args []any, row func(*sql.Rows) error) error {
-	rows, err := conn.QueryContext(ctx, query, args...)
+// Each calls the function for each row of a query. The function must not query itself: the connection may be the only one.
+func Each(ctx context.Context, db Queryer, query string, args []any, row func(*sql.Rows) error) error {
+	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}

@@ -79,8 +79,17 @@ func (t Table) division(e Engine) (*division, error) {
 			return nil, fmt.Errorf("%w: bucket %d alone, the layout's are 0 to %d", shard.ErrTables, b, d.max)
 		}
 	}
+	if d.hashed() && len(d.Alone) > 0 {
+		return nil, fmt.Errorf("%w: a hash partition has all buckets of a remainder, so %s cannot have the bucket %d alone; have more shards, or the bucket on top",
+			ErrTable, e, d.Alone[0])
+	}
 	d.divide()
 	return d, nil
+}
+
+// hashed tells whether the engine divides by the operator class for the bucket.
+func (d *division) hashed() bool {
+	return d.engine == PostgresHash || d.engine == PostgresFDW && !d.top
 }
 
 // divide makes the parts. When the number of shards is multiplied, a part that is split keeps its name and its server for one of its halves: with
@@ -116,12 +125,12 @@ func (d *division) divide() {
 	}
 	slices.Sort(starts)
 	starts = slices.Compact(starts)
+	number := int64(0) // of the shard
 	for i, first := range starts {
 		last := d.max
 		if i+1 < len(starts) {
 			last = starts[i+1] - 1
 		}
-		number := int64(0) // of the shard
 		for number+1 < n && d.start(number+1) <= first {
 			number++
 		}
@@ -159,11 +168,11 @@ func (d *division) splits(to *division) []split {
 }
 
 // within tells whether a part of a greater division has its buckets from a part.
-func (q part) within(p part) bool {
-	if q.step == 1 && q.first == q.last { // of one bucket, and perhaps alone
-		return p.has(q.first)
+func (p part) within(of part) bool {
+	if p.step == 1 && p.first == p.last { // of one bucket, and perhaps alone
+		return of.has(p.first)
 	}
-	return p.first <= q.first && q.last <= p.last && (q.first-p.first)%p.step == 0 && q.step%p.step == 0
+	return of.first <= p.first && p.last <= of.last && (p.first-of.first)%of.step == 0 && p.step%of.step == 0
 }
 
 // listed returns the buckets of a part, or an error for a layout with more than can be listed.

@@ -18,14 +18,21 @@ const (
 	PostgresRange Engine = "postgres-range" // native partitions by ranges of ids; needs the bucket on top
 	PostgresHash  Engine = "postgres-hash"  // native partitions by an operator class for the bucket; the bucket below the time
 	PostgresList  Engine = "postgres-list"  // native partitions by the expression of the bucket; the bucket below the time
-	PostgresFDW   Engine = "postgres-fdw"   // native partitions on other servers, through postgres_fdw
+	PostgresFDW   Engine = "postgres-fdw"   // native partitions on other servers, through postgres_fdw; PostgreSQL 14 or newer
+	Citus         Engine = "citus"          // distributed by the sharding key; as its documentation 13.0 says, not run here
+	Vitess        Engine = "vitess"         // a vindex on the ids; needs the bucket on top; 22.0, not run here
+	TiDB          Engine = "tidb"           // regions of ids; needs the bucket on top; 8.4, not run here
+	Cockroach     Engine = "cockroach"      // ranges of ids; needs the bucket on top; 22.1, not run here
+	Yugabyte      Engine = "yugabyte"       // tablets of ids; needs the bucket on top; stable, not run here
+	GORMSharding  Engine = "gorm-sharding"  // tables of one database, which gorm.io/sharding chooses from
 )
 
 // form is what an engine makes of a division. Its functions return errors that wrap [ErrTable] or [shard.ErrLayout].
 type form struct {
 	engine Engine
 	create func(d *division) (*Script, error)
-	// grow returns the statements that turn a division into another. Every part of the second lies in one of the first, see divide.
+	// grow returns the statements that turn a division into another, both of which create takes. Every part of the second lies in one of the first,
+	// see splits.
 	grow func(from, to *division) (*Script, error)
 }
 
@@ -37,6 +44,12 @@ var forms = []form{
 	{PostgresHash, (*division).createPostgresHash, growPostgres},
 	{PostgresList, (*division).createPostgresList, growPostgres},
 	{PostgresFDW, (*division).createPostgresFDW, growPostgresFDW},
+	{Citus, (*division).createCitus, growCitus},
+	{Vitess, (*division).createVitess, growVitess},
+	{TiDB, (*division).createTiDB, growTiDB},
+	{Cockroach, (*division).createCockroach, growCockroach},
+	{Yugabyte, (*division).createYugabyte, growYugabyte},
+	{GORMSharding, (*division).createGORMSharding, growGORMSharding},
 }
 
 // Engines returns all engines, in the order of the package's documentation.
@@ -72,7 +85,11 @@ func (t Table) Create(e Engine) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.create(d)
+	s, err := f.create(d)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Grow returns the statements that turn the table, as [Table.Create] has made it, into one of more shards: as many as now, or a multiple. Buckets
@@ -95,12 +112,21 @@ func (t Table) Grow(e Engine, shards int, alone ...int64) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.grow(from, to)
+	for _, d := range []*division{from, to} { // which the engine has to be able to make
+		if _, err := f.create(d); err != nil {
+			return nil, err
+		}
+	}
+	s, err := f.grow(from, to)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Partition returns the name of the partition that has the rows of a bucket: on MySQL, MariaDB and Spider what goes into SELECT … FROM orders
-// PARTITION (…), on PostgreSQL that of a table in the same schema. It is not quoted. The errors are those of [Table.Create], and wrap
-// [shard.ErrTables] for a bucket that the layout does not have.
+// PARTITION (…), on PostgreSQL that of a table in the same schema, on Vitess that of a shard. It is not quoted. The errors are those of
+// [Table.Create], and wrap [shard.ErrTables] for a bucket that the layout does not have, and [ErrEngine] for an engine that names no part of a table.
 func (t Table) Partition(e Engine, bucket int64) (string, error) {
 	if _, err := e.form(); err != nil {
 		return "", err
@@ -116,6 +142,17 @@ func (t Table) Partition(e Engine, bucket int64) (string, error) {
 	switch e {
 	case MySQL, Spider:
 		return p.partition(), nil
+	case Vitess:
+		_, err := d.points()
+		return shardNames(d, []part{p})[0], err
+	case GORMSharding:
+		names, err := d.tables()
+		if err != nil {
+			return "", err
+		}
+		return names[bucket%int64(len(names))], nil
+	case Citus, TiDB, Cockroach, Yugabyte:
+		return "", fmt.Errorf("%w: %s gives the parts of a table no names", ErrEngine, e)
 	}
 	return d.table(p), nil
 }

@@ -14,9 +14,6 @@ func (d *division) createPostgresFDW() (*Script, error) {
 	s := &Script{Remote: map[string][]string{}, Install: []string{"CREATE EXTENSION IF NOT EXISTS postgres_fdw"}}
 	by := " PARTITION BY RANGE (" + quote(dialect.Postgres, d.Key) + ")"
 	if !d.top {
-		if err := d.hashable(); err != nil {
-			return nil, err
-		}
 		s.Install = append(s.Install, d.operators()...)
 		by = d.byHash()
 	}
@@ -40,9 +37,6 @@ func (d *division) createPostgresFDW() (*Script, error) {
 // growPostgresFDW splits a partition in a transaction of the head each, and has the rows of the new shards go through the head to new tables of the
 // same server.
 func growPostgresFDW(from, to *division) (*Script, error) {
-	if err := to.checkServers(); err != nil {
-		return nil, err
-	}
 	if err := from.staysPut(); err != nil {
 		return nil, err
 	}
@@ -53,23 +47,25 @@ func growPostgresFDW(from, to *division) (*Script, error) {
 		old := to.own(to.table(split.from))
 		lines := []string{"ALTER TABLE " + to.own(to.name.Name) + " DETACH PARTITION " + old}
 		for _, p := range split.into[1:] {
-			if err := to.remotePostgres(s, p); err != nil {
-				return nil, err
-			}
-			name := to.own(to.table(p))
-			lines = append(lines, "CREATE FOREIGN TABLE "+name+" (LIKE "+old+" INCLUDING ALL)"+to.at(p),
-				"INSERT INTO "+name+" SELECT * FROM "+old+" t WHERE "+to.in("t."+key, p),
-				"DELETE FROM "+old+" t WHERE "+to.in("t."+key, p))
-		}
-		for _, p := range split.into {
 			bounds, err := to.bounds(p)
+			if err == nil {
+				err = to.remotePostgres(s, p)
+			}
 			if err != nil {
 				return nil, err
 			}
-			lines = append(lines, "ALTER TABLE "+to.own(to.name.Name)+" ATTACH PARTITION "+to.own(to.table(p))+bounds)
+			name := to.own(to.table(p))
+			lines = append(lines, "CREATE FOREIGN TABLE "+name+" PARTITION OF "+to.own(to.name.Name)+bounds+to.at(p),
+				"INSERT INTO "+name+" SELECT * FROM "+old+" t WHERE "+to.in("t."+key, p),
+				"DELETE FROM "+old+" t WHERE "+to.in("t."+key, p))
 		}
-		s.Table = append(s.Table, atOnce(lines))
 		kept := split.into[0]
+		bounds, err := to.bounds(kept)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, "ALTER TABLE "+to.own(to.name.Name)+" ATTACH PARTITION "+old+bounds)
+		s.Table = append(s.Table, atOnce(lines))
 		name, constraint := to.constraint(pg, kept)
 		server := to.Servers[kept.server]
 		s.After[server.Name] = append(s.After[server.Name], "ALTER TABLE "+quoteIn(pg, server.schema(), to.table(kept))+
@@ -107,7 +103,7 @@ func (s Server) schema() string {
 // postgres returns the statements for the server, and for the user there.
 func (s Server) postgres() []string {
 	const pg = dialect.Postgres
-	options := "dbname " + postgresText(s.Database)
+	options := "batch_size '1000', dbname " + postgresText(s.Database) // rows are sent one by one without it
 	if s.Host != "" {
 		options += ", host " + postgresText(s.Host)
 	}

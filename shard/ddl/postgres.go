@@ -15,9 +15,9 @@ const (
 	// on PostgreSQL 15: 640 do, whichever they are, and 660 may not.
 	mostListed = 600
 
-	// hashed is what PostgreSQL adds to the hash of the only column of a partition key before it takes the remainder: hash_combine64 of 0 and
+	// combined is what PostgreSQL adds to the hash of the only column of a partition key before it takes the remainder: hash_combine64 of 0 and
 	// the hash, in its common/hashfn.h.
-	hashed = 0x49a0f4dd15e5a8e3
+	combined = 0x49a0f4dd15e5a8e3
 )
 
 func (d *division) createPostgresRange() (*Script, error) {
@@ -31,9 +31,6 @@ func (d *division) createPostgresRange() (*Script, error) {
 // createPostgresHash needs an operator class for the bucket, which only a superuser may make.
 func (d *division) createPostgresHash() (*Script, error) {
 	if err := d.below(); err != nil {
-		return nil, err
-	}
-	if err := d.hashable(); err != nil {
 		return nil, err
 	}
 	s, err := d.createPostgres(d.declare(true)+d.byHash(), "")
@@ -82,9 +79,6 @@ func growPostgres(from, to *division) (*Script, error) {
 		}
 		for _, p := range split.into {
 			bounds, err := to.bounds(p)
-			if err == nil {
-				err = fits(postgresLongest, to.table(p))
-			}
 			if err != nil {
 				return nil, err
 			}
@@ -113,14 +107,6 @@ func (d *division) below() error {
 	return nil
 }
 
-// hashable returns an error for buckets that are alone: a hash partition has all numbers of a remainder.
-func (d *division) hashable() error {
-	if len(d.Alone) > 0 {
-		return fmt.Errorf("%w: %s has no partition for the bucket %d alone; have more shards, or take %s", ErrTable, d.engine, d.Alone[0], PostgresList)
-	}
-	return nil
-}
-
 // declare returns the statement that makes the divided table, with a primary key or without.
 func (d *division) declare(primary bool) string {
 	key := quote(dialect.Postgres, d.Key)
@@ -142,7 +128,7 @@ func (d *division) bounds(p part) (string, error) {
 			to = fmt.Sprint(d.greatest(p) + 1)
 		}
 		return " FOR VALUES FROM (" + from + ") TO (" + to + ")", nil
-	case d.engine != PostgresList:
+	case d.hashed():
 		return fmt.Sprintf(" FOR VALUES WITH (MODULUS %d, REMAINDER %d)", p.step, p.first), nil
 	}
 	buckets, err := d.listed(p)
@@ -172,7 +158,7 @@ func (d *division) operators() []string {
 	class := d.class()
 	return []string{
 		fmt.Sprintf("CREATE OR REPLACE FUNCTION %s(id bigint, seed bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS 'BEGIN RETURN %s - %d; END'",
-			class, d.bucket("id"), int64(hashed)),
+			class, d.bucket("id"), int64(combined)),
 		// There is no IF NOT EXISTS for it.
 		atOnce([]string{fmt.Sprintf("CREATE OPERATOR CLASS %s FOR TYPE bigint USING hash AS OPERATOR 1 =, FUNCTION 2 %[1]s(bigint, bigint);\n"+
 			"EXCEPTION WHEN duplicate_object THEN NULL", class)}),

@@ -34,11 +34,9 @@ func (d *division) spider(name string) (string, error) {
 	return create + d.options() + ` ENGINE=SPIDER COMMENT='wrapper "mysql"'` + by, err
 }
 
-// growSpider moves the rows of the new shards through a second table of the head, and then puts that in the place of the first.
+// growSpider moves the rows of the new shards through a second table of the head, which then takes the place of the first. Meanwhile there is no
+// table of the name, so that nobody counts a row twice or writes one to where it is not looked for: under LOCK TABLES there is no RENAME.
 func growSpider(from, to *division) (*Script, error) {
-	if err := to.checkSpider(); err != nil {
-		return nil, err
-	}
 	if err := from.staysPut(); err != nil {
 		return nil, err
 	}
@@ -55,19 +53,20 @@ func growSpider(from, to *division) (*Script, error) {
 	in := func(name string) string { return quoteIn(my, to.name.Schema, name) }
 	old, next, away := in(to.name.Name), in(to.name.Name+"_grown"), in(to.name.Name+"_shrunk")
 	key := quote(my, to.Key)
-	s.Table = []string{grown}
+	s.Table = []string{grown, "RENAME TABLE " + old + " TO " + away}
 	for _, split := range splits {
 		for _, p := range split.into[1:] {
 			to.remoteSpider(s, p)
-			of := " FROM " + old + " PARTITION (" + quote(my, split.from.partition()) + ") WHERE " + to.in(key, p)
-			s.Table = append(s.Table, "INSERT INTO "+next+" SELECT *"+of, "DELETE"+of)
+			of := " FROM " + away + " PARTITION (" + quote(my, split.from.partition()) + ") WHERE " + to.in(key, p)
+			// On one server, so it happens all or not at all.
+			s.Table = append(s.Table, "START TRANSACTION", "INSERT INTO "+next+" SELECT *"+of, "DELETE"+of, "COMMIT")
 		}
 		kept := split.into[0]
 		name, constraint := to.constraint(my, kept)
 		server := to.Servers[kept.server].Name
 		s.After[server] = append(s.After[server], "ALTER TABLE "+quote(my, to.table(kept))+" DROP CONSTRAINT "+name+", ADD "+constraint)
 	}
-	s.Table = append(s.Table, "RENAME TABLE "+old+" TO "+away+", "+next+" TO "+old, "DROP TABLE "+away)
+	s.Table = append(s.Table, "RENAME TABLE "+next+" TO "+old, "DROP TABLE "+away)
 	return s, nil
 }
 

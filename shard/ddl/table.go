@@ -23,7 +23,7 @@ type Table struct {
 	Options     string       // what it has after them on MySQL, but for ENGINE, such as "DEFAULT CHARSET=utf8mb4"; PostgreSQL ignores it
 	Layout      idgen.Layout // of the ids, with a shard field
 	Shards      int          // 1 to the layout's buckets, and at most 8192
-	Alone       []int64      // buckets that have a shard of their own besides; not with PostgresHash
+	Alone       []int64      // buckets that have a shard of their own besides; not where the engine divides by a hash
 	Servers     []Server     // for Spider and PostgresFDW; who has which shard is in the documentation of Server
 }
 
@@ -35,4 +35,5 @@ type Script struct {
 	Servers []string            // with the passwords, so not to be logged; once for all tables of a head
 	Table   []string            // on the head
 	After   map[string][]string // by [Server.Name]: what the other servers run last
+	Notes   []string            // what is to be done besides, by people: no statements
 }

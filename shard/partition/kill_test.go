@@ -97,7 +97,6 @@ func (s *scene) check(t *testing.T, after string) {
 func TestConnectionKilledAtEveryStatement(t *testing.T) {
 	for name, concurrently := range map[string]bool{"with a default partition": false, "concurrently": true} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			onEach(t, func(t *testing.T, e *engine) {
 				if concurrently && !e.postgres {
 					return

@@ -28,6 +28,7 @@ type engine struct {
 
 // onEach runs a test on PostgreSQL and on MariaDB.
 func onEach(t *testing.T, test func(*testing.T, *engine)) {
+	t.Parallel()
 	for name, start := range map[string]func(testing.TB) dbtest.Database{"postgres": dbtest.Postgres, "mysql": dbtest.MySQL} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -73,4 +73,11 @@ var kinds = []kind{
 		guess: "the next key and all before it", skipped: "SQLite has no sequences", ns: 1, drawn: 64e3, bytes: 8, text: 6, jsSafe: true,
 		numeric: true, columns: [3]string{"bigint", "bigint", "bigint"}, sample: numbers(1, 1, 1),
 	},
+	{
+		name: "snowkey-sharded", about: "Numbers as snowkey's, with the bucket of a tenant in their low bits.", origin: "snowkey",
+		needs: "a tenant of each row", cost: "a bucket has 16 keys a millisecond", coordination: "the node numbers, by a grant in the database",
+		decodes: "time, node, count and bucket", guess: "which rows can be of one tenant", limit: 106_000,
+		tenants: "10,000 tenants by Zipf(1.1), the first with 15 % of the rows", ns: 34, bytes: 8, text: 18, numeric: true, gap: 22,
+		columns: [3]string{"bigint", "bigint", "bigint"}, sample: numbers(219_403_113_827_442_697, 4_194_390, 316),
+	},
 }

@@ -16,7 +16,7 @@ const (
 )
 
 // Sample is a full document, the same at each call: SQLite, a private MariaDB whose cache is smaller than the tables, and a PostgreSQL that is
-// somebody else's; ten strategies. Two of them are skipped where they cannot work, one fails its verification and has no figures, and figures
+// somebody else's; eleven strategies. Two of them are skipped where they cannot work, one fails its verification and has no figures, and figures
 // that cannot be taken say why. It shares no memory with what other calls returned.
 func Sample() result.Result {
 	r := result.Result{

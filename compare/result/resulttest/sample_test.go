@@ -39,7 +39,7 @@ func TestSampleHasWhatReportsHaveToShow(t *testing.T) {
 			}
 		}
 	}
-	if len(r.Databases) != 3 || skipped != 3 || failed != 3 || measured != 24 {
+	if len(r.Databases) != 3 || skipped != 3 || failed != 3 || measured != 27 {
 		t.Errorf("%d databases, %d skipped, %d failed and %d measured", len(r.Databases), skipped, failed, measured)
 	}
 }

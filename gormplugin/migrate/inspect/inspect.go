@@ -61,7 +61,6 @@ func Inspect(ctx context.Context, db *gorm.DB, o Options) (*Report, error) {
 // inspector is one inspection.
 type inspector struct {
 	catalog    *catalog.Catalog
-	pool       catalog.DB
 	dialect    dialect.Dialect
 	options    Options
 	gorm       *gorm.DB
@@ -87,7 +86,7 @@ func newInspector(db *gorm.DB, o Options) (*inspector, error) {
 	}
 	o.Sample = cmp.Or(o.Sample, defaultSample)
 	// GORM's pools of prepared statements would keep each of the statements, which have numbers in them.
-	var pool catalog.DB = db.Statement.ConnPool
+	var pool dialect.Queryer = db.Statement.ConnPool
 	switch p := pool.(type) {
 	case *gorm.PreparedStmtDB:
 		pool = p.ConnPool
@@ -99,7 +98,7 @@ func newInspector(db *gorm.DB, o Options) (*inspector, error) {
 		return nil, err
 	}
 	i := &inspector{
-		catalog: c, pool: pool, dialect: d, options: o, gorm: db, read: map[catalog.Name]*subject{}, singulars: map[string]string{},
+		catalog: c, dialect: d, options: o, gorm: db, read: map[catalog.Name]*subject{}, singulars: map[string]string{},
 		report: &Report{
 			Schema: Schema, Made: time.Now().UTC().Truncate(time.Second), Tables: []Table{}, References: []Reference{}, Obstacles: []Obstacle{},
 		},

@@ -147,7 +147,7 @@ func (i *inspector) readEnds(ctx context.Context, s *subject) error {
 		}
 		var value, is string
 		found := false
-		err := i.each(ctx, "SELECT COALESCE("+i.text("t."+key)+", ''), "+kind+" FROM "+i.quoted(s)+" t ORDER BY t."+key+end+" LIMIT 1", nil, func(scan func(...any) error) error {
+		err := i.catalog.Each(ctx, "SELECT COALESCE("+i.text("t."+key)+", ''), "+kind+" FROM "+i.quoted(s)+" t ORDER BY t."+key+end+" LIMIT 1", nil, func(scan func(...any) error) error {
 			found = true
 			return scan(&value, &is)
 		})

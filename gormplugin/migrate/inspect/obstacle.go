@@ -205,8 +205,7 @@ func (i *inspector) ofTable(s *subject) {
 	case s.Related == "":
 	case s.Related == "partitioned" && i.dialect == dialect.MySQL:
 		o := Obstacle{
-			Kind: "partition", Name: s.Name.Name, Text: "it is partitioned, so no foreign key leads to it or from it", Blocks: []string{"shadow"},
-			Do: "rewrite it in mode rekey",
+			Kind: "partition", Name: s.Name.Name, Text: "it is partitioned, so no foreign key leads to it or from it",
 		}
 		if at := strings.LastIndex(strings.ToUpper(s.Create), "PARTITION BY"); at >= 0 && len(i.mentioned(s, s.Create[at:])) > 0 {
 			o.Text = "it is partitioned by a column that is changed: a snowflake may have no partition (1526), and rows move between them"

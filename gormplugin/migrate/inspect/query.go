@@ -8,24 +8,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// each calls scan for each row of a query. It must not query itself: the connection may be the only one.
-func (i *inspector) each(ctx context.Context, query string, args []any, scan func(scan func(...any) error) error) error {
-	rows, err := i.pool.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }() // Err says what fails
-	for rows.Next() {
-		if err := scan(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
 // texts returns the rows of a query for one text that is not NULL.
 func (i *inspector) texts(ctx context.Context, query string, args ...any) (found []string, err error) {
-	err = i.each(ctx, query, args, func(scan func(...any) error) error {
+	err = i.catalog.Each(ctx, query, args, func(scan func(...any) error) error {
 		var value sql.NullString
 		if err := scan(&value); err != nil {
 			return err
@@ -41,7 +26,7 @@ func (i *inspector) texts(ctx context.Context, query string, args ...any) (found
 // number returns the number that a query has in its first row, 0 for NULL and without a row.
 func (i *inspector) number(ctx context.Context, query string, args ...any) (int64, error) {
 	var value sql.NullInt64
-	err := i.each(ctx, query, args, func(scan func(...any) error) error { return scan(&value) })
+	err := i.catalog.Each(ctx, query, args, func(scan func(...any) error) error { return scan(&value) })
 	return value.Int64, err
 }
 

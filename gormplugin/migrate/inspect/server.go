@@ -56,7 +56,7 @@ func (i *inspector) ofPostgres(ctx context.Context, s *subject) error {
 	var identity string
 	var partitioned sql.NullString
 	var published, forced bool
-	err := i.each(ctx, `SELECT CAST(c.relreplident AS text), CASE WHEN c.relkind = 'p' THEN pg_catalog.pg_get_partkeydef(c.oid) END,
+	err := i.catalog.Each(ctx, `SELECT CAST(c.relreplident AS text), CASE WHEN c.relkind = 'p' THEN pg_catalog.pg_get_partkeydef(c.oid) END,
 		EXISTS (SELECT 1 FROM pg_catalog.pg_publication_tables p WHERE p.schemaname = n.nspname AND p.tablename = c.relname),
 		c.relrowsecurity AND c.relforcerowsecurity AND NOT (SELECT rolsuper OR rolbypassrls FROM pg_catalog.pg_roles WHERE rolname = current_user)
 		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = `+decimal(int64(s.OID)), nil, func(scan func(...any) error) error { return scan(&identity, &partitioned, &published, &forced) })

@@ -128,8 +128,8 @@ func (r *Report) writeObstacles(b *bytes.Buffer) {
 
 // verdict says what blocks a mode.
 func (r *Report) verdict(mode string) string {
-	if mode == "shadow" && r.Database.Kind == "sqlite" {
-		return "is of PostgreSQL, MySQL and MariaDB"
+	if mode == "shadow" && r.Database.Kind != "postgres" {
+		return "is of PostgreSQL alone"
 	}
 	var names []string
 	for _, o := range r.Obstacles {

@@ -92,7 +92,7 @@ func TestWriteFails(t *testing.T) {
 func TestWriteNothing(t *testing.T) {
 	r := mustInspect(t, openOn(t, "sqlite"), inspect.Options{})
 	var b strings.Builder
-	if err := r.Write(&b); err != nil || !strings.Contains(b.String(), "There are no tables.") || !strings.Contains(b.String(), "shadow: is of PostgreSQL, MySQL and MariaDB") {
+	if err := r.Write(&b); err != nil || !strings.Contains(b.String(), "There are no tables.") || !strings.Contains(b.String(), "shadow: is of PostgreSQL alone") {
 		t.Errorf("got %q, %v", b.String(), err)
 	}
 }

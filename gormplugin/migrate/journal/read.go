@@ -58,45 +58,36 @@ func Text(ctx context.Context, db *sql.DB, d dialect.Dialect, hash string) (stri
 	return text, nil
 }
 
-func readPlans(ctx context.Context, c Reader) ([]Plan, error) {
-	rows, err := c.QueryContext(ctx, "SELECT plan, mode, state, runner, fingerprint, table_names, started_us, changed_us FROM snowkey_migrate ORDER BY started_us, plan")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var plans []Plan
-	for rows.Next() {
+func readPlans(ctx context.Context, c Reader) (plans []Plan, err error) {
+	const query = "SELECT plan, mode, state, runner, fingerprint, table_names, started_us, changed_us FROM snowkey_migrate ORDER BY started_us, plan"
+	err = dialect.Each(ctx, c, query, nil, func(rows *sql.Rows) error {
 		var p Plan
 		var tables string
 		var started, changed int64
 		if err := rows.Scan(&p.Hash, &p.Mode, &p.State, &p.Runner, &p.Fingerprint, &tables, &started, &changed); err != nil {
-			return nil, err
+			return err
 		}
 		if err := json.Unmarshal([]byte(tables), &p.Tables); err != nil {
-			return nil, fmt.Errorf("the tables of plan %s: %w", p.Hash, err)
+			return fmt.Errorf("the tables of plan %s: %w", p.Hash, err)
 		}
 		p.Started, p.Changed = time.UnixMicro(started).UTC(), time.UnixMicro(changed).UTC()
 		plans = append(plans, p)
-	}
-	return plans, rows.Err()
+		return nil
+	})
+	return plans, err
 }
 
-func readSteps(ctx context.Context, c Reader, d dialect.Dialect, hash string) ([]Step, error) {
-	rows, err := c.QueryContext(ctx, statement(d, "SELECT step, title, state, upto, pass, changed_rows, found, started_us, changed_us"+
-		" FROM snowkey_migrate_steps WHERE plan = ? ORDER BY step"), hash)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var steps []Step
-	for rows.Next() {
+func readSteps(ctx context.Context, c Reader, d dialect.Dialect, hash string) (steps []Step, err error) {
+	query := statement(d, "SELECT step, title, state, upto, pass, changed_rows, found, started_us, changed_us FROM snowkey_migrate_steps WHERE plan = ? ORDER BY step")
+	err = dialect.Each(ctx, c, query, []any{hash}, func(rows *sql.Rows) error {
 		var s Step
 		var started, changed int64
 		if err := rows.Scan(&s.Number, &s.Title, &s.State, &s.Cursor, &s.Pass, &s.Rows, &s.Found, &started, &changed); err != nil {
-			return nil, err
+			return err
 		}
 		s.Started, s.Changed = time.UnixMicro(started).UTC(), time.UnixMicro(changed).UTC()
 		steps = append(steps, s)
-	}
-	return steps, rows.Err()
+		return nil
+	})
+	return steps, err
 }

@@ -54,8 +54,8 @@ var exists = map[dialect.Dialect]string{
 	dialect.SQLite:   "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name IN ('snowkey_migrate', 'snowkey_migrate_steps')",
 }
 
-// DDL returns the statements that make the journal's tables where there are none, in the current schema.
-func DDL(d dialect.Dialect) []string {
+// definitions returns the statements that make the journal's tables where there are none, in the current schema.
+func definitions(d dialect.Dialect) []string {
 	text, end := "text", ""
 	if d == dialect.MySQL {
 		text, end = "longtext", " ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
@@ -69,7 +69,7 @@ func Create(ctx context.Context, c Conn, d dialect.Dialect) error {
 	if err != nil || present {
 		return err
 	}
-	for _, text := range DDL(d) {
+	for _, text := range definitions(d) {
 		if _, err := c.ExecContext(ctx, text); err != nil {
 			return fmt.Errorf("journal: making its tables: %w", err)
 		}
@@ -79,18 +79,8 @@ func Create(ctx context.Context, c Conn, d dialect.Dialect) error {
 
 // present tells whether the journal's tables are there.
 func present(ctx context.Context, c Reader, d dialect.Dialect) (bool, error) {
-	rows, err := c.QueryContext(ctx, exists[d])
-	if err != nil {
-		return false, fmt.Errorf("journal: looking for its tables: %w", err)
-	}
-	defer rows.Close()
 	var n int
-	for rows.Next() {
-		if err := rows.Scan(&n); err != nil {
-			return false, fmt.Errorf("journal: looking for its tables: %w", err)
-		}
-	}
-	if err := rows.Err(); err != nil {
+	if err := dialect.One(ctx, c, exists[d], nil, &n); err != nil {
 		return false, fmt.Errorf("journal: looking for its tables: %w", err)
 	}
 	return n == 2, nil

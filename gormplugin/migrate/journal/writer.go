@@ -26,9 +26,6 @@ func NewWriter(d dialect.Dialect, hash string) (*Writer, error) {
 	return &Writer{d, hash, runner}, nil
 }
 
-// Runner returns the runner's name.
-func (w *Writer) Runner() string { return w.runner }
-
 // Close says that the runner is not at work any more.
 func (w *Writer) Close() { working.Delete(w.runner) }
 

@@ -54,7 +54,7 @@ func (f *Filler) Fill(ctx context.Context, tx Tx, after int64, rows int) (upto i
 		return after, 0, true, nil
 	}
 	upto = f.rows[len(f.rows)-1].id
-	// In mode shadow on PostgreSQL a trigger adds pairs for rows that come, at the same time. What collides with one of these is tried again.
+	// In mode shadow a trigger adds pairs for rows that come, at the same time. What collides with one of these is tried again.
 	const attempts = 10
 	for range attempts {
 		if err := f.pass(ctx, tx, after, upto); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 	"github.com/snowkey-go/snowkey/internal/catalog"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // pageRows is how many rows one query reads.
@@ -170,7 +171,7 @@ func (o *others) has(ctx context.Context, id int64) (bool, error) {
 }
 
 // nodes returns the first ids of the table from a range that have the plan's node, in order.
-func (r *source) nodes(ctx context.Context, db queryer, s *space, from, until int64) (ids []int64, err error) {
+func (r *source) nodes(ctx context.Context, db dialect.Queryer, s *space, from, until int64) (ids []int64, err error) {
 	q := statement{dialect: r.dialect}
 	text := "SELECT " + r.big(r.id) + " FROM " + r.table + " t WHERE " + r.id + " >= " + q.number(from) + " AND " + r.id + " <= " + q.number(until) +
 		" AND (" + r.id + " & " + q.number(s.mask) + ") = " + q.number(s.fixed) + " ORDER BY " + r.id + " LIMIT " + q.number(pageRows)

@@ -372,7 +372,7 @@ func inverted(m map[int64]int64) (n int64) {
 	return n
 }
 
-// TestFillAgain is what mode shadow does: rows keep coming, and the map is filled again from an earlier cursor.
+// TestFillAgain fills a map again from an earlier cursor, when rows have come.
 func TestFillAgain(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		f.create(t, "datetime", "datetime", "timestamp(0)")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // Audit is what a filled map, and the rows that it is of, say of each other. The examples are new ids, 0 where there is none.
@@ -103,7 +104,7 @@ func count(n, first *int64, id int64) {
 }
 
 // pairs returns the next pairs of a map after a new id, with what became of their rows.
-func (r *source) pairs(ctx context.Context, db queryer, list []pair, after int64) ([]pair, error) {
+func (r *source) pairs(ctx context.Context, db dialect.Queryer, list []pair, after int64) ([]pair, error) {
 	q := statement{dialect: r.dialect}
 	text := "SELECT old_id, new_id FROM " + r.maps + " WHERE new_id > " + q.number(after) + " ORDER BY new_id LIMIT " + q.number(pageRows)
 	err := each(ctx, db, text, q.args, func(rows *sql.Rows) error {

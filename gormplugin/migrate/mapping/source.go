@@ -184,7 +184,7 @@ func (r *source) big(column string) string {
 }
 
 // page returns up to limit old rows after a cursor, in the order of their ids. It appends them to list.
-func (r *source) page(ctx context.Context, db queryer, list []row, after int64, limit int) ([]row, error) {
+func (r *source) page(ctx context.Context, db dialect.Queryer, list []row, after int64, limit int) ([]row, error) {
 	s := statement{dialect: r.dialect}
 	text := "SELECT " + r.big(r.id) + ", " + r.created + " FROM " + r.table + " t" + r.joined + " WHERE " + r.id + " > " + s.number(after) + " AND " + r.id + " < " +
 		s.number(r.key.Below) + " ORDER BY " + r.id + " LIMIT " + s.number(int64(limit))

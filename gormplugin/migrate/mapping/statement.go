@@ -41,26 +41,12 @@ func (s *statement) numbers(list []int64) string {
 	return "$" + strconv.Itoa(len(s.args)) + "::bigint[]"
 }
 
-type queryer interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // each calls a function for each row of a query.
-func each(ctx context.Context, db queryer, query string, args []any, row func(*sql.Rows) error) error {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
+func each(ctx context.Context, db dialect.Queryer, query string, args []any, row func(*sql.Rows) error) error {
+	if err := dialect.Each(ctx, db, query, args, row); err != nil {
 		return fmt.Errorf("mapping: %s: %w", short(query), err)
 	}
-	defer func() { _ = rows.Close() }() // the second time, where nothing failed
-	for rows.Next() {
-		if err := row(rows); err != nil {
-			return fmt.Errorf("mapping: %s: %w", short(query), err)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("mapping: %s: %w", short(query), err)
-	}
-	return rows.Close()
+	return nil
 }
 
 // short cuts a statement to what an error can show of it.
@@ -73,7 +59,7 @@ func short(query string) string {
 }
 
 // greatest returns the greatest new id of a map in each of many ranges of ids, 0 where there is none.
-func greatest(ctx context.Context, db queryer, d dialect.Dialect, table string, from, until []int64) ([]int64, error) {
+func greatest(ctx context.Context, db dialect.Queryer, d dialect.Dialect, table string, from, until []int64) ([]int64, error) {
 	const parts = 400 // SQLite takes up to 500 SELECTs in one
 	found := make([]int64, len(from))
 	for start := 0; start < len(from); start += parts {

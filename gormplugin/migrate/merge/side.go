@@ -121,17 +121,7 @@ func (s *side) enforce(ctx context.Context, on bool) error {
 
 // each calls scan for each row of a query. It must not query on the same side.
 func (s *side) each(ctx context.Context, q *statement, scan func(scan func(...any) error) error) error {
-	rows, err := s.conn.QueryContext(ctx, q.String(), q.args...)
-	if err != nil {
-		return fmt.Errorf("merge: %s: %w", s.label, err)
-	}
-	defer func() { _ = rows.Close() }() // Err says what fails
-	for rows.Next() {
-		if err := scan(rows.Scan); err != nil {
-			return fmt.Errorf("merge: %s: %w", s.label, err)
-		}
-	}
-	if err := rows.Err(); err != nil {
+	if err := dialect.Each(ctx, s.conn, q.String(), q.args, func(rows *sql.Rows) error { return scan(rows.Scan) }); err != nil {
 		return fmt.Errorf("merge: %s: %w", s.label, err)
 	}
 	return nil

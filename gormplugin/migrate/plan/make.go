@@ -24,7 +24,7 @@ var (
 
 // Options say what to plan.
 type Options struct {
-	Mode    Mode              // default Widen
+	Mode    Mode              // default Widen; Shadow is PostgreSQL's alone
 	Tables  []string          // whose keys are changed; default: all of the report that have a key
 	Layout  idgen.Layout      // of the new ids; default idgen.Snowkey's
 	Node    *int64            // of the new ids of old rows; default: the greatest that was never granted
@@ -108,6 +108,10 @@ func newBuilder(ctx context.Context, db *sql.DB, report *inspect.Report, o Optio
 	o, err := o.complete()
 	if err != nil {
 		return nil, err
+	}
+	if o.Mode == Shadow && d == dialect.MySQL {
+		return nil, fmt.Errorf("%w: the mode shadow is not for MySQL and MariaDB, where the copy of a table never ends while others add rows, "+
+			"and the swap is no single moment: use rekey, which gives old rows new ids in batches, or widen, which keeps old ids and gives new rows snowflakes", ErrOption)
 	}
 	c, err := catalog.New(db, d)
 	if err != nil {

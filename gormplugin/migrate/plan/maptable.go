@@ -33,8 +33,12 @@ func (b *builder) mapped(k *Key) string {
 	return b.catalog.Quoted(name)
 }
 
-// createMaps adds what makes the maps: one step, where DDL is part of transactions, else one for each.
-func (b *builder) createMaps(phase string) {
+// makeMaps adds the step that takes the node of the new ids, and what makes the maps: one step, where DDL is part of transactions, else one for each.
+func (b *builder) makeMaps(phase string) {
+	b.add(Step{
+		Title: fmt.Sprintf("take node %d of the key space %s for the new ids of old rows", b.plan.Node, b.plan.Space), Phase: phase, Lock: "none",
+		Do: Action{Kind: Reserve}, Kept: "ids with it may be known elsewhere, so no generator ever gets it",
+	})
 	const format = "CREATE TABLE %s (old_id %s NOT NULL PRIMARY KEY, new_id %[2]s NOT NULL UNIQUE)"
 	integer := "BIGINT"
 	if b.dialect() == dialect.SQLite {
@@ -49,7 +53,7 @@ func (b *builder) createMaps(phase string) {
 			b.add(Step{
 				Title: "make the map of the ids of " + k.Table, Phase: phase, Lock: "none", Algorithm: "catalog only",
 				Do:   Action{Kind: Apart, SQL: []string{create + " ENGINE=InnoDB"}, Applied: there},
-				Undo: &Action{Kind: Apart, SQL: []string{drop}, Applied: b.not(there)},
+				Undo: &Action{Kind: Apart, SQL: []string{drop}, Applied: "SELECT 1 - (" + there + ")"},
 			})
 			continue
 		}
@@ -59,6 +63,24 @@ func (b *builder) createMaps(phase string) {
 		b.add(Step{
 			Title: "make the maps of old ids to new ones", Phase: phase, Lock: "none", Algorithm: "catalog only",
 			Do: Action{Kind: Together, SQL: do}, Undo: &Action{Kind: Together, SQL: undo},
+		})
+	}
+}
+
+// fillMaps adds the steps in which package mapping gives the old rows their new ids, in the order of the plan's keys: a row's time may come through one before.
+func (b *builder) fillMaps() {
+	for _, k := range b.plan.Keys {
+		if k.Map == "" {
+			continue
+		}
+		rows := b.rows(k.Table)
+		bytes := rows
+		if rows > 0 {
+			bytes = 100 * rows // two indexes of two numbers
+		}
+		b.add(Step{
+			Title: fmt.Sprintf("fill the map of the ids of %s", k.Table), Phase: "map", Lock: "none: only the map is written", Algorithm: "batches", Rows: rows, Bytes: bytes, Disk: bytes,
+			Do: Action{Kind: Map, Table: k.Table}, Kept: "it goes with the map",
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/catalog"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // look reads what a type change on PostgreSQL has to know beyond a catalog, in a transaction that cannot write, and in which all names are
@@ -32,26 +33,19 @@ func (l *look) end() { _ = l.tx.Rollback() }
 
 // texts returns the columns of rows, which are all texts.
 func (l *look) texts(ctx context.Context, query string, args ...any) (found [][]string, err error) {
-	rows, err := l.tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("plan: what depends on a column: %w", err)
-	}
-	defer func() { _ = rows.Close() }() // Err says what fails
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, fmt.Errorf("plan: what depends on a column: %w", err)
-	}
-	for rows.Next() {
+	err = dialect.Each(ctx, l.tx, query, args, func(rows *sql.Rows) error {
+		columns, err := rows.Columns()
+		if err != nil {
+			return err
+		}
 		row, into := make([]string, len(columns)), make([]any, len(columns))
 		for i := range row {
 			into[i] = &row[i]
 		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, fmt.Errorf("plan: what depends on a column: %w", err)
-		}
 		found = append(found, row)
-	}
-	if err := rows.Err(); err != nil {
+		return rows.Scan(into...)
+	})
+	if err != nil {
 		return nil, fmt.Errorf("plan: what depends on a column: %w", err)
 	}
 	return found, nil

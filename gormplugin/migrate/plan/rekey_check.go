@@ -83,22 +83,8 @@ func (b *builder) baseline(g grammar, all []rewriting) {
 
 // maps makes and fills the maps, and makes sure of what the rest relies on.
 func (b *builder) maps(g grammar, all []rewriting) {
-	b.add(Step{
-		Title: fmt.Sprintf("take node %d of the key space %s for the new ids of old rows", b.plan.Node, b.plan.Space), Phase: "map", Lock: "none",
-		Do: Action{Kind: Reserve}, Kept: "ids with it may be known elsewhere, so no generator ever gets it",
-	})
-	b.createMaps("map")
-	for _, r := range all {
-		rows := b.rows(r.Table)
-		bytes := rows
-		if rows > 0 {
-			bytes = 100 * rows // two indexes of two numbers
-		}
-		b.add(Step{
-			Title: fmt.Sprintf("fill the map of the ids of %s", r.Table), Phase: "map", Lock: "none: only the map is written", Algorithm: "batches", Rows: rows, Bytes: bytes, Disk: bytes,
-			Do: Action{Kind: Map, Table: r.Table}, Kept: "it goes with the map",
-		})
-	}
+	b.makeMaps("map")
+	b.fillMaps()
 	b.certain(g, all)
 }
 

@@ -14,7 +14,7 @@ import (
 
 // # Mode shadow
 //
-// Beside each key, and each reference to one, there is a second column of 64 bits. What it has to hold follows from the first column alone:
+// The mode is PostgreSQL's. Beside each key, and each reference to one, there is a second column of 64 bits. What it has to hold follows from the first column alone:
 //
 //	f(v) = v          where v is no old id (at or above Below), or an orphan of a reference that the database does not enforce
 //	f(v) = map[v]     where v is an old id, and the map has it
@@ -26,18 +26,17 @@ import (
 //
 //   - A child is written before its parent's second column is filled: both get map[v], each when it is its turn.
 //   - A child is written while the map gets its parent: the trigger finds an entry or NULL, and NULL is what the batches look for.
-//   - A child moves to another parent while a batch fills it: who comes second waits for the row's lock, and computes f of the row as it is then. On
-//     PostgreSQL an UPDATE that has waited evaluates its expressions anew; MariaDB's UPDATE reads rows as they are when it locks them.
-//   - ON DELETE SET NULL: on PostgreSQL it is an UPDATE, which fires the child's trigger. InnoDB fires none, so the batches also look for
-//     second columns that are left where the first is NULL, and from when there is a second foreign key it acts beside the first.
+//   - A child moves to another parent while a batch fills it: who comes second waits for the row's lock, and computes f of the row as it is then, for
+//     an UPDATE that has waited evaluates its expressions anew.
+//   - ON DELETE SET NULL is an UPDATE, which fires the child's trigger.
 //   - A parent goes with its children, or without, where nothing enforces it: what f is of does not change, only who has it.
 //   - Self-references, composite keys, many-to-many: each column for itself.
 //   - The key of a row is changed: refused by the trigger, since f of the new key is another row's.
 //
-// New rows on PostgreSQL: the trigger of a key makes the map's entry of a row together with the row, in one transaction. So from when the trigger is
-// there, no row is ever without an entry for those who see it; the rows before it are mapped by a Map step. On MySQL an
-// AUTO_INCREMENT is not known before the row is written, and a trigger cannot change the row afterwards (error 1442): rows that come are mapped by
-// another Map step, when no more come.
+// New rows: the trigger of a key makes the map's entry of a row together with the row, in one transaction. So from when the trigger is
+// there, no row is ever without an entry for those who see it; the rows before it are mapped by a Map step. MySQL and MariaDB have no such trigger: an
+// AUTO_INCREMENT is not known before the row is written, and a trigger cannot change the row afterwards (error 1442). Rows that kept coming were never all
+// mapped there, which is why [Make] refuses the mode.
 //
 // After the swap the columns have changed names, so that statements find the new ids under the old name.
 
@@ -79,19 +78,15 @@ func (b *builder) shadow(ctx context.Context) error {
 		return nil
 	}
 	b.note("The mode shadow: in place of changing ids it fills second columns beside them, and changes the names of both in a moment, the swap. " +
-		"The second columns are the last of their tables: after the swap SELECT * has another order of columns, and an INSERT without a list of columns puts values in others than before. " +
-		"On MySQL and MariaDB an INSERT without a list of columns fails (1136) from when the second columns are there; on PostgreSQL it goes on until the swap.")
+		"The second columns are the last of their tables: after the swap SELECT * has another order of columns, and an INSERT without a list of columns, which goes on until the swap, puts values in others than before.")
 	b.note("From the first trigger to the swap the key of a row cannot be changed: an UPDATE that does it fails with a message that says so.")
-	b.makeMaps()
+	b.makeMaps("expand")
 	all, err := b.rewritings(ctx)
 	if err != nil {
 		return err
 	}
 	b.baseline(b.grammar(), all)
-	if b.dialect() == dialect.Postgres {
-		return b.shadowPostgres(ctx, tables)
-	}
-	return b.shadowMySQL(ctx, tables)
+	return b.shadowSteps(ctx, tables)
 }
 
 // movings returns the tables and columns, in the order of their names, which is the order of locks.
@@ -171,7 +166,7 @@ func (b *builder) write(m *moved) {
 	}
 }
 
-// free returns a name that no column of the table has, and that the database does not cut: PostgreSQL cuts longer ones, to names that are there already.
+// free returns a name that no column of the table has, and that PostgreSQL does not cut, as it does longer ones, to names that are there already.
 func (b *builder) free(t *moving, wanted string) string {
 	name := b.cut(wanted, 0)
 	for n := 2; slices.ContainsFunc(t.of.Columns, func(c *catalog.Column) bool { return strings.EqualFold(c.Name, name) }); n++ {
@@ -229,8 +224,8 @@ func (t *moving) made(what string, parts ...string) string {
 
 // admit blocks what the mode cannot keep of a table for certain.
 func (b *builder) admit(t *moving) {
-	if t.of.Related != "" || t.of.Versioned {
-		b.block(fmt.Sprintf("%s is %s: the mode shadow is for plain tables.", t.name, strings.TrimSpace(t.of.Related+" versioned")))
+	if t.of.Related != "" {
+		b.block(fmt.Sprintf("%s is %s: the mode shadow is for plain tables.", t.name, t.of.Related))
 	}
 	if t.through == "" {
 		b.block(fmt.Sprintf("%s has no index that begins with an integer that is never NULL, along which it could be gone through.", t.name))
@@ -276,7 +271,7 @@ func (b *builder) admitForeignKeys(tables []*moving) {
 		child, parent := movingOf(tables, f.Child), movingOf(tables, f.Parent)
 		for i := range f.Columns {
 			down, up := child != nil && child.find(f.Columns[i]) != nil, parent != nil && parent.find(f.To[i]) != nil
-			if down != up && (up || b.dialect() == dialect.MySQL || parent != nil) {
+			if down != up && (up || parent != nil) {
 				b.block(fmt.Sprintf("The foreign key %s of %s connects a column that changes with one that does not.", f.Name, f.Child))
 			}
 		}

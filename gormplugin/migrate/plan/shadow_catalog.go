@@ -35,29 +35,11 @@ func (b *builder) readExchange(ctx context.Context, x *exchange) error {
 	return nil
 }
 
-// scan calls row for each row of a query.
-func (b *builder) scan(ctx context.Context, query string, args []any, row func(scan func(...any) error) error) error {
-	rows, err := b.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	for rows.Next() {
-		if err := row(rows.Scan); err != nil {
-			_ = rows.Close() // the error before it says more
-			return err
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	return rows.Close()
-}
-
 // readExtra reads a column's statistics target, options, comment and rights.
 func (b *builder) readExtra(ctx context.Context, x *exchange, m *moved) error {
 	var e extra
 	table, second := "ALTER TABLE "+b.whole(m.table)+" ALTER COLUMN "+b.quote(m.second), b.quote(m.second)
-	err := b.scan(ctx, `SELECT coalesce(a.attstattarget, -1), coalesce(array_to_string(a.attoptions, ', '), ''), coalesce(pg_catalog.col_description(a.attrelid, a.attnum), '')
+	err := b.catalog.Each(ctx, `SELECT coalesce(a.attstattarget, -1), coalesce(array_to_string(a.attoptions, ', '), ''), coalesce(pg_catalog.col_description(a.attrelid, a.attnum), '')
 		FROM pg_catalog.pg_attribute a WHERE a.attrelid = $1::bigint AND a.attname = $2`, []any{int64(m.table.of.OID), m.column.Name}, func(scan func(...any) error) error {
 		var target int
 		var options, comment string
@@ -78,7 +60,7 @@ func (b *builder) readExtra(ctx context.Context, x *exchange, m *moved) error {
 	if err != nil {
 		return err
 	}
-	err = b.scan(ctx, `SELECT g.privilege_type, CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_catalog.pg_get_userbyid(g.grantee)) END, g.is_grantable
+	err = b.catalog.Each(ctx, `SELECT g.privilege_type, CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_catalog.pg_get_userbyid(g.grantee)) END, g.is_grantable
 		FROM pg_catalog.pg_attribute a CROSS JOIN LATERAL pg_catalog.aclexplode(a.attacl) g WHERE a.attrelid = $1::bigint AND a.attname = $2 ORDER BY 2, 1`,
 		[]any{int64(m.table.of.OID), m.column.Name}, func(scan func(...any) error) error {
 			statement, err := scanGrant(scan, fmt.Sprintf(" (%s) ON TABLE %s", second, b.whole(m.table)))
@@ -116,7 +98,7 @@ func postgresText(text string) string {
 func (b *builder) readTwins(ctx context.Context, x *exchange, t *moving) error {
 	kinds := map[string]string{}
 	comments := map[string][]string{}
-	err := b.scan(ctx, `SELECT c.relname, coalesce(k.contype::text, ''), coalesce(k.condeferrable, false), i.indisreplident, i.indisclustered, c.reltablespace <> 0,
+	err := b.catalog.Each(ctx, `SELECT c.relname, coalesce(k.contype::text, ''), coalesce(k.condeferrable, false), i.indisreplident, i.indisclustered, c.reltablespace <> 0,
 			coalesce(pg_catalog.obj_description(c.oid, 'pg_class'), ''), coalesce(pg_catalog.obj_description(k.oid, 'pg_constraint'), '')
 		FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
 		LEFT JOIN pg_catalog.pg_constraint k ON k.conindid = c.oid AND k.conrelid = i.indrelid AND k.contype IN ('p', 'u', 'x')

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // whole returns a table as statements have it, with its schema: functions and triggers run with other search paths.
@@ -26,15 +24,12 @@ func (b *builder) missing(m *moved) string {
 	if m.own {
 		return second + " IS NULL"
 	}
-	conditions := []string{fmt.Sprintf("(%s IS NOT NULL AND %s IS NULL)", first, second)}
-	if b.dialect() == dialect.MySQL && m.column.Nullable {
-		conditions = append(conditions, fmt.Sprintf("(%s IS NULL AND %s IS NOT NULL)", first, second))
-	}
+	condition := fmt.Sprintf("(%s IS NOT NULL AND %s IS NULL)", first, second)
 	if !m.strict {
-		conditions = append(conditions, fmt.Sprintf("(%s = %s AND %s < %d AND EXISTS (SELECT 1 FROM %s m WHERE m.old_id = %s))",
-			second, first, first, m.key.Below, b.mapped(m.key), b.whole(m.table)+"."+first))
+		condition += fmt.Sprintf(" OR (%s = %s AND %s < %d AND EXISTS (SELECT 1 FROM %s m WHERE m.old_id = %s))",
+			second, first, first, m.key.Below, b.mapped(m.key), b.whole(m.table)+"."+first)
 	}
-	return strings.Join(conditions, " OR ")
+	return condition
 }
 
 // lacking returns a query for the number of rows that some second column is missing of.
@@ -51,9 +46,6 @@ func (b *builder) any(t *moving) string {
 	return strings.Join(conditions, " OR ")
 }
 
-// mysqlFilling has an UPDATE lock no rows that it does not change, and take a date that is there already, whatever it is.
-var mysqlFilling = []string{mysqlStrict, "SET SESSION sql_safe_updates = 0", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"}
-
 // fill adds the batches that fill a table's second columns: all of a row at once, so that a row is written once.
 func (b *builder) fill(t *moving, phase, title string) {
 	table, through := b.whole(t), b.quote(t.through)
@@ -61,20 +53,11 @@ func (b *builder) fill(t *moving, phase, title string) {
 	for _, m := range t.columns {
 		set = append(set, fmt.Sprintf("%s = %s", b.quote(m.second), b.follows(m, table+"."+b.quote(m.column.Name))))
 	}
-	for _, c := range t.of.Columns { // ON UPDATE CURRENT_TIMESTAMP leaves alone what is assigned
-		if c.OnUpdate != "" {
-			set = append(set, fmt.Sprintf("%s = %s", b.quote(c.Name), table+"."+b.quote(c.Name)))
-		}
-	}
-	var session []string
-	if b.dialect() == dialect.MySQL { // where an UPDATE would else lock rows, and gaps between them, that it does not change
-		session = mysqlFilling
-	}
 	b.add(Step{
 		Title: title, Phase: phase, Algorithm: "batches", Rows: t.of.Rows, Bytes: t.of.Bytes, Disk: t.of.Bytes,
 		Lock: "the rows of a batch, against other changes of the same rows; readers and new rows are not held up",
 		Do: Action{
-			Kind: Batch, Session: session,
+			Kind:   Batch,
 			SQL:    []string{fmt.Sprintf("UPDATE %s SET %s WHERE %s > :after AND %s <= :upto AND (%s)", table, strings.Join(set, ", "), through, through, b.any(t))},
 			Cursor: fmt.Sprintf("SELECT max(r.x) FROM (SELECT %s AS x FROM %s WHERE %s > :after ORDER BY %s LIMIT :rows) r", through, table, through, through),
 			Again:  b.lacking(t),
@@ -84,38 +67,13 @@ func (b *builder) fill(t *moving, phase, title string) {
 }
 
 // filled adds the step that expects no second column to be missing.
-func (b *builder) filled(tables []*moving, phase string) {
+func (b *builder) filled(tables []*moving) {
 	var q questions
 	for _, t := range tables {
 		q.ask("rows of "+t.name+" without their second columns", b.lacking(t), t.of.Rows)
 	}
-	b.put(phase, "make sure that each row has its second columns", q.expect("Rows have no new ids: a writer has changed the triggers or the map, or rows are held by a "+
+	b.put("check", "make sure that each row has its second columns", q.expect("Rows have no new ids: a writer has changed the triggers or the map, or rows are held by a "+
 		"long transaction. End that, and run again."))
-}
-
-// makeMaps adds the steps that take the node, and make the maps, for the rows that are there and those that come.
-func (b *builder) makeMaps() {
-	b.add(Step{Title: fmt.Sprintf("take node %d of the key space %s for the new ids of old rows", b.plan.Node, b.plan.Space), Phase: "expand", Lock: "none", Do: Action{Kind: Reserve},
-		Kept: "a node that ids were made with is never given to others"})
-	b.createMaps("expand")
-}
-
-// not turns the query of Applied around.
-func (b *builder) not(applied string) string {
-	if applied == "" {
-		return ""
-	}
-	return "SELECT 1 - (" + applied + ")"
-}
-
-// fillMaps adds the steps in which package mapping gives the rows that are there their new ids.
-func (b *builder) fillMaps(phase, title string) {
-	for _, k := range b.plan.Keys {
-		b.add(Step{
-			Title: title + k.Table, Phase: phase, Lock: "none: only the map is written", Algorithm: "batches", Rows: b.rows(k.Table), Bytes: max(b.rows(k.Table), 0) * 80,
-			Disk: max(b.rows(k.Table), 0) * 80, Do: Action{Kind: Map, Table: k.Table}, Kept: "the map goes with the step that has made it",
-		})
-	}
 }
 
 // list returns names as statements have them, with commas in between.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// swapPostgres adds the one transaction in which first and second columns change places.
-func (b *builder) swapPostgres(x *exchange) {
+// swapShadow adds the one transaction in which first and second columns change places.
+func (b *builder) swapShadow(x *exchange) {
 	var names, tables []string
 	for _, t := range x.tables {
 		names, tables = append(names, t.name), append(tables, b.whole(t))
@@ -194,8 +194,8 @@ func (b *builder) restoreColumn(m *moved, e extra) []string {
 	return sql
 }
 
-// endPostgres adds what follows the swap: the database stops making ids, and the old columns and the maps go.
-func (b *builder) endPostgres(x *exchange) {
+// endShadow adds what follows the swap: the database stops making ids, and the old columns and the maps go.
+func (b *builder) endShadow(x *exchange) {
 	var flipped []*moving
 	for _, t := range x.tables {
 		if own := t.own(); own != nil && own.column.Auto != "" {

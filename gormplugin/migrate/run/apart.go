@@ -117,7 +117,7 @@ func (r *runner) limit(ctx context.Context, s *session, text string) error {
 
 // concurrently tells whether a statement is one of PostgreSQL's for an index that locks nobody out.
 func concurrently(text string) bool {
-	for _, begin := range []string{"CREATE INDEX CONCURRENTLY ", "CREATE UNIQUE INDEX CONCURRENTLY ", "DROP INDEX CONCURRENTLY ", "REINDEX INDEX CONCURRENTLY "} {
+	for _, begin := range []string{"CREATE INDEX CONCURRENTLY ", "CREATE UNIQUE INDEX CONCURRENTLY ", "DROP INDEX CONCURRENTLY "} {
 		if len(text) >= len(begin) && strings.EqualFold(text[:len(begin)], begin) {
 			return true
 		}

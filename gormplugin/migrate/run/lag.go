@@ -54,53 +54,41 @@ func (r *runner) lag(ctx context.Context) (most time.Duration, err error) {
 // lagOfStandbys asks the primary. A standby that has replayed all has no replay_lag when nothing comes; one that has not, and has none, is
 // stuck. A user who may not see others' connections sees NULLs only.
 func (r *runner) lagOfStandbys(ctx context.Context) (most time.Duration, err error) {
-	rows, err := r.db.QueryContext(ctx, "SELECT state IS NULL, CASE WHEN replay_lsn >= pg_current_wal_lsn() THEN 0"+
-		" ELSE CAST(extract(epoch FROM replay_lag) * 1000000 AS bigint) END FROM pg_stat_replication WHERE state IS NULL OR state <> 'backup'")
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	const query = "SELECT state IS NULL, CASE WHEN replay_lsn >= pg_current_wal_lsn() THEN 0" +
+		" ELSE CAST(extract(epoch FROM replay_lag) * 1000000 AS bigint) END FROM pg_stat_replication WHERE state IS NULL OR state <> 'backup'"
+	err = dialect.Each(ctx, r.db, query, nil, func(rows *sql.Rows) error {
 		var hidden bool
 		var micros sql.NullInt64
 		if err := rows.Scan(&hidden, &micros); err != nil {
-			return 0, err
+			return err
 		}
 		switch {
 		case hidden:
-			return 0, fmt.Errorf("%w: MaxLag needs the role pg_monitor to see it", ErrRights)
+			return fmt.Errorf("%w: MaxLag needs the role pg_monitor to see it", ErrRights)
 		case !micros.Valid:
 			most = never
 		default:
 			most = max(most, time.Duration(micros.Int64)*time.Microsecond)
 		}
-	}
-	return most, rows.Err()
+		return nil
+	})
+	return most, err
 }
 
 // lagOfReplica asks a replica of MySQL's, by the newer name of the statement or the older one.
 func lagOfReplica(ctx context.Context, db *sql.DB) (most time.Duration, err error) {
-	rows, err := db.QueryContext(ctx, "SHOW REPLICA STATUS")
-	if err != nil && codeOf(dialect.MySQL, err) == "1064" {
-		rows, err = db.QueryContext(ctx, "SHOW SLAVE STATUS")
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return 0, err
-	}
 	found := false
-	for rows.Next() {
-		values := make([]sql.RawBytes, len(names))
-		targets := make([]any, len(names))
+	read := func(rows *sql.Rows) error {
+		names, err := rows.Columns()
+		if err != nil {
+			return err
+		}
+		values, targets := make([]sql.RawBytes, len(names)), make([]any, len(names))
 		for i := range values {
 			targets[i] = &values[i]
 		}
 		if err := rows.Scan(targets...); err != nil {
-			return 0, err
+			return err
 		}
 		for i, name := range names {
 			if name != "Seconds_Behind_Source" && name != "Seconds_Behind_Master" {
@@ -113,15 +101,20 @@ func lagOfReplica(ctx context.Context, db *sql.DB) (most time.Duration, err erro
 			}
 			seconds, err := strconv.ParseInt(string(values[i]), 10, 32)
 			if err != nil {
-				return 0, fmt.Errorf("%s: %w", name, err)
+				return fmt.Errorf("%s: %w", name, err)
 			}
 			most = max(most, time.Duration(seconds)*time.Second)
 		}
+		return nil
 	}
-	if err := rows.Err(); err != nil {
+	err = dialect.Each(ctx, db, "SHOW REPLICA STATUS", nil, read)
+	if codeOf(dialect.MySQL, err) == "1064" {
+		err = dialect.Each(ctx, db, "SHOW SLAVE STATUS", nil, read)
+	}
+	switch {
+	case err != nil:
 		return 0, err
-	}
-	if !found {
+	case !found:
 		return 0, errors.New("it is no replica, or tells no lag")
 	}
 	return most, nil

@@ -118,18 +118,8 @@ func (l *lock) kill(ctx context.Context, id int64) {
 
 // try tries to get a lock for the session of a connection.
 func try(ctx context.Context, c journal.Reader, d dialect.Dialect, number int64) (bool, error) {
-	rows, err := c.QueryContext(ctx, tries[d], number)
-	if err != nil {
-		return false, fmt.Errorf("the session's lock: %w", err)
-	}
-	defer rows.Close()
 	var got sql.NullInt64
-	for rows.Next() {
-		if err := rows.Scan(&got); err != nil {
-			return false, fmt.Errorf("the session's lock: %w", err)
-		}
-	}
-	if err := rows.Err(); err != nil {
+	if err := dialect.One(ctx, c, tries[d], []any{number}, &got); err != nil {
 		return false, fmt.Errorf("the session's lock: %w", err)
 	}
 	return got.Int64 == 1, nil

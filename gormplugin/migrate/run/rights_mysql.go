@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,21 +11,20 @@ import (
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 	"github.com/snowkey-go/snowkey/internal/catalog"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // What a statement is, and what it is of, once its quoted parts are gone.
 var (
 	quoted     = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`")
-	defining   = regexp.MustCompile(`(?i)^\s*(CREATE|ALTER|DROP|RENAME)\b`)
-	definition = regexp.MustCompile(`^\s*(CREATE|ALTER|DROP|RENAME)\b.*?\b(TABLE|INDEX|TRIGGER|VIEW)\b`)
+	defining   = regexp.MustCompile(`(?i)^\s*(CREATE|ALTER|DROP)\b`)
+	definition = regexp.MustCompile(`^\s*(CREATE|ALTER|DROP)\b.*?\b(TABLE|TRIGGER)\b`)
 	references = regexp.MustCompile(`\bREFERENCES\b`)
 )
 
 // needs are the privileges that statements of DDL need. ALTER TABLE makes a table anew.
 var needs = map[string][]string{
-	"ALTER TABLE": {"ALTER", "CREATE", "INSERT"}, "RENAME TABLE": {"ALTER", "DROP", "CREATE", "INSERT"}, "CREATE TABLE": {"CREATE"}, "DROP TABLE": {"DROP"},
-	"CREATE INDEX": {"INDEX"}, "DROP INDEX": {"INDEX"}, "CREATE TRIGGER": {"TRIGGER"}, "DROP TRIGGER": {"TRIGGER"},
-	"CREATE VIEW": {"CREATE VIEW"}, "ALTER VIEW": {"CREATE VIEW", "DROP"}, "DROP VIEW": {"DROP"},
+	"ALTER TABLE": {"ALTER", "CREATE", "INSERT"}, "CREATE TABLE": {"CREATE"}, "DROP TABLE": {"DROP"}, "CREATE TRIGGER": {"TRIGGER"}, "DROP TRIGGER": {"TRIGGER"},
 }
 
 // own are the privileges that the journal needs.
@@ -123,15 +123,10 @@ var trust = []string{"SUPER", "ALL PRIVILEGES", "BINLOG ADMIN", "SET USER", "SET
 
 // privileges reads SHOW GRANTS. roles tells whether a role is granted.
 func (r *runner) privileges(ctx context.Context) (grants []privilege, roles bool, err error) {
-	rows, err := r.db.QueryContext(ctx, "SHOW GRANTS")
-	if err != nil {
-		return nil, false, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = dialect.Each(ctx, r.db, "SHOW GRANTS", nil, func(rows *sql.Rows) error {
 		var line string
 		if err := rows.Scan(&line); err != nil {
-			return nil, false, err
+			return err
 		}
 		p, ok := parseGrant(line)
 		if ok {
@@ -139,8 +134,9 @@ func (r *runner) privileges(ctx context.Context) (grants []privilege, roles bool
 		} else if strings.HasPrefix(line, "GRANT `") {
 			roles = true
 		}
-	}
-	return grants, roles, rows.Err()
+		return nil
+	})
+	return grants, roles, err
 }
 
 // parseGrant reads "GRANT SELECT, INSERT (`a`) ON `schema`.`table` TO …". It is false for lines of another form.

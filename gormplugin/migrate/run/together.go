@@ -70,7 +70,7 @@ func define(text string) bool {
 }
 
 // still is same, unless the last thing that was done is a step after which the schema was looked at.
-func (r *runner) still(ctx context.Context, db catalog.DB) error {
+func (r *runner) still(ctx context.Context, db dialect.Queryer) error {
 	if r.looked {
 		r.looked = false // for another attempt, which comes later
 		return nil
@@ -79,7 +79,7 @@ func (r *runner) still(ctx context.Context, db catalog.DB) error {
 }
 
 // look returns the schema's fingerprint, as a connection sees it.
-func (r *runner) look(ctx context.Context, db catalog.DB) (string, error) {
+func (r *runner) look(ctx context.Context, db dialect.Queryer) (string, error) {
 	c, err := catalog.New(db, r.dialect)
 	if err != nil {
 		return "", err
@@ -92,7 +92,7 @@ func (r *runner) look(ctx context.Context, db catalog.DB) (string, error) {
 }
 
 // same returns an error that wraps [ErrSchema] when the schema is not as the last step has left it.
-func (r *runner) same(ctx context.Context, db catalog.DB) error {
+func (r *runner) same(ctx context.Context, db dialect.Queryer) error {
 	fingerprint, err := r.look(ctx, db)
 	if err != nil {
 		return err

@@ -111,21 +111,11 @@ func (d *database) read(ctx context.Context, query string, row func(*sql.Rows) e
 	return each(ctx, tx, query, row)
 }
 
-func each(ctx context.Context, db catalog.DB, query string, row func(*sql.Rows) error) error {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
+func each(ctx context.Context, db dialect.Queryer, query string, row func(*sql.Rows) error) error {
+	if err := dialect.Each(ctx, db, query, nil, row); err != nil {
 		return fmt.Errorf("verify: %s: %w", query, err)
 	}
-	defer func() { _ = rows.Close() }() // the second time, where nothing failed
-	for rows.Next() {
-		if err := row(rows); err != nil {
-			return fmt.Errorf("verify: %s: %w", query, err)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("verify: %s: %w", query, err)
-	}
-	return rows.Close()
+	return nil
 }
 
 // count returns the number that a query gives.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/catalog"
-	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // brief is the lock of statements that change the catalog alone.
@@ -35,7 +34,7 @@ type link struct {
 	columns, to   []string
 }
 
-// exchange is all that is exchanged on PostgreSQL.
+// exchange is all that is exchanged.
 type exchange struct {
 	tables []*moving
 	twins  []*twin
@@ -44,15 +43,15 @@ type exchange struct {
 	extras map[*moved]extra
 }
 
-// shadowPostgres adds the steps of PostgreSQL.
-func (b *builder) shadowPostgres(ctx context.Context, tables []*moving) error {
+// shadowSteps adds the steps by which second columns take the places of the first.
+func (b *builder) shadowSteps(ctx context.Context, tables []*moving) error {
 	x := &exchange{tables: tables, links: b.links(tables)}
 	if err := b.readExchange(ctx, x); err != nil || len(b.blocked) > 0 {
 		return err
 	}
-	b.notePostgres()
-	b.expandPostgres(x)
-	b.fillMaps("map", "give the old rows of the map new ids: ")
+	b.noteShadow()
+	b.expandShadow(x)
+	b.fillMaps()
 	for _, t := range tables {
 		b.fill(t, "rewrite", "fill the second columns of "+t.name)
 	}
@@ -63,12 +62,12 @@ func (b *builder) shadowPostgres(ctx context.Context, tables []*moving) error {
 	for _, l := range x.links {
 		b.linkSteps(l)
 	}
-	b.swapPostgres(x)
-	b.endPostgres(x)
+	b.swapShadow(x)
+	b.endShadow(x)
 	return nil
 }
 
-func (b *builder) notePostgres() {
+func (b *builder) noteShadow() {
 	b.note("Writers that leave keys to the database can go on until after the swap, and from the swap on get snowflakes from it: their programs must hold ids in 64 bits by then. " +
 		"Writers that fill keys can be deployed before the swap where the key is a bigint and not GENERATED ALWAYS, else after it, at the hold that follows.")
 	b.note("What writers may see: a statement that meets a batch at two rows in the other order is ended by the database as a deadlock (40P01); " +
@@ -80,8 +79,8 @@ func (b *builder) notePostgres() {
 	b.note("Subscribers of a publication see the columns of the plan under their new names from the swap on, and have to have the second columns before it is run.")
 }
 
-// expandPostgres adds the second columns, and what keeps them.
-func (b *builder) expandPostgres(x *exchange) {
+// expandShadow adds the second columns, and what keeps them.
+func (b *builder) expandShadow(x *exchange) {
 	for _, t := range x.tables {
 		var adds, drops, rest []string
 		for _, m := range t.columns {
@@ -139,7 +138,7 @@ func (b *builder) settle(tables []*moving) {
 	for _, t := range tables {
 		b.fill(t, "check", "fill what is still missing of "+t.name)
 	}
-	b.filled(tables, "check")
+	b.filled(tables)
 	for _, t := range tables {
 		var columns, parts []string
 		for _, m := range t.columns {
@@ -276,14 +275,10 @@ func (b *builder) links(tables []*moving) []*link {
 // definition returns what is behind ADD CONSTRAINT name.
 func (l *link) definition(b *builder, columns, to []string) string {
 	text := fmt.Sprintf("FOREIGN KEY (%s) REFERENCES %s (%s)", b.list(columns), b.whole(l.parent), b.list(to))
-	unsaid := "NO ACTION"
-	if b.dialect() == dialect.MySQL { // where RESTRICT, when it is said, becomes NO ACTION if the foreign key is added in place
-		unsaid = "RESTRICT"
-	}
-	if l.of.OnDelete != "" && l.of.OnDelete != unsaid {
+	if l.of.OnDelete != "NO ACTION" {
 		text += " ON DELETE " + l.of.OnDelete
 	}
-	if l.of.OnUpdate != "" && l.of.OnUpdate != unsaid {
+	if l.of.OnUpdate != "NO ACTION" {
 		text += " ON UPDATE " + l.of.OnUpdate
 	}
 	if l.of.Deferrable {

@@ -59,17 +59,17 @@ var wrongPostgres = map[string]string{
 	"logs":    "SELECT count(*) FROM logs c LEFT JOIN customers p ON p.id = c.customer_id WHERE c.who IS NOT NULL AND p.name IS DISTINCT FROM c.who",
 }
 
-func shadowPlan(t *testing.T, db *sql.DB, d dialect.Dialect, o plan.Options, more ...inspect.Reference) *changer {
+func shadowPlan(t *testing.T, db *sql.DB, o plan.Options, more ...inspect.Reference) *changer {
 	t.Helper()
 	o.Mode, o.Zone = plan.Shadow, "UTC"
-	p, err := plan.Make(t.Context(), db, reportOf(t, db, d, more...), o)
+	p, err := plan.Make(t.Context(), db, reportOf(t, db, dialect.Postgres, more...), o)
 	must(t, err)
-	return &changer{t: t, db: db, d: d, p: p}
+	return &changer{t: t, db: db, d: dialect.Postgres, p: p}
 }
 
-func (e *changer) right(when string, wrong map[string]string) {
+func (e *changer) right(when string) {
 	e.t.Helper()
-	for what, query := range wrong {
+	for what, query := range wrongPostgres {
 		if n := e.number(query); n != 0 {
 			e.t.Errorf("%s: %d rows of %s refer to others than they should", when, n, what)
 		}
@@ -109,10 +109,10 @@ func TestShadowPostgres(t *testing.T) {
 	e.exec(shopPostgres...)
 	e.exec("SELECT setval('customers_id_seq', 300)")
 	before := e.snapshot()
-	e.p = shadowPlan(t, e.db, e.d, plan.Options{}, logsReference).p
+	e.p = shadowPlan(t, e.db, plan.Options{}, logsReference).p
 	different(t, "after planning", e.snapshot(), before)
 	at := e.do(0, swap)
-	e.right("after the swap", wrongPostgres)
+	e.right("after the swap")
 	e.decoded("customers", `"Order s"`, "logs")
 	for what, query := range map[string]string{
 		"old ids in the view":     "SELECT count(*) FROM named WHERE id < 4398046511104 OR customer < 4398046511104",
@@ -142,9 +142,9 @@ func TestShadowPostgres(t *testing.T) {
 	}
 	e.exec(`DELETE FROM "Order s" WHERE id = 601`)
 
-	e.p = shadowPlan(t, e.db, e.d, plan.Options{}, logsReference).p
+	e.p = shadowPlan(t, e.db, plan.Options{}, logsReference).p
 	e.do(0, nil)
-	e.right("after the contract", wrongPostgres)
+	e.right("after the contract")
 	for what, query := range map[string]string{
 		"sequences left": "SELECT count(*) FROM pg_sequences",
 		"functions left": "SELECT count(*) FROM pg_proc WHERE pronamespace = 'public'::regnamespace",
@@ -178,7 +178,7 @@ func (e *changer) decoded(tables ...string) {
 	layout, err := idgen.ParseLayout(e.p.Layout)
 	must(e.t, err)
 	for _, table := range tables {
-		rows, err := e.db.QueryContext(e.t.Context(), "SELECT id, created_at, EXISTS (SELECT 1 FROM "+e.mapOf(strings.Trim(table, "\"`"))+" m WHERE m.new_id = t.id) FROM "+table+" t")
+		rows, err := e.db.QueryContext(e.t.Context(), "SELECT id, created_at, EXISTS (SELECT 1 FROM "+e.mapOf(strings.Trim(table, `"`))+" m WHERE m.new_id = t.id) FROM "+table+" t")
 		must(e.t, err)
 		for rows.Next() {
 			var id int64
@@ -255,7 +255,7 @@ func (s *shopper) write(ctx context.Context, n int) error {
 func TestShadowPostgresUnderWriters(t *testing.T) {
 	e := &changer{t: t, db: dbtest.Postgres(t).Open(t), d: dialect.Postgres}
 	e.exec(shopPostgres...)
-	e.p = shadowPlan(t, e.db, e.d, plan.Options{}, logsReference).p
+	e.p = shadowPlan(t, e.db, plan.Options{}, logsReference).p
 	layout, err := idgen.ParseLayout(e.p.Layout)
 	must(t, err)
 	var sequence atomic.Int64
@@ -321,7 +321,7 @@ func TestShadowPostgresUnderWriters(t *testing.T) {
 		t.Fatal(err)
 	default:
 	}
-	e.right("at the end", wrongPostgres)
+	e.right("at the end")
 	e.decoded("customers", `"Order s"`, "logs")
 	for i, s := range shoppers {
 		t.Logf("%s: %d writes, of which failed %v", s.name, written[i].Load(), s.errors)
@@ -334,7 +334,7 @@ func TestShadowPostgresUnderWriters(t *testing.T) {
 	// Every row of old comes back with its old id, and all others keep theirs.
 	e.exec("CREATE TABLE was AS SELECT id, name, created_at FROM customers")
 	e.undo(at)
-	e.right("after all was undone", wrongPostgres)
+	e.right("after all was undone")
 	if n := e.number("SELECT count(*) FROM customers c JOIN was w ON w.name = c.name WHERE c.name ~ '^c[0-9]+$' AND c.name <> 'c' || c.id OR c.id >= 4398046511104 AND c.id <> w.id"); n != 0 {
 		t.Errorf("%d customers have other ids after all was undone", n)
 	}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/shard/ddl"
+)
+
+func newDDL() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "ddl",
+		Short: "Print the SQL of sharded tables",
+		Long: `Print the SQL with which a database divides a table by the bucket of its keys. Nothing is run.
+
+  shard    the statements that make such a table, or give it more shards
+  bucket   the bucket of a sharding key, and where its rows are`,
+		Example: `  snowkey ddl shard --engine mysql --table orders --columns 'id BIGINT NOT NULL, user_id BIGINT NOT NULL' --shards 4
+  snowkey ddl bucket 42`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newDDLShard(), newDDLBucket())
+	return c
+}
+
+// dividedFlags adds the flags of a divided table to a command, and returns the engine and the table that they say.
+func dividedFlags(c *cobra.Command) func() (ddl.Engine, ddl.Table) {
+	flags := c.Flags()
+	var names []string
+	for _, e := range ddl.Engines() {
+		names = append(names, string(e))
+	}
+	engine := flags.String("engine", "", "what divides the table: "+strings.Join(names, ", "))
+	// Fails only for a flag that does not exist.
+	_ = c.RegisterFlagCompletionFunc("engine", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	table := flags.String("table", "", `name of the table, "orders" or "schema.orders"`)
+	shards := flags.Int("shards", 4, "how many shards the table has")
+	alone := flags.Int64Slice("alone", nil, "buckets that have a shard of their own besides, with commas")
+	layout := layoutFlagOf(c, idgen.Scattered)
+	return func() (ddl.Engine, ddl.Table) {
+		return ddl.Engine(*engine), ddl.Table{Name: *table, Key: "id", Layout: layout.Layout, Shards: *shards, Alone: *alone}
+	}
+}
