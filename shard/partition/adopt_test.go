@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,20 +57,22 @@ func (e *engine) purchases(t testing.TB) *gorm.DB {
 	return db
 }
 
+const writerCount = 4
+
 // writers insert rows by GORM and read them again until they are stopped.
 type writers struct {
-	written [4]atomic.Int64
-	stop    chan struct{}
-	done    sync.WaitGroup
-	mu      sync.Mutex
-	ids     []sqltype.ID // by mu
-	failed  []error      // by mu
+	wrote  chan int // the number of a writer that has written, for more
+	stop   chan struct{}
+	done   sync.WaitGroup
+	mu     sync.Mutex
+	ids    []sqltype.ID // by mu
+	failed []error      // by mu
 }
 
 func write(t *testing.T, db *gorm.DB) *writers {
 	t.Helper()
-	w := &writers{stop: make(chan struct{})}
-	for n := range w.written {
+	w := &writers{stop: make(chan struct{}), wrote: make(chan int)}
+	for n := range writerCount {
 		w.done.Go(func() {
 			for {
 				select {
@@ -92,7 +93,10 @@ func write(t *testing.T, db *gorm.DB) *writers {
 					w.ids = append(w.ids, order.ID)
 				}
 				w.mu.Unlock()
-				w.written[n].Add(1)
+				select {
+				case w.wrote <- n:
+				default: // nobody waits
+				}
 			}
 		})
 	}
@@ -102,11 +106,10 @@ func write(t *testing.T, db *gorm.DB) *writers {
 }
 
 // more waits until each writer has written that many rows more.
-func (w *writers) more(rows int64) {
-	for n := range w.written {
-		for until := w.written[n].Load() + rows; w.written[n].Load() < until; {
-			time.Sleep(time.Millisecond)
-		}
+func (w *writers) more(rows int) {
+	var seen [writerCount]int
+	for slices.Min(seen[:]) < rows {
+		seen[<-w.wrote]++
 	}
 }
 
