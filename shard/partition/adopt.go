@@ -70,13 +70,13 @@ func (k *Keeper) Adoption(ctx context.Context) (a Adoption, err error) {
 //	    └──────── the bound is near: DROP ───────┴────────────────────┘
 //	MariaDB
 //	  plain ──empty twin──▶ twin ──one statement, under LOCK TABLES──▶ divided ──last partition──▶ done
-//	                                         │ (the server was killed in it)                  ▲
+//	                                         │ (killed on the server, between the halves)     ▲
 //	                                         └──▶ unnamed ──RENAME──▶─────────────────────────┘
 //	MySQL
 //	  plain ──ALTER TABLE … PARTITION BY, which copies the rows──▶ done
 //
 // In checked and proven the table refuses rows with ids from the bound on, a day or more ahead: whoever gives up there has to drop the constraint, which an
-// error says. In unnamed no table has the name and statements fail; the state lasts from the server's next start to the next run. No state has a
+// error says. In unnamed no table has the name and statements fail, from the kill of the server, or of the connection there, to the next run. No state has a
 // table of the name that misses rows. A step waits for transactions that hold the table for [Table.LockWait] and then lets the others through before it
 // tries again, [Table.Tries] times.
 //
