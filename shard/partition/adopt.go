@@ -61,7 +61,7 @@ func (k *Keeper) Adoption(ctx context.Context) (a Adoption, err error) {
 	return a, err
 }
 
-// Adopt divides a table that has no partitions, while others read and write it, and then calls [Keeper.Run]. It copies no row. The catalogue alone says
+// Adopt divides a table that has no partitions, while others read and write it, and then calls [Keeper.Run]. On MySQL alone rows are copied. The catalogue says
 // how far it is, so that a run after a kill, or after an error, goes on where that was:
 //
 //	PostgreSQL
