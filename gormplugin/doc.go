@@ -144,6 +144,10 @@
 // An upsert writes neither the key of a row that is there nor its sharding column, but for a row with the same key. UpdateAll and assignments of
 // the INSERT's own value leave the column as it is then, and the struct gets what is there; others are an [ErrUpsert].
 //
+// An UPDATE that sets the sharding column is checked against the key of the row before its SQL, whether by Save, Updates or Update: another bucket is a
+// [shard.DisagreeError], and a row whose key is not known, or a value that SQL computes, a [shard.ErrKey]. Raw SQL, and maps for db.Table
+// without a model, are not checked.
+//
 // # Queries
 //
 // [CreatedBetween], [CreatedAfter] and [CreatedBefore] select rows by the time in their keys, [After] and [Before] read them page by page.

@@ -1,6 +1,7 @@
 package gormplugin
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -21,13 +22,14 @@ import (
 // shard/ddl says which engines make use of which. Rows from before the sharding are selected too, see [shard.Before].
 //
 // It goes where [CreatedBetween] goes, and narrows as that does. The sharding key has to be of the kind that the column has. The statement fails with
-// [shard.ErrKey] for one that is not, or is nil, [ErrNoPlugin], [ErrNotFilled] for a model without the tag `gorm:"snowkey:shard=…"`,
-// [gorm.ErrModelValueRequired] without a model, and [ErrScope] for raw SQL.
+// [shard.ErrKey] for one that is not, or is nil, [ErrKey] for keys that are text in the database, [ErrNoPlugin], [ErrNotFilled] for a model without
+// the tag `gorm:"snowkey:shard=…"`, [gorm.ErrModelValueRequired] without a model, and [ErrScope] for raw SQL.
 func OfShardingKey(key any) func(*gorm.DB) *gorm.DB { return ofShardingKey{by: key}.scope }
 
 // OfShardingKeyBetween selects the rows of a sharding key that were created from one instant on and before another, by their keys alone, as
 // [OfShardingKey] and [CreatedBetween] do together. It goes with the bucket on top of the layout as well, where CreatedBetween does not: then the rows
-// are one range of the primary key. Rows from before the sharding have no time in their keys and are not selected.
+// are one range of the primary key. Rows from before the sharding have no time in their keys and are not selected. A bucket that makes many keys at once
+// takes them from up to a second ahead, so a range that ends now may lack rows of the last second.
 func OfShardingKeyBetween(key any, from, to time.Time) func(*gorm.DB) *gorm.DB {
 	return ofShardingKey{by: key, in: &created{from: from.Round(0), to: to.Round(0)}}.scope
 }
@@ -57,7 +59,7 @@ func (o ofShardingKey) Build(builder clause.Builder) {
 	}
 	builder.WriteQuoted(clause.Column{Table: clause.CurrentTable, Name: k.by.DBName})
 	_, _ = builder.WriteString(" = ")
-	builder.AddVar(builder, o.by)
+	builder.AddVar(builder, reflect.ValueOf(indirect(o.by)).Convert(k.by.IndirectFieldType).Interface()) // with the Value of that type
 	_, _ = builder.WriteString(" AND " + condition)
 }
 
@@ -82,7 +84,7 @@ func (o ofShardingKey) key(builder clause.Builder) (*key, error) {
 	if by == nil {
 		return nil, fmt.Errorf("%w: it is nil or empty", shard.ErrKey)
 	}
-	return plan.sharded, plan.sharded.canBe(reflect.TypeOf(by))
+	return plan.sharded, errors.Join(plan.sharded.canBe(reflect.TypeOf(by)), requireNumber(stmt, plan.sharded.field))
 }
 
 // condition returns the condition on the column of the key. Its numbers are written and not bound, since PostgreSQL compares the expression with that

@@ -2,9 +2,13 @@ package gormplugin
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+
+	"github.com/snowkey-go/snowkey/shard"
 )
 
 // names tells whether a text is the name of a column, in any letters and quotes that a database may take it in.
@@ -56,4 +60,68 @@ func (s *statement) pin(c clause.OnConflict) (clause.OnConflict, error) {
 		s.setSchema(p.pinned)
 	}
 	return c, nil
+}
+
+// watchUpdates has each UPDATE checked when its SET is built, which is after the hooks and before its SQL is sent.
+func (p *Plugin) watchUpdates(db *gorm.DB) {
+	const name = "SET"
+	build := db.ClauseBuilders[name]
+	db.ClauseBuilders[name] = func(c clause.Clause, builder clause.Builder) {
+		if stmt, ok := builder.(*gorm.Statement); ok && stmt.Schema != nil {
+			if err := p.checkUpdate(stmt, c.Expression); err != nil {
+				_ = stmt.AddError(fmt.Errorf("gormplugin: key of %s: %w", stmt.Schema.Name, err))
+			}
+		}
+		if build != nil {
+			build(c, builder)
+		} else {
+			c.Build(builder)
+		}
+	}
+}
+
+// checkUpdate fails for an UPDATE that gives a row a sharding key which does not fit the row's key.
+func (p *Plugin) checkUpdate(stmt *gorm.Statement, expression clause.Expression) error {
+	plan, err := p.plan(stmt.Schema)
+	set, ok := expression.(clause.Set)
+	if err != nil || plan == nil || plan.sharded == nil || !ok {
+		return nil // a plan that cannot be made fails what is created
+	}
+	k := plan.sharded
+	for _, a := range set {
+		if !names(a.Column.Name, k.by.DBName) {
+			continue
+		}
+		by := indirect(a.Value)
+		if _, is := by.(clause.Expression); is || by == nil {
+			return fmt.Errorf("%w: an UPDATE sets %s to %v, which cannot be compared with the key of the row; leave the column out", shard.ErrKey, k.by.Name, by)
+		}
+		if err := k.canBe(reflect.TypeOf(by)); err != nil {
+			return err
+		}
+		if err := k.checkRowsOf(stmt, by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRowsOf fails unless the keys of all rows of an UPDATE are known and fit a sharding key.
+func (k *key) checkRowsOf(stmt *gorm.Statement, by any) error {
+	known := 0
+	err := rows{value: reflect.Indirect(stmt.ReflectValue)}.each(func(_ int, r row) error {
+		if r.value.Type() != k.field.Schema.ModelType || k.isMissing(stmt.Context, r) {
+			return nil
+		}
+		known++
+		id, err := k.id(stmt.Context, r)
+		if err != nil {
+			return err
+		}
+		return k.source.check(id, by)
+	})
+	if err == nil && known == 0 {
+		err = fmt.Errorf("%w: an UPDATE sets %s, and the keys of its rows are not known; leave the column out, or name the row with db.Model", shard.ErrKey, k.by.Name)
+	}
+	return err
 }

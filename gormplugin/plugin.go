@@ -99,6 +99,7 @@ func (p *Plugin) register(db *gorm.DB) error {
 	was := db.Config.Logger // which would tell of each callback that is wrapped
 	db.Config.Logger = logger.Discard
 	defer func() { db.Config.Logger = was }()
+	p.watchUpdates(db)
 	create, update := db.Callback().Create(), db.Callback().Update()
 	first := p.begin
 	if p.beforeHooks {

@@ -73,6 +73,10 @@ func canShard(of reflect.Type) error {
 		if of.Len() > 0 && of.Elem().Kind() == reflect.Uint8 {
 			sample.Index(0).SetUint(1)
 		}
+	case reflect.Struct:
+		if valid := sample.FieldByName("Valid"); valid.Kind() == reflect.Bool && valid.CanSet() { // of database/sql
+			valid.SetBool(true)
+		}
 	}
 	if _, err := shard.Sum(sample.Interface()); errors.Is(err, shard.ErrKey) {
 		return err
@@ -139,7 +143,7 @@ func (k *key) shardingKeyOfMap(r row) (any, error) {
 
 // canBe fails for the type of a sharding key that has another bucket than the same value of the column's type.
 func (k *key) canBe(of reflect.Type) error {
-	if want := k.by.IndirectFieldType; of != want && (shardKind(of) != shardKind(want) || shardKind(want) == reflect.Struct) {
+	if want := k.by.IndirectFieldType; of != want && (shardKind(of) != shardKind(want) || shardKind(want) == reflect.Struct || !of.ConvertibleTo(want)) {
 		return fmt.Errorf("%w: a value of the sharding column %s has the type %s, want %s", shard.ErrKey, k.by.DBName, of, want)
 	}
 	return nil

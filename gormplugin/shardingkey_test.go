@@ -2,8 +2,10 @@ package gormplugin_test
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -295,4 +297,109 @@ func TestUpsertKeepsTheShardingKey(t *testing.T) {
 			t.Errorf("got %+v, %v", left, err)
 		}
 	})
+}
+
+// TestUpdateOfTheShardingKey refuses an UPDATE with a sharding key that does not fit the key of the row, before its SQL.
+func TestUpdateOfTheShardingKey(t *testing.T) {
+	usingBuckets(t, idgen.Sharded, func(t *testing.T, db *gorm.DB, source *shard.Source, _ *watchedMaker) {
+		row := &Stamped{UserID: 3, Number: 1}
+		create(t, db, row)
+		other := int64(4) // of another bucket
+		for source.Check(row.ID.Int64(), other) == nil {
+			other++
+		}
+		same := int64(4) // of the same bucket
+		for source.Check(row.ID.Int64(), same) != nil {
+			same++
+		}
+		moved := *row
+		moved.UserID = other
+		model := func() *gorm.DB { return db.Model(&Stamped{ID: row.ID}) }
+		for name, tt := range map[string]struct {
+			tx   func() error
+			want error
+		}{
+			"Save":             {func() error { return db.Save(&moved).Error }, shard.ErrDisagree},
+			"Updates":          {func() error { return model().Updates(Stamped{UserID: other}).Error }, shard.ErrDisagree},
+			"Updates of a map": {func() error { return model().Updates(map[string]any{"user_id": other}).Error }, shard.ErrDisagree},
+			"Update":           {func() error { return model().Update("user_id", other).Error }, shard.ErrDisagree},
+			"UpdateColumn":     {func() error { return model().UpdateColumn("user_id", other).Error }, shard.ErrDisagree},
+			"of several rows":  {func() error { return db.Model(&[]Stamped{*row}).Update("user_id", other).Error }, shard.ErrDisagree},
+			"an expression":    {func() error { return model().Update("user_id", gorm.Expr("user_id + 1")).Error }, shard.ErrKey},
+			"NULL":             {func() error { return model().Update("user_id", nil).Error }, shard.ErrKey},
+			"a text":           {func() error { return model().Update("user_id", "4").Error }, shard.ErrKey},
+			"rows not known":   {func() error { return db.Model(&Stamped{}).Where("id = ?", row.ID).Update("user_id", other).Error }, shard.ErrKey},
+			"generics": {func() error {
+				_, err := gorm.G[Stamped](db).Where("id = ?", row.ID).Update(t.Context(), "user_id", other)
+				return err
+			}, shard.ErrKey},
+		} {
+			if err := tt.tx(); !errors.Is(err, tt.want) {
+				t.Errorf("%s: got %v, want %v", name, err, tt.want)
+			}
+			var left Stamped
+			if err := db.First(&left, row.ID).Error; err != nil || left.UserID != 3 {
+				t.Fatalf("%s: got %+v, %v, want the sharding key that the row had", name, left, err)
+			}
+		}
+		row.Number = 2
+		for name, err := range map[string]error{
+			"Save of another column":            db.Save(row).Error,
+			"Updates of another column":         db.Model(&Stamped{}).Where("id = ?", row.ID).Update("number", 3).Error,
+			"a sharding key of the same bucket": model().Update("user_id", same).Error,
+		} {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// TestShardingKeysOfAnyType finds rows by sharding keys whose type has a text of its own in the database, or may be NULL, and refuses keys that are text.
+func TestShardingKeysOfAnyType(t *testing.T) {
+	generator, err := idgen.New(idgen.Scattered, idgen.WithNode(7), idgen.WithShards())
+	if err != nil {
+		t.Fatal(err)
+	}
+	type ByStatus struct {
+		ID     sqltype.ID `gorm:"snowkey:shard=Status"`
+		Status status     `gorm:"type:varchar(10)"`
+	}
+	type ByName struct {
+		ID   sqltype.ID `gorm:"snowkey:shard=Name"`
+		Name sql.NullString
+	}
+	type TextID struct {
+		ID     string `gorm:"size:13;primaryKey;snowkey:,base32,shard=UserID"`
+		UserID int64
+	}
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		if err := errors.Join(db.Use(gormplugin.New(gormplugin.From(generator))), db.AutoMigrate(&ByStatus{}, &ByName{}, &TextID{})); err != nil {
+			t.Fatal(err)
+		}
+		create(t, db, &ByStatus{Status: 3})
+		name := sql.NullString{String: "ann", Valid: true}
+		create(t, db, &ByName{Name: name})
+		create(t, db, &TextID{UserID: 9})
+		var n int64
+		if err := db.Model(&ByStatus{}).Scopes(gormplugin.OfShardingKey(3)).Count(&n).Error; err != nil || n != 1 {
+			t.Errorf("by a status: got %d rows, %v, want 1", n, err)
+		}
+		if err := db.Model(&ByName{}).Scopes(gormplugin.OfShardingKey(name)).Count(&n).Error; err != nil || n != 1 {
+			t.Errorf("by a name: got %d rows, %v, want 1", n, err)
+		}
+		if err := db.Model(&TextID{}).Scopes(gormplugin.OfShardingKey(9)).Count(&n).Error; !errors.Is(err, gormplugin.ErrKey) {
+			t.Errorf("keys that are text: got %v, want ErrKey", err)
+		}
+	})
+}
+
+// status is a number that is a text in the database.
+type status int
+
+func (s status) Value() (driver.Value, error) { return fmt.Sprintf("s%d", int(s)), nil }
+
+func (s *status) Scan(v any) error {
+	_, err := fmt.Sscanf(fmt.Sprintf("%s", v), "s%d", (*int)(s))
+	return err
 }
