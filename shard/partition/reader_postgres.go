@@ -57,14 +57,12 @@ func (r reader) postgresParts(ctx context.Context, s *Status, oid int64) error {
 		if found == nil {
 			return fmt.Errorf("%s has bounds that are not understood: %s", part.Name, bounds)
 		}
-		var err error
-		if part.FromID, err = wordOf(found[1]); err == nil {
-			part.ToID, err = wordOf(found[2])
-		}
-		part.From, part.To = r.t.times(part.FromID, part.ToID)
+		from, err := wordOf(found[1])
+		to, also := wordOf(found[2])
+		part.Range = r.t.between(from, to)
 		_, part.marked = readMark(comment, s.Table)
 		s.Parts = append(s.Parts, part)
-		return err
+		return errors.Join(err, also)
 	})
 	slices.SortFunc(s.Parts, comparePart)
 	return err

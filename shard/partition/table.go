@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
@@ -183,6 +184,27 @@ func (t Table) bound(at time.Time) (int64, bool) {
 	}
 	id, err := t.Layout.MinID(at)
 	return id, err == nil
+}
+
+// lastID returns the bound of a partition that ends with the layout: the id after its last.
+func (t Table) lastID() int64 {
+	last, err := t.Layout.MaxID(t.Layout.ExhaustsAt().Add(-1))
+	if err != nil || last == math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return last + 1
+}
+
+// period returns what is left from an instant on of the period that it lies in. It is false where there is no id of that time.
+func (t Table) period(from time.Time) (Range, bool) {
+	r := Range{From: from, To: t.Every.next(from, t.In)}
+	first, ok := t.bound(r.From)
+	end, within := t.bound(r.To)
+	if !within {
+		end = t.lastID()
+	}
+	r.FromID, r.ToID = first, end
+	return r, ok && first < end
 }
 
 // timeOf returns the instant that a bound stands for. A bound is cut to its tick, so the first instant of a period that the tick has comes before the tick's.
