@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/catalog"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
@@ -71,6 +72,15 @@ func (r reader) one(ctx context.Context, query string) (n sql.NullInt64, err err
 		return sql.NullInt64{}, nil
 	}
 	return n, err
+}
+
+// texts returns the texts of a query's rows.
+func (r reader) texts(ctx context.Context, query string, args ...any) ([]string, error) {
+	names, err := catalog.New(r.conn, r.d)
+	if err != nil {
+		return nil, err
+	}
+	return names.Texts(ctx, query, args...)
 }
 
 // unplaced returns the rows of the default partition by their periods, from what a FROM has.

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,14 +61,7 @@ func (o Old) String() string {
 }
 
 // ParseOld reads what [Old.String] returns. The error wraps [ErrTable].
-func ParseOld(text string) (Old, error) {
-	for o, name := range oldNames {
-		if name == text {
-			return o, nil
-		}
-	}
-	return 0, fmt.Errorf("%w: unknown fate of old partitions %q; there are drop, detach, archive", ErrTable, text)
-}
+func ParseOld(text string) (Old, error) { return named(oldNames, "fate of old partitions", text) }
 
 // The defaults of [Table].
 const (
@@ -122,15 +116,7 @@ func (t Table) checked() (Table, error) {
 	wrong := func(format string, args ...any) (Table, error) {
 		return Table{}, fmt.Errorf("%w: "+format, append([]any{ErrTable}, args...)...)
 	}
-	if t.Key == "" {
-		t.Key = "id"
-	}
-	if t.Layout == (idgen.Layout{}) {
-		t.Layout = idgen.Snowkey.Layout
-	}
-	if t.In == nil {
-		t.In = time.UTC
-	}
+	t.Key, t.Layout, t.In = cmp.Or(t.Key, "id"), cmp.Or(t.Layout, idgen.Snowkey.Layout), cmp.Or(t.In, time.UTC)
 	_, name := dialect.SplitName(t.Name)
 	switch {
 	case !dialect.ValidName(t.Name):
@@ -160,20 +146,9 @@ func (t Table) checked() (Table, error) {
 	case t.Layout.Unit() > longestUnit:
 		return wrong("a tick of the layout is %v, at most %v: a partition begins with the tick that its first instant lies in", t.Layout.Unit(), longestUnit)
 	}
-	fill := func(value *int, unset int) {
-		if *value == 0 {
-			*value = unset
-		}
-	}
-	fill(&t.Ahead, map[Every]int{Day: 7, Week: 4, Month: 3}[t.Every])
-	fill(&t.Most, DefaultMost)
-	fill(&t.Tries, DefaultTries)
-	if t.Move == 0 {
-		t.Move = DefaultMove
-	}
-	if t.LockWait == 0 {
-		t.LockWait = DefaultLockWait
-	}
+	t.Ahead = cmp.Or(t.Ahead, map[Every]int{Day: 7, Week: 4, Month: 3}[t.Every])
+	t.Most, t.Move = cmp.Or(t.Most, DefaultMost), cmp.Or(t.Move, DefaultMove)
+	t.Tries, t.LockWait = cmp.Or(t.Tries, DefaultTries), cmp.Or(t.LockWait, DefaultLockWait)
 	return t, nil
 }
 
