@@ -20,8 +20,11 @@ func (d *division) createSpider() (*Script, error) {
 		d.remoteSpider(s, p)
 	}
 	create, err := d.spider(d.name.Name)
+	if err != nil {
+		return nil, err
+	}
 	s.Table = []string{create}
-	return s, err
+	return s, nil
 }
 
 // spider returns the statement that makes the table of the head, with a name.
