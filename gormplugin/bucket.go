@@ -90,12 +90,7 @@ func (s *source) batchFor(ctx context.Context, missing []placing) (keys *batch, 
 		return keys, s.sharded.FillFor(ctx, missing[0].bucket, keys.integers)
 	}
 	grouped := slices.Clone(missing)
-	slices.SortFunc(grouped, func(a, b placing) int {
-		if a.bucket != b.bucket {
-			return cmp.Compare(a.bucket, b.bucket)
-		}
-		return a.nth - b.nth
-	})
+	slices.SortStableFunc(grouped, func(a, b placing) int { return cmp.Compare(a.bucket, b.bucket) })
 	made := keys.integers[n : 2*n]
 	for from := 0; from < n; {
 		to := from + 1
@@ -137,18 +132,7 @@ func writes(stmt *gorm.Statement, column string) bool {
 
 // id returns the key of a row as a number.
 func (k *key) id(ctx context.Context, r row) (int64, error) {
-	value := reflect.Value{}
-	if r.columns == nil {
-		value = k.field.ReflectValueOf(ctx, r.value)
-	}
-	for name, v := range r.columns {
-		if r.isColumn(k, name) {
-			value = reflect.ValueOf(v)
-		}
-	}
-	for value.Kind() == reflect.Pointer {
-		value = value.Elem()
-	}
+	value := k.held(ctx, r)
 	switch {
 	case value.CanInt() && k.of.Kind() != reflect.String:
 		return value.Int(), nil

@@ -255,8 +255,8 @@ func (k *key) clear(ctx context.Context, r row) {
 	k.field.ReflectValueOf(ctx, r.value).SetZero()
 }
 
-// current returns a copy of the key of a row, without its pointer; the zero Value when it has none or one of another type.
-func (k *key) current(ctx context.Context, r row) reflect.Value {
+// held returns the key of a row without its pointer, the zero Value when it has none.
+func (k *key) held(ctx context.Context, r row) reflect.Value {
 	value := reflect.Value{}
 	if r.columns == nil {
 		value = k.field.ReflectValueOf(ctx, r.value)
@@ -269,6 +269,12 @@ func (k *key) current(ctx context.Context, r row) reflect.Value {
 	for value.Kind() == reflect.Pointer {
 		value = value.Elem()
 	}
+	return value
+}
+
+// current returns a copy of the key of a row, without its pointer; the zero Value when it has none or one of another type.
+func (k *key) current(ctx context.Context, r row) reflect.Value {
+	value := k.held(ctx, r)
 	if !value.IsValid() || !value.CanConvert(k.of) {
 		return reflect.Value{}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -55,7 +54,7 @@ when something was found.`,
 			return fmt.Errorf("%s: %w", d, err)
 		}
 		if *asJSON {
-			err = writeFindingsJSON(c.OutOrStdout(), findings)
+			err = writeJSONLines(c.OutOrStdout(), findings)
 		} else {
 			err = writeFindings(c.OutOrStdout(), findings)
 		}
@@ -119,15 +118,4 @@ func writeFindings(w io.Writer, findings []gormplugin.Finding) error {
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
-}
-
-func writeFindingsJSON(w io.Writer, findings []gormplugin.Finding) error {
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	for _, f := range findings {
-		if err := out.Encode(f); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -42,16 +41,11 @@ buckets. A number below zero stands behind --.`,
 			}
 			lines = append(lines, line)
 		}
-		out := json.NewEncoder(c.OutOrStdout())
-		out.SetEscapeHTML(false) // of the &
+		if *asJSON {
+			return writeJSONLines(c.OutOrStdout(), lines)
+		}
 		for _, line := range lines {
-			var err error
-			if *asJSON {
-				err = out.Encode(line)
-			} else {
-				_, err = fmt.Fprintln(c.OutOrStdout(), line)
-			}
-			if err != nil {
+			if _, err := fmt.Fprintln(c.OutOrStdout(), line); err != nil {
 				return err
 			}
 		}

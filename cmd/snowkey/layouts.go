@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -66,7 +65,7 @@ type fieldLine struct {
 }
 
 func writeLayoutsJSON(w io.Writer) error {
-	out := json.NewEncoder(w)
+	var lines []layoutLine
 	for _, p := range idgen.Presets() {
 		line := layoutLine{
 			Name: p.Name(), Layout: p.String(), Epoch: formatTime(p.Epoch(), p.Unit()), UnitNS: int64(p.Unit()), Generators: p.Generators(),
@@ -75,9 +74,7 @@ func writeLayoutsJSON(w io.Writer) error {
 		for _, f := range p.Fields() {
 			line.Fields = append(line.Fields, fieldLine{Kind: f.Kind.String(), Bits: f.Bits})
 		}
-		if err := out.Encode(line); err != nil {
-			return err
-		}
+		lines = append(lines, line)
 	}
-	return nil
+	return writeJSONLines(w, lines)
 }

@@ -165,3 +165,15 @@ func writeJSON(w io.Writer, value any) error {
 	out.SetIndent("", "  ")
 	return out.Encode(value)
 }
+
+// writeJSONLines writes an object a line.
+func writeJSONLines[T any](w io.Writer, lines []T) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	for _, line := range lines {
+		if err := out.Encode(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

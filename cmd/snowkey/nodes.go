@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -381,8 +380,6 @@ func (s nodeSpace) line(kind, state string, number int64, holder string, from, u
 }
 
 func writeNodesJSON(w io.Writer, nodes nodeList) error {
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
 	var lines []any
 	for _, s := range nodes.spaces {
 		if s.err != nil {
@@ -405,10 +402,5 @@ func writeNodesJSON(w io.Writer, nodes nodeList) error {
 			lines = append(lines, s.line("loss", "lost", loss.Number, loss.Holder, loss.From, loss.Until))
 		}
 	}
-	for _, line := range lines {
-		if err := out.Encode(line); err != nil {
-			return err
-		}
-	}
-	return nil
+	return writeJSONLines(w, lines)
 }

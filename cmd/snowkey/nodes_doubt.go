@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -68,7 +67,7 @@ forgets them.`,
 		}
 		write := writeDoubts
 		if *asJSON {
-			write = writeDoubtsJSON
+			write = writeJSONLines[doubtLine]
 		}
 		return withNodes(c, named, "--grants", *grants, *space, func(d database, nodes nodeList) error {
 			if asked != nil {
@@ -229,15 +228,4 @@ func writeDoubts(w io.Writer, doubts []doubtLine) error {
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
-}
-
-func writeDoubtsJSON(w io.Writer, doubts []doubtLine) error {
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	for _, d := range doubts {
-		if err := out.Encode(d); err != nil {
-			return err
-		}
-	}
-	return nil
 }

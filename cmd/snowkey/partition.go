@@ -41,33 +41,24 @@ All take the same flags. A run reads the catalogue and needs no table of its own
 }
 
 func newPartitionPlan() *cobra.Command {
-	c := &cobra.Command{
+	return partitionCommand(&cobra.Command{
 		Use:   "plan --table NAME --every day|week|month",
 		Short: "Print what a run would do",
 		Long: `Print what a run would do now, step by step with the SQL, and what needs an operator. Nothing is written. Steps of tables that
 a step before detaches are shown as they will be.`,
 		Example: `  snowkey partition plan --db-file /run/secrets/app --table orders --every month
   snowkey partition plan --db-file /run/secrets/app --table orders --every month --keep 12 --old detach --json`,
-		Args: cobra.NoArgs,
-	}
-	open, asJSON := partitionFlags(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return open(func(ctx context.Context, k *partition.Keeper) error {
-			plan, err := k.Plan(ctx)
-			if err != nil {
-				return err
-			}
-			if *asJSON {
-				return writeJSON(c.OutOrStdout(), plan)
-			}
-			return writePartitionPlan(c.OutOrStdout(), plan)
-		})
-	}
-	return c
+	}, func(ctx context.Context, k *partition.Keeper) (any, string, error) {
+		plan, err := k.Plan(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		return plan, partitionPlanText(plan), nil
+	})
 }
 
 func newPartitionRun() *cobra.Command {
-	c := &cobra.Command{
+	return partitionCommand(&cobra.Command{
 		Use:   "run --table NAME --every day|week|month",
 		Short: "Make partitions ahead, and see to old ones",
 		Long: `Make partitions ahead, and see to old ones. A run waits for another one at the same table, and then finds nothing left to do.
@@ -86,31 +77,21 @@ The exit status is 1 when something is left that needs an operator, which standa
 		Example: `  snowkey partition run --db-file /run/secrets/app --table orders --every day --ahead 14
   snowkey partition run --db-file /run/secrets/app --table orders --every month --keep 12 \
     --archive 'pg_dump --table "$SNOWKEY_TABLE" --file "/archive/$SNOWKEY_TABLE.sql" "$(cat /run/secrets/app)"'`,
-		Args: cobra.NoArgs,
-	}
-	open, asJSON := partitionFlags(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return open(func(ctx context.Context, k *partition.Keeper) error {
-			report, err := k.Run(ctx)
-			if *asJSON {
-				return errors.Join(err, writeJSON(c.OutOrStdout(), report))
-			}
-			text := new(strings.Builder)
-			for _, step := range report.Done {
-				fmt.Fprintln(text, printable(step.String()))
-			}
-			if err == nil {
-				fmt.Fprintf(text, "done: %d steps, %d periods ahead\n", len(report.Done), report.Plan.Ahead)
-			}
-			_, writeErr := io.WriteString(c.OutOrStdout(), text.String())
-			return errors.Join(err, writeErr)
-		})
-	}
-	return c
+	}, func(ctx context.Context, k *partition.Keeper) (any, string, error) {
+		report, err := k.Run(ctx)
+		text := new(strings.Builder)
+		for _, step := range report.Done {
+			fmt.Fprintln(text, printable(step.String()))
+		}
+		if err == nil {
+			fmt.Fprintf(text, "done: %d steps, %d periods ahead\n", len(report.Done), report.Plan.Ahead)
+		}
+		return report, text.String(), err
+	})
 }
 
 func newPartitionStatus() *cobra.Command {
-	c := &cobra.Command{
+	return partitionCommand(&cobra.Command{
 		Use:   "status --table NAME --every day|week|month",
 		Short: "Print the partitions, gaps, and rows that are in none of their own",
 		Long: `Print the partitions with their bounds as times, how many are there ahead, gaps between them, rows in the default partition (on
@@ -119,24 +100,34 @@ MySQL the last one), and tables that were partitions. Numbers of rows in partiti
 The exit status is 1 when something needs an operator, or a run.`,
 		Example: `  snowkey partition status --db-file /run/secrets/app --table orders --every day
   snowkey partition status --db-file /run/secrets/app --table orders --every day --json`,
-		Args: cobra.NoArgs,
-	}
+	}, func(ctx context.Context, k *partition.Keeper) (any, string, error) {
+		plan, err := k.Plan(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		if len(plan.Problems) > 0 {
+			err = fmt.Errorf("%w: %d problems", partition.ErrAttention, len(plan.Problems))
+		}
+		return plan, partitionStatusText(plan), err
+	})
+}
+
+// partitionCommand completes a command with flags and with what is done with a keeper, which returns what to print: the text, or with --json the
+// value. Both are printed beside an error, too, unless the value is nil.
+func partitionCommand(c *cobra.Command, do func(context.Context, *partition.Keeper) (value any, text string, err error)) *cobra.Command {
+	c.Args = cobra.NoArgs
 	open, asJSON := partitionFlags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return open(func(ctx context.Context, k *partition.Keeper) error {
-			plan, err := k.Plan(ctx)
-			if err != nil {
+			value, text, err := do(ctx, k)
+			if value == nil {
 				return err
 			}
 			if *asJSON {
-				err = writeJSON(c.OutOrStdout(), plan)
-			} else {
-				err = writePartitionStatus(c.OutOrStdout(), plan)
+				return errors.Join(err, writeJSON(c.OutOrStdout(), value))
 			}
-			if err == nil && len(plan.Problems) > 0 {
-				err = fmt.Errorf("%w: %d problems", partition.ErrAttention, len(plan.Problems))
-			}
-			return err
+			_, failed := io.WriteString(c.OutOrStdout(), text)
+			return errors.Join(err, failed)
 		})
 	}
 	return c
@@ -240,25 +231,29 @@ func archiveBy(c *cobra.Command, command string) func(context.Context, partition
 	}
 }
 
-// writePartitionPlan prints steps as SQL with comments, and problems as comments.
-func writePartitionPlan(w io.Writer, plan partition.Plan) error {
+// partitionPlanText has steps as SQL with comments, and problems as comments.
+func partitionPlanText(plan partition.Plan) string {
 	text := new(strings.Builder)
 	fmt.Fprintf(text, "-- %s at %s, %d periods ahead\n", printable(plan.Table), plan.Now.Format(time.RFC3339), plan.Ahead)
 	for i, step := range plan.Steps {
 		fmt.Fprintf(text, "\n-- %d. %s\n", i+1, printable(step.String()))
-		for _, statement := range step.SQL {
-			if strings.HasPrefix(statement, "SELECT ") {
-				text.WriteString("-- The next statement has to return no row.\n")
-			}
-			fmt.Fprintf(text, "%s;\n", printable(statement))
-		}
+		writeStatements(text, step.SQL)
 	}
 	if len(plan.Steps) == 0 {
 		text.WriteString("-- nothing to do\n")
 	}
 	writePartitionProblems(text, "-- ", plan)
-	_, err := io.WriteString(w, text.String())
-	return err
+	return text.String()
+}
+
+// writeStatements prints the statements of a step.
+func writeStatements(text *strings.Builder, statements []string) {
+	for _, statement := range statements {
+		if strings.HasPrefix(statement, "SELECT ") {
+			text.WriteString("-- The next statement has to return no row.\n")
+		}
+		fmt.Fprintf(text, "%s;\n", printable(statement))
+	}
 }
 
 func writePartitionProblems(text *strings.Builder, before string, plan partition.Plan) {
@@ -270,11 +265,14 @@ func writePartitionProblems(text *strings.Builder, before string, plan partition
 	}
 }
 
-// writePartitionStatus prints what there is.
-func writePartitionStatus(w io.Writer, plan partition.Plan) error {
+// partitionStatusText has what there is.
+func partitionStatusText(plan partition.Plan) string {
 	text := new(strings.Builder)
 	fmt.Fprintf(text, "table %s at %s, %d periods ahead, newest key of %s\n", printable(plan.Table), plan.Now.Format(time.RFC3339), plan.Ahead, boundOf(plan.Newest))
 	rows := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
+	row := func(name string, of partition.Range, count string) {
+		_, _ = fmt.Fprintf(rows, "%s\t%s\t%s\t%s\n", printable(name), boundOf(of.From), boundOf(of.To), count)
+	}
 	_, _ = fmt.Fprintln(rows, "PARTITION\tFROM\tTO\tROWS")
 	for _, part := range plan.Parts {
 		count := "-"
@@ -284,7 +282,7 @@ func writePartitionStatus(w io.Writer, plan partition.Plan) error {
 		case part.Rows >= 0:
 			count = "~" + strconv.FormatInt(part.Rows, 10)
 		}
-		_, _ = fmt.Fprintf(rows, "%s\t%s\t%s\t%s\n", printable(part.Name), boundOf(part.From), boundOf(part.To), count)
+		row(part.Name, part.Range, count)
 	}
 	if plan.Default != nil {
 		if len(plan.Default.Unplaced) == 0 {
@@ -295,11 +293,11 @@ func writePartitionStatus(w io.Writer, plan partition.Plan) error {
 			if u.More {
 				count = ">" + count
 			}
-			_, _ = fmt.Fprintf(rows, "%s\t%s\t%s\t%s\n", printable(plan.Default.Name), boundOf(u.From), boundOf(u.To), count)
+			row(plan.Default.Name, u.Range, count)
 		}
 	}
 	for _, d := range plan.Detached {
-		_, _ = fmt.Fprintf(rows, "%s\t%s\t%s\tdetached, to %s\n", printable(d.Name), boundOf(d.From), boundOf(d.To), d.Then)
+		row(d.Name, d.Range, "detached, to "+d.Then)
 	}
 	_ = rows.Flush() // to memory
 	for _, gap := range plan.Gaps {
@@ -309,8 +307,7 @@ func writePartitionStatus(w io.Writer, plan partition.Plan) error {
 		fmt.Fprintf(text, "a run will: %s\n", printable(step.String()))
 	}
 	writePartitionProblems(text, "", plan)
-	_, err := io.WriteString(w, text.String())
-	return err
+	return text.String()
 }
 
 // boundOf shows the time of a bound.

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -29,35 +27,26 @@ What a table with partitions cannot have, or would lose, is printed, with what t
 or when the table was too busy, run it again: it goes on where it was.`,
 		Example: `  snowkey partition adopt --db-file /run/secrets/app --table orders --every month
   snowkey partition adopt --db-file /run/secrets/app --table orders --every month --run`,
-		Args: cobra.NoArgs,
 	}
-	open, asJSON := partitionFlags(c)
 	run := c.Flags().Bool("run", false, "do it")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return open(func(ctx context.Context, k *partition.Keeper) error {
-			do := k.Adoption
-			if *run {
-				do = k.Adopt
-			}
-			a, err := do(ctx)
-			switch {
-			case a.At.IsZero() && err != nil: // nothing is known of the table
-			case *asJSON:
-				err = errors.Join(err, writeJSON(c.OutOrStdout(), a))
-			default:
-				err = errors.Join(err, writeAdoption(c.OutOrStdout(), a, *run))
-			}
-			if err == nil && len(a.Obstacles) > 0 {
-				err = fmt.Errorf("%w: %s", partition.ErrAdopt, count(len(a.Obstacles), "obstacle"))
-			}
-			return err
-		})
-	}
-	return c
+	return partitionCommand(c, func(ctx context.Context, k *partition.Keeper) (any, string, error) {
+		do := k.Adoption
+		if *run {
+			do = k.Adopt
+		}
+		a, err := do(ctx)
+		if a.At.IsZero() && err != nil { // nothing is known of the table
+			return nil, "", err
+		}
+		if err == nil && len(a.Obstacles) > 0 {
+			err = fmt.Errorf("%w: %s", partition.ErrAdopt, count(len(a.Obstacles), "obstacle"))
+		}
+		return a, adoptionText(a, *run), err
+	})
 }
 
-// writeAdoption prints what is to be done as SQL with comments, or the titles of what was done.
-func writeAdoption(w io.Writer, a partition.Adoption, done bool) error {
+// adoptionText has what is to be done as SQL with comments, or the titles of what was done.
+func adoptionText(a partition.Adoption, done bool) string {
 	text := new(strings.Builder)
 	if !a.At.IsZero() {
 		fmt.Fprintf(text, "-- %s, about %d rows, before %s\n", printable(a.Table), a.Rows, a.At.Format(time.RFC3339))
@@ -68,12 +57,7 @@ func writeAdoption(w io.Writer, a partition.Adoption, done bool) error {
 			continue
 		}
 		fmt.Fprintf(text, "-- Who waits: %s.\n", printable(step.Lock))
-		for _, statement := range step.SQL {
-			if strings.HasPrefix(statement, "SELECT ") {
-				text.WriteString("-- The next statement has to return no row.\n")
-			}
-			fmt.Fprintf(text, "%s;\n", printable(statement))
-		}
+		writeStatements(text, step.SQL)
 	}
 	if len(a.Steps)+len(a.Obstacles) == 0 {
 		fmt.Fprintf(text, "-- %s: nothing to do\n", printable(a.Table))
@@ -84,6 +68,5 @@ func writeAdoption(w io.Writer, a partition.Adoption, done bool) error {
 	for _, obstacle := range a.Obstacles {
 		fmt.Fprintf(text, "-- obstacle: %s\n", printable(obstacle))
 	}
-	_, err := io.WriteString(w, text.String())
-	return err
+	return text.String()
 }

@@ -29,13 +29,13 @@ func ThisMachine() Machine {
 
 // cpuName finds the name of the first CPU of /proc/cpuinfo. Kernels of ARM give none.
 func cpuName(cpuinfo []byte) string {
-	name, _ := entry(cpuinfo, "model name")
+	name := entry(cpuinfo, "model name")
 	return strings.Join(strings.Fields(name), " ")
 }
 
 // memory finds the bytes of memory in /proc/meminfo, 0 where they are not there.
 func memory(meminfo []byte) int64 {
-	total, _ := entry(meminfo, "MemTotal")
+	total := entry(meminfo, "MemTotal")
 	number, unit, _ := strings.Cut(total, " ")
 	kib, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || unit != "kB" || kib < 0 || kib > math.MaxInt64/1024 {
@@ -45,11 +45,11 @@ func memory(meminfo []byte) int64 {
 }
 
 // entry finds the first line "name: value".
-func entry(lines []byte, name string) (value string, ok bool) {
+func entry(lines []byte, name string) string {
 	for s := bufio.NewScanner(bytes.NewReader(lines)); s.Scan(); {
 		if n, v, found := strings.Cut(s.Text(), ":"); found && strings.TrimSpace(n) == name {
-			return strings.TrimSpace(v), true
+			return strings.TrimSpace(v)
 		}
 	}
-	return "", false
+	return ""
 }

@@ -1,6 +1,9 @@
 package result
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Schema is the number of the document's schema, raised when a field changes its meaning or goes.
 const Schema = 2
@@ -103,12 +106,7 @@ type Check struct {
 
 // OK tells whether no check has failed.
 func (v Verify) OK() bool {
-	for _, c := range v.Checks {
-		if c.State == Failed {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(v.Checks, func(c Check) bool { return c.State == Failed })
 }
 
 // Key is what the keys themselves are like, by a sample of them.

@@ -119,11 +119,5 @@ func (o *ObjectID) Scan(src any) error {
 
 // GormDBDataType gives the column's type.
 func (ObjectID) GormDBDataType(db *gorm.DB, _ *schema.Field) string {
-	switch db.Name() {
-	case "postgres":
-		return "bytea"
-	case "mysql":
-		return "binary(12)"
-	}
-	return "blob"
+	return columnType(db, "bytea", "binary(12)", "blob")
 }

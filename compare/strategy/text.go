@@ -11,11 +11,16 @@ type text string
 
 // GormDBDataType gives the column's type.
 func (text) GormDBDataType(db *gorm.DB, _ *schema.Field) string {
+	return columnType(db, `varchar(255) COLLATE "C"`, "varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", "text")
+}
+
+// columnType returns the type that a key's column has on a database.
+func columnType(db *gorm.DB, postgres, mysql, sqlite string) string {
 	switch db.Name() {
 	case "postgres":
-		return `varchar(255) COLLATE "C"`
+		return postgres
 	case "mysql":
-		return "varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+		return mysql
 	}
-	return "text"
+	return sqlite
 }

@@ -106,13 +106,7 @@ func (u *UUID) Scan(src any) error {
 
 // GormDBDataType gives the column's type.
 func (UUID) GormDBDataType(db *gorm.DB, _ *schema.Field) string {
-	switch db.Name() {
-	case "postgres":
-		return "uuid"
-	case "mysql":
-		return "binary(16)"
-	}
-	return "blob"
+	return columnType(db, "uuid", "binary(16)", "blob")
 }
 
 // textUUID is a UUID as a key column of text. Its digits a-f are small, so that it sorts as its bytes do in every collation.

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -81,12 +82,7 @@ func (s sqliteSource) readIndexes(ctx context.Context, t *Table) error {
 func sqliteClass(typ string) (Class, int) {
 	upper := strings.ToUpper(typ)
 	has := func(words ...string) bool {
-		for _, word := range words {
-			if strings.Contains(upper, word) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(upper, word) })
 	}
 	switch {
 	case has("INT"):

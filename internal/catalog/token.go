@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -145,10 +146,5 @@ func dollarEnd(sql string, at int) int {
 
 // named tells whether a name is among the tokens, in any case.
 func named(tokens []token, value string) bool {
-	for _, t := range tokens {
-		if t.names(value) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(tokens, func(t token) bool { return t.names(value) })
 }

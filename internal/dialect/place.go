@@ -31,7 +31,12 @@ func (p Place) String() string {
 }
 
 // QuotePlace returns the table's name as SQL, with its schema's.
-func (d Dialect) QuotePlace(p Place) string { return d.QuoteAny(p.Schema) + "." + d.QuoteAny(p.Table) }
+func (d Dialect) QuotePlace(p Place) string {
+	if p.Schema == "" {
+		return d.QuoteAny(p.Table)
+	}
+	return d.QuoteAny(p.Schema) + "." + d.QuoteAny(p.Table)
+}
 
 // QuoteAny quotes a name that may hold anything, as names that come from a catalogue do.
 func (d Dialect) QuoteAny(name string) string {

@@ -18,9 +18,9 @@ func (d *division) createCitus() (*Script, error) {
 		return nil, err
 	}
 	const pg = dialect.Postgres
-	key := quote(pg, d.Key)
+	key := pg.QuoteAny(d.Key)
 	return &Script{Table: []string{
-		d.create(d.own(d.name.Name), key+", "+quote(pg, d.ShardingKey), "CHECK ("+d.ids(key)+")"),
+		d.create(d.own(d.name.Name), key+", "+pg.QuoteAny(d.ShardingKey), "CHECK ("+d.ids(key)+")"),
 		fmt.Sprintf("SELECT create_distributed_table(%s, %s, colocate_with => 'none', shard_count => %d)",
 			postgresText(d.own(d.name.Name)), postgresText(d.ShardingKey), d.Shards),
 	}}, nil

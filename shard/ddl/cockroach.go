@@ -14,8 +14,7 @@ func (d *division) createCockroach() (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := quote(dialect.Postgres, d.Key)
-	return &Script{Table: append([]string{d.create(d.own(d.name.Name), key, "CHECK ("+d.ids(key)+")")}, d.splitCockroach(points)...)}, nil
+	return &Script{Table: append([]string{d.whole(dialect.Postgres)}, d.splitCockroach(points)...)}, nil
 }
 
 // growCockroach splits ranges, which CockroachDB also does by itself when they have grown.

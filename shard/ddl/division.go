@@ -20,13 +20,13 @@ const (
 // division is a table whose declaration was checked, and its parts.
 type division struct {
 	Table
-	engine Engine
-	name   catalog.Name
-	max    int64 // the greatest bucket
-	shift  int   // the bits of an id below the bucket's
-	bits   int   // all of an id
-	top    bool  // no field is above the bucket, so the ids of a part are a range
-	parts  []part
+	form
+	name  catalog.Name
+	max   int64 // the greatest bucket
+	shift int   // the bits of an id below the bucket's
+	bits  int   // all of an id
+	top   bool  // no field is above the bucket, so the ids of a part are a range
+	parts []part
 }
 
 // part is a shard: a partition or a table. With the bucket on top it has the buckets first to last, else those that are first modulo step, but for
@@ -51,8 +51,11 @@ func (d *division) table(p part) string { return d.name.Name + "_" + p.name }
 
 // division checks the table, but for what only some engines cannot do.
 func (t Table) division(e Engine) (*division, error) {
-	d := &division{Table: t, engine: e}
-	var err error
+	f, err := e.form()
+	if err != nil {
+		return nil, err
+	}
+	d := &division{Table: t, form: f}
 	switch d.name, err = catalog.Parse(t.Name); {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrTable, err)
@@ -227,9 +230,15 @@ func (d *division) in(id string, p part) string {
 
 // constraint returns that of a table on another server, which refuses the rows of all ids but a part's, and its name.
 func (d *division) constraint(of dialect.Dialect, p part) (name, text string) {
-	name = quote(of, d.table(p)+"_shard")
-	id := quote(of, d.Key)
+	name = of.QuoteAny(d.table(p) + "_shard")
+	id := of.QuoteAny(d.Key)
 	return name, "CONSTRAINT " + name + " CHECK (" + d.ids(id) + " AND " + d.in(id, p) + ")"
+}
+
+// whole returns the statement that makes the divided table, with the key as the primary key and refusing what is no id of the layout.
+func (d *division) whole(of dialect.Dialect) string {
+	key := of.QuoteAny(d.Key)
+	return d.create(quoteIn(of, d.name.Schema, d.name.Name), key, "CHECK ("+d.ids(key)+")")
 }
 
 // create returns a statement that makes a table of the columns, with the key as the primary key and constraints if there are any.
@@ -261,19 +270,7 @@ func list(numbers []int64) string {
 	return strings.Join(texts, ",")
 }
 
-// quote quotes one name, letter by letter.
-func quote(d dialect.Dialect, name string) string {
-	mark := `"`
-	if d == dialect.MySQL {
-		mark = "`"
-	}
-	return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
-}
-
 // quoteIn quotes the name of something in a schema, which is empty for the current one.
 func quoteIn(d dialect.Dialect, schema, name string) string {
-	if schema == "" {
-		return quote(d, name)
-	}
-	return quote(d, schema) + "." + quote(d, name)
+	return d.QuotePlace(dialect.Place{Schema: schema, Table: name})
 }

@@ -77,29 +77,17 @@ func (e Engine) form() (form, error) {
 // Create returns the statements that make a new, empty table. The error wraps [ErrEngine], [ErrTable], [shard.ErrLayout] for a layout that the
 // engine cannot follow, or [shard.ErrTables] for a number of shards that there cannot be.
 func (t Table) Create(e Engine) (*Script, error) {
-	f, err := e.form()
-	if err != nil {
-		return nil, err
-	}
 	d, err := t.division(e)
 	if err != nil {
 		return nil, err
 	}
-	s, err := f.create(d)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return d.form.create(d)
 }
 
 // Grow returns the statements that turn the table, as [Table.Create] has made it, into one of more shards: as many as now, or a multiple. Buckets
 // that are given besides get a shard of their own each, as [Table.Alone] has it. No id changes. Afterwards t.Shards and t.Alone have to be set to
 // what the table has then. The errors are those of [Table.Create].
 func (t Table) Grow(e Engine, shards int, alone ...int64) (*Script, error) {
-	f, err := e.form()
-	if err != nil {
-		return nil, err
-	}
 	from, err := t.division(e)
 	if err != nil {
 		return nil, err
@@ -113,24 +101,17 @@ func (t Table) Grow(e Engine, shards int, alone ...int64) (*Script, error) {
 		return nil, err
 	}
 	for _, d := range []*division{from, to} { // which the engine has to be able to make
-		if _, err := f.create(d); err != nil {
+		if _, err := d.form.create(d); err != nil {
 			return nil, err
 		}
 	}
-	s, err := f.grow(from, to)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return to.form.grow(from, to)
 }
 
 // Partition returns the name of the partition that has the rows of a bucket: on MySQL, MariaDB and Spider what goes into SELECT … FROM orders
 // PARTITION (…), on PostgreSQL that of a table in the same schema, on Vitess that of a shard. It is not quoted. The errors are those of
 // [Table.Create], and wrap [shard.ErrTables] for a bucket that the layout does not have, and [ErrEngine] for an engine that names no part of a table.
 func (t Table) Partition(e Engine, bucket int64) (string, error) {
-	if _, err := e.form(); err != nil {
-		return "", err
-	}
 	d, err := t.division(e)
 	if err != nil {
 		return "", err

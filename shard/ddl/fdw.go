@@ -12,7 +12,7 @@ func (d *division) createPostgresFDW() (*Script, error) {
 		return nil, err
 	}
 	s := &Script{Remote: map[string][]string{}, Install: []string{"CREATE EXTENSION IF NOT EXISTS postgres_fdw"}}
-	by := " PARTITION BY RANGE (" + quote(dialect.Postgres, d.Key) + ")"
+	by := " PARTITION BY RANGE (" + dialect.Postgres.QuoteAny(d.Key) + ")"
 	if !d.top {
 		s.Install = append(s.Install, d.operators()...)
 		by = d.byHash()
@@ -42,7 +42,7 @@ func growPostgresFDW(from, to *division) (*Script, error) {
 	}
 	const pg = dialect.Postgres
 	s := &Script{Remote: map[string][]string{}, After: map[string][]string{}}
-	key := quote(pg, to.Key)
+	key := pg.QuoteAny(to.Key)
 	for _, split := range from.splits(to) {
 		old := to.own(to.table(split.from))
 		lines := []string{"ALTER TABLE " + to.own(to.name.Name) + " DETACH PARTITION " + old}
@@ -82,14 +82,14 @@ func (d *division) remotePostgres(s *Script, p part) error {
 	}
 	_, constraint := d.constraint(pg, p)
 	server := d.Servers[p.server]
-	s.Remote[server.Name] = append(s.Remote[server.Name], d.create(quoteIn(pg, server.schema(), d.table(p)), quote(pg, d.Key), constraint))
+	s.Remote[server.Name] = append(s.Remote[server.Name], d.create(quoteIn(pg, server.schema(), d.table(p)), pg.QuoteAny(d.Key), constraint))
 	return nil
 }
 
 // at returns the clause that says where the table of a part is.
 func (d *division) at(p part) string {
 	server := d.Servers[p.server]
-	return " SERVER " + quote(dialect.Postgres, server.Name) +
+	return " SERVER " + dialect.Postgres.QuoteAny(server.Name) +
 		" OPTIONS (schema_name " + postgresText(server.schema()) + ", table_name " + postgresText(d.table(p)) + ")"
 }
 
@@ -116,10 +116,10 @@ func (s Server) postgres() []string {
 	}
 	role := "CURRENT_USER"
 	if s.Role != "" {
-		role = quote(pg, s.Role)
+		role = pg.QuoteAny(s.Role)
 	}
 	return []string{
-		"CREATE SERVER " + quote(pg, s.Name) + " FOREIGN DATA WRAPPER postgres_fdw OPTIONS (" + options + ")",
-		"CREATE USER MAPPING FOR " + role + " SERVER " + quote(pg, s.Name) + " OPTIONS (" + user + ")",
+		"CREATE SERVER " + pg.QuoteAny(s.Name) + " FOREIGN DATA WRAPPER postgres_fdw OPTIONS (" + options + ")",
+		"CREATE USER MAPPING FOR " + role + " SERVER " + pg.QuoteAny(s.Name) + " OPTIONS (" + user + ")",
 	}
 }

@@ -31,8 +31,11 @@ func growGORMSharding(from, to *division) (*Script, error) {
 		return nil, err
 	}
 	names, err := to.tables()
-	if err != nil || len(names) == len(old) {
-		return &Script{}, err
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == len(old) {
+		return &Script{}, nil
 	}
 	s := &Script{Notes: []string{"End all programs that write to the tables; start them again with as many tables as there are then. " +
 		"Rows with ids from before the sharding are moved wrongly; move those by their sharding keys first."}}

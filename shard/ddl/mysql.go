@@ -19,9 +19,7 @@ func (d *division) createMySQL() (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := quote(dialect.MySQL, d.Key)
-	create := d.create(quoteIn(dialect.MySQL, d.name.Schema, d.name.Name), key, "CHECK ("+d.ids(key)+")")
-	return &Script{Table: []string{create + d.options() + by}}, nil
+	return &Script{Table: []string{d.whole(dialect.MySQL) + d.options() + by}}, nil
 }
 
 // growMySQL splits a partition by a statement each, which copies the rows of that partition alone.
@@ -37,7 +35,7 @@ func growMySQL(from, to *division) (*Script, error) {
 			into = append(into, text)
 		}
 		s.Table = append(s.Table, fmt.Sprintf("ALTER TABLE %s REORGANIZE PARTITION %s INTO (\n%s\n)",
-			quoteIn(dialect.MySQL, to.name.Schema, to.name.Name), quote(dialect.MySQL, split.from.partition()), strings.Join(into, ",\n")))
+			quoteIn(dialect.MySQL, to.name.Schema, to.name.Name), dialect.MySQL.QuoteAny(split.from.partition()), strings.Join(into, ",\n")))
 	}
 	return s, nil
 }
@@ -52,7 +50,7 @@ func (d *division) options() string {
 
 // partitions returns the clause that divides a table of MySQL; comment is of each partition, or nil.
 func (d *division) partitions(comment func(part) string) (string, error) {
-	id := quote(dialect.MySQL, d.Key)
+	id := dialect.MySQL.QuoteAny(d.Key)
 	by := "RANGE (" + id + ")"
 	if !d.top {
 		// The bitwise operators are not allowed here. DIV and MOD of what is not negative are the same.
@@ -73,7 +71,7 @@ func (d *division) partitions(comment func(part) string) (string, error) {
 }
 
 func (d *division) partitionMySQL(p part, comment func(part) string) (string, error) {
-	text := "PARTITION " + quote(dialect.MySQL, p.partition()) + " VALUES "
+	text := "PARTITION " + dialect.MySQL.QuoteAny(p.partition()) + " VALUES "
 	switch {
 	case d.top && p.last == d.max: // of 63 bits the next id would be no BIGINT
 		text += "LESS THAN MAXVALUE"

@@ -25,7 +25,7 @@ func (d *division) createPostgresRange() (*Script, error) {
 		return nil, fmt.Errorf("%w: %s has another field above the bucket, so the ids of a shard are no range; take %s or %s, or a layout as idgen.Scattered",
 			shard.ErrLayout, d.Layout, PostgresHash, PostgresList)
 	}
-	return d.createPostgres(d.declare(true)+" PARTITION BY RANGE ("+quote(dialect.Postgres, d.Key)+")", "")
+	return d.createPostgres(d.declare(true)+" PARTITION BY RANGE ("+dialect.Postgres.QuoteAny(d.Key)+")", "")
 }
 
 // createPostgresHash needs an operator class for the bucket, which only a superuser may make.
@@ -45,7 +45,7 @@ func (d *division) createPostgresList() (*Script, error) {
 	if err := d.below(); err != nil {
 		return nil, err
 	}
-	key := quote(dialect.Postgres, d.Key)
+	key := dialect.Postgres.QuoteAny(d.Key)
 	return d.createPostgres(d.declare(false)+" PARTITION BY LIST ("+d.bucket(key)+")", " (PRIMARY KEY ("+key+"))")
 }
 
@@ -68,7 +68,7 @@ func (d *division) createPostgres(create, inside string) (*Script, error) {
 // growPostgres splits a partition in a transaction each: the rows of the new shards go to new tables, and the others stay in the old one.
 func growPostgres(from, to *division) (*Script, error) {
 	s := &Script{}
-	key := "t." + quote(dialect.Postgres, to.Key)
+	key := "t." + dialect.Postgres.QuoteAny(to.Key)
 	for _, split := range from.splits(to) {
 		old := to.own(to.table(split.from))
 		lines := []string{"ALTER TABLE " + to.own(to.name.Name) + " DETACH PARTITION " + old}
@@ -109,10 +109,10 @@ func (d *division) below() error {
 
 // declare returns the statement that makes the divided table, with a primary key or without.
 func (d *division) declare(primary bool) string {
-	key := quote(dialect.Postgres, d.Key)
 	if primary {
-		return d.create(d.own(d.name.Name), key, "CHECK ("+d.ids(key)+")")
+		return d.whole(dialect.Postgres)
 	}
+	key := dialect.Postgres.QuoteAny(d.Key)
 	return "CREATE TABLE " + d.own(d.name.Name) + " (\n" + d.Columns + "\n, CHECK (" + d.ids(key) + ")\n)"
 }
 
@@ -166,7 +166,7 @@ func (d *division) operators() []string {
 }
 
 func (d *division) byHash() string {
-	return " PARTITION BY HASH (" + quote(dialect.Postgres, d.Key) + " " + d.class() + ")"
+	return " PARTITION BY HASH (" + dialect.Postgres.QuoteAny(d.Key) + " " + d.class() + ")"
 }
 
 // postgresText returns a text as PostgreSQL reads it, whatever standard_conforming_strings is.

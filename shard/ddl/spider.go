@@ -14,14 +14,17 @@ func (d *division) createSpider() (*Script, error) {
 		return nil, err
 	}
 	for _, server := range d.Servers {
-		s.Servers = append(s.Servers, "CREATE SERVER "+quote(dialect.MySQL, server.Name)+" FOREIGN DATA WRAPPER mysql OPTIONS ("+server.mysql()+")")
+		s.Servers = append(s.Servers, "CREATE SERVER "+dialect.MySQL.QuoteAny(server.Name)+" FOREIGN DATA WRAPPER mysql OPTIONS ("+server.mysql()+")")
 	}
 	for _, p := range d.parts {
 		d.remoteSpider(s, p)
 	}
 	create, err := d.spider(d.name.Name)
+	if err != nil {
+		return nil, err
+	}
 	s.Table = []string{create}
-	return s, err
+	return s, nil
 }
 
 // spider returns the statement that makes the table of the head, with a name.
@@ -29,7 +32,7 @@ func (d *division) spider(name string) (string, error) {
 	by, err := d.partitions(func(p part) string {
 		return fmt.Sprintf(`server "%s", table "%s"`, d.Servers[p.server].Name, d.table(p))
 	})
-	key := quote(dialect.MySQL, d.Key)
+	key := dialect.MySQL.QuoteAny(d.Key)
 	create := d.create(quoteIn(dialect.MySQL, d.name.Schema, name), key, "CHECK ("+d.ids(key)+")")
 	return create + d.options() + ` ENGINE=SPIDER COMMENT='wrapper "mysql"'` + by, err
 }
@@ -52,19 +55,19 @@ func growSpider(from, to *division) (*Script, error) {
 	}
 	in := func(name string) string { return quoteIn(my, to.name.Schema, name) }
 	old, next, away := in(to.name.Name), in(to.name.Name+"_grown"), in(to.name.Name+"_shrunk")
-	key := quote(my, to.Key)
+	key := my.QuoteAny(to.Key)
 	s.Table = []string{grown, "RENAME TABLE " + old + " TO " + away}
 	for _, split := range splits {
 		for _, p := range split.into[1:] {
 			to.remoteSpider(s, p)
-			of := " FROM " + away + " PARTITION (" + quote(my, split.from.partition()) + ") WHERE " + to.in(key, p)
+			of := " FROM " + away + " PARTITION (" + my.QuoteAny(split.from.partition()) + ") WHERE " + to.in(key, p)
 			// On one server, so it happens all or not at all.
 			s.Table = append(s.Table, "START TRANSACTION", "INSERT INTO "+next+" SELECT *"+of, "DELETE"+of, "COMMIT")
 		}
 		kept := split.into[0]
 		name, constraint := to.constraint(my, kept)
 		server := to.Servers[kept.server].Name
-		s.After[server] = append(s.After[server], "ALTER TABLE "+quote(my, to.table(kept))+" DROP CONSTRAINT "+name+", ADD "+constraint)
+		s.After[server] = append(s.After[server], "ALTER TABLE "+my.QuoteAny(to.table(kept))+" DROP CONSTRAINT "+name+", ADD "+constraint)
 	}
 	s.Table = append(s.Table, "RENAME TABLE "+next+" TO "+old, "DROP TABLE "+away)
 	return s, nil
@@ -75,7 +78,7 @@ func (d *division) remoteSpider(s *Script, p part) {
 	const my = dialect.MySQL
 	_, constraint := d.constraint(my, p)
 	server := d.Servers[p.server].Name
-	s.Remote[server] = append(s.Remote[server], d.create(quote(my, d.table(p)), quote(my, d.Key), constraint)+d.options())
+	s.Remote[server] = append(s.Remote[server], d.create(my.QuoteAny(d.table(p)), my.QuoteAny(d.Key), constraint)+d.options())
 }
 
 // checkSpider returns an error for names that the comment of a partition cannot have: there is no way to quote in it.

@@ -18,7 +18,7 @@ func (d *division) createTiDB() (*Script, error) {
 	if err := fits(mysqlLongest, d.name.Name); err != nil {
 		return nil, err
 	}
-	key := quote(dialect.MySQL, d.Key)
+	key := dialect.MySQL.QuoteAny(d.Key)
 	create := "CREATE TABLE " + d.tidb() + " (\n" + d.Columns + "\n, PRIMARY KEY (" + key + ") CLUSTERED\n, CHECK (" + d.ids(key) + ")\n)" + d.options()
 	return &Script{Table: append([]string{create}, d.splitTiDB(points)...)}, nil
 }

@@ -23,11 +23,11 @@ func (d *division) createVitess() (*Script, error) {
 		return nil, err
 	}
 	const my = dialect.MySQL
-	table, key := quoteIn(my, d.name.Schema, d.name.Name), quote(my, d.Key)
+	table, key := quoteIn(my, d.name.Schema, d.name.Name), my.QuoteAny(d.Key)
 	return &Script{
 		Notes: []string{"The shards of the keyspace " + d.keyspace() + ": " + strings.Join(shardNames(d, d.parts), ",")},
 		Table: []string{
-			d.create(table, key, "CHECK ("+d.ids(key)+")") + d.options(),
+			d.whole(my) + d.options(),
 			fmt.Sprintf("ALTER VSCHEMA ON %s ADD VINDEX snowkey_id (%s) USING numeric", table, key),
 		},
 	}, nil

@@ -14,7 +14,7 @@ func (d *division) createYugabyte() (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := quote(dialect.Postgres, d.Key)
+	key := dialect.Postgres.QuoteAny(d.Key)
 	create := d.create(d.own(d.name.Name), key+" ASC", "CHECK ("+d.ids(key)+")")
 	if len(points) > 0 {
 		create += " SPLIT AT VALUES (" + strings.Join(rows(points), ", ") + ")"

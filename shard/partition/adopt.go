@@ -135,10 +135,11 @@ func (k *Keeper) unfinished(a Adoption) string {
 // subject is a table to be divided.
 type subject struct {
 	*catalog.Table
-	k    *Keeper
-	conn *sql.Conn
-	a    *Adoption
-	at   dialect.Place
+	k     *Keeper
+	conn  *sql.Conn
+	names *catalog.Catalog
+	a     *Adoption
+	at    dialect.Place
 }
 
 func (s *subject) obstacle(format string, args ...any) {
@@ -170,7 +171,7 @@ func (k *Keeper) adoption(ctx context.Context, conn *sql.Conn) (a Adoption, err 
 	}
 	err = k.patiently(ctx, func() (err error) {
 		a.Steps, a.Obstacles, a.Notes = []AdoptStep{}, []string{}, []string{}
-		s := &subject{k: k, conn: conn, a: &a, at: found.At}
+		s := &subject{k: k, conn: conn, names: names, a: &a, at: found.At}
 		if s.Table, err = names.Table(ctx, catalog.Name{Schema: found.At.Schema, Name: found.At.Table}); err != nil {
 			return err
 		}
@@ -196,7 +197,7 @@ func (k *Keeper) adoption(ctx context.Context, conn *sql.Conn) (a Adoption, err 
 			return err
 		}
 		if k.d == dialect.MySQL {
-			return s.mysql(ctx, names)
+			return s.mysql(ctx)
 		}
 		return s.postgres(ctx)
 	})

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/snowkey-go/snowkey/internal/catalog"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
@@ -42,14 +41,14 @@ func (s *subject) renameTwin(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-func (s *subject) mysql(ctx context.Context, names *catalog.Catalog) error {
+func (s *subject) mysql(ctx context.Context) error {
 	for _, trigger := range s.Triggers {
 		s.obstacle("the trigger %s would be lost; drop it, and create it again afterwards", trigger.Name)
 	}
 	if s.Engine != "InnoDB" || s.Versioned {
 		s.obstacle("its engine is %s, system versioning: %t; want InnoDB without", s.Engine, s.Versioned)
 	}
-	server, err := names.Server(ctx)
+	server, err := s.names.Server(ctx)
 	if err != nil {
 		return err
 	}
@@ -60,7 +59,7 @@ func (s *subject) mysql(ctx context.Context, names *catalog.Catalog) error {
 	table, bound := s.quoted(s.at.Table), fmt.Sprintf("PARTITION %s VALUES LESS THAN (%d)", firstName, s.a.Bound)
 	converts := false
 	if _, err := fmt.Sscanf(server.Version, "MariaDB %d.%d", &major, &minor); err == nil && (major > 10 || major == 10 && minor >= 7) {
-		galera, err := s.query(ctx, "SELECT 1 FROM information_schema.GLOBAL_VARIABLES WHERE VARIABLE_NAME = 'WSREP_ON' AND VARIABLE_VALUE = 'ON'")
+		galera, err := s.names.Texts(ctx, "SELECT 1 FROM information_schema.GLOBAL_VARIABLES WHERE VARIABLE_NAME = 'WSREP_ON' AND VARIABLE_VALUE = 'ON'")
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package partition
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
@@ -43,7 +42,7 @@ func (s *subject) postgres(ctx context.Context) error {
 		s.step("let no row be from the bound on", "all statements at the table, for milliseconds",
 			fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s CHECK (%s < %d) NOT VALID", table, check, s.k.d.Quote(s.k.t.Key), s.a.Bound))
 	}
-	proven, err := s.query(ctx, "SELECT 1 FROM pg_catalog.pg_constraint WHERE conrelid = CAST($1 AS oid) AND conname = $2 AND convalidated", s.OID, checkName(s.at.Table))
+	proven, err := s.names.Texts(ctx, "SELECT 1 FROM pg_catalog.pg_constraint WHERE conrelid = CAST($1 AS oid) AND conname = $2 AND convalidated", s.OID, checkName(s.at.Table))
 	if err != nil {
 		return err
 	}
@@ -64,23 +63,12 @@ const analyzeTitle = "count values for the planner, which autovacuum never does 
 
 // postgresDivided plans what is left where the first partition is there.
 func (s *subject) postgresDivided(ctx context.Context) error {
-	left, err := s.query(ctx, `SELECT 1 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_inherits AS i ON i.inhparent = c.oid JOIN pg_catalog.pg_class AS f ON f.oid = i.inhrelid
+	left, err := s.names.Texts(ctx, `SELECT 1 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_inherits AS i ON i.inhparent = c.oid JOIN pg_catalog.pg_class AS f ON f.oid = i.inhrelid
 		WHERE c.oid = CAST($1 AS oid) AND f.relname = $2 AND c.reltuples < 0`, s.OID, s.at.Table+"_"+firstName)
 	if err == nil && len(left) > 0 {
 		s.step(analyzeTitle, "nobody; PostgreSQL reads a sample", "ANALYZE "+s.quoted(s.at.Table))
 	}
 	return err
-}
-
-// query returns the texts of a query's rows.
-func (s *subject) query(ctx context.Context, query string, args ...any) (texts []string, err error) {
-	err = dialect.Each(ctx, s.conn, query, args, func(rows *sql.Rows) error {
-		var text string
-		err := rows.Scan(&text)
-		texts = append(texts, text)
-		return err
-	})
-	return texts, err
 }
 
 // means says of things that are made of a table what would become of them.
@@ -99,7 +87,7 @@ func (s *subject) postgresObstacles(ctx context.Context) error {
 			s.obstacle("the %s %s %s", u.Kind, u.Name, what)
 		}
 	}
-	found, err := s.query(ctx, `SELECT 'it is not a plain table of the default access method (persistence ' || CAST(relpersistence AS text) || '); only such a one can be divided' FROM pg_catalog.pg_class
+	found, err := s.names.Texts(ctx, `SELECT 'it is not a plain table of the default access method (persistence ' || CAST(relpersistence AS text) || '); only such a one can be divided' FROM pg_catalog.pg_class
 			WHERE oid = CAST($1 AS oid) AND (relpersistence <> 'p' OR relam <> (SELECT oid FROM pg_catalog.pg_am WHERE amname = 'heap') OR reloftype <> 0)
 		UNION ALL SELECT 'row security is on; it would be of the first partition alone: turn it off, and on again afterwards' FROM pg_catalog.pg_class WHERE oid = CAST($1 AS oid) AND (relrowsecurity OR relforcerowsecurity)
 		UNION ALL SELECT 'the table inherits from another, or another from it; only a table of its own can be divided' WHERE EXISTS (SELECT FROM pg_catalog.pg_inherits WHERE CAST($1 AS oid) IN (inhrelid, inhparent))
@@ -165,7 +153,7 @@ func (s *subject) swap(ctx context.Context) (statements []string, err error) {
 	at := func(name string) string { return s.quoted(s.at.Table + name) }
 	table, part := at(""), at("_"+firstName)
 	phases := map[string][]string{}
-	texts, err := s.query(ctx, carried, s.OID, table, part)
+	texts, err := s.names.Texts(ctx, carried, s.OID, table, part)
 	if err != nil {
 		return nil, fmt.Errorf("reading what the table has: %w", err)
 	}
@@ -173,7 +161,7 @@ func (s *subject) swap(ctx context.Context) (statements []string, err error) {
 		phases[text[:1]] = append(phases[text[:1]], text[1:])
 	}
 	signed := fmt.Sprintf(strings.Join(strings.Fields(signature), " "), s.OID)
-	is, err := s.query(ctx, signed)
+	is, err := s.names.Texts(ctx, signed)
 	if err != nil || len(is) != 1 {
 		return nil, errors.Join(err, fmt.Errorf("reading what the table has: %d rows", len(is)))
 	}

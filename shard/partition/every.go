@@ -2,6 +2,9 @@ package partition
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -26,13 +29,16 @@ func (e Every) String() string {
 }
 
 // ParseEvery reads what [Every.String] returns. The error wraps [ErrTable].
-func ParseEvery(text string) (Every, error) {
-	for e, name := range everyNames {
+func ParseEvery(text string) (Every, error) { return named(everyNames, "period", text) }
+
+// named returns the value of a name.
+func named[T comparable](names map[T]string, what, text string) (none T, err error) {
+	for value, name := range names {
 		if name == text {
-			return e, nil
+			return value, nil
 		}
 	}
-	return 0, fmt.Errorf("%w: unknown period %q; there are day, week, month", ErrTable, text)
+	return none, fmt.Errorf("%w: unknown %s %q; there are %s", ErrTable, what, text, strings.Join(slices.Sorted(maps.Values(names)), ", "))
 }
 
 // start returns the first instant of the period that an instant lies in.

@@ -27,13 +27,10 @@ const (
 
 // Step is one thing that a run does. A run that is killed in a step has done all of it or nothing, or left what the next run goes on with.
 type Step struct {
-	Action Action    `json:"action"`
-	Name   string    `json:"name"` // of the partition, or of the table that was one
-	FromID int64     `json:"from_id,string"`
-	ToID   int64     `json:"to_id,string"`
-	From   time.Time `json:"from,omitzero"`
-	To     time.Time `json:"to,omitzero"`
-	Rows   int64     `json:"rows,omitempty"` // rows of the default partition that are moved
+	Action Action `json:"action"`
+	Name   string `json:"name"` // of the partition, or of the table that was one
+	Range
+	Rows int64 `json:"rows,omitempty"` // rows of the default partition that are moved
 	// SQL are the statements. A SELECT among them has to return no row; when it does, the run makes a new plan.
 	SQL []string `json:"sql,omitempty"`
 
@@ -42,12 +39,15 @@ type Step struct {
 
 // String says what the step does.
 func (s Step) String() string {
-	text := fmt.Sprintf("%s %s, %s to %s", s.Action, s.Name, clock(s.From), clock(s.To))
+	text := fmt.Sprintf("%s %s, %s", s.Action, s.Name, s.times())
 	if s.Rows > 0 {
 		text += fmt.Sprintf(", moving %d rows", s.Rows)
 	}
 	return text
 }
+
+// times shows the time of a range.
+func (r Range) times() string { return clock(r.From) + " to " + clock(r.To) }
 
 // clock shows a bound, which may be none.
 func clock(t time.Time) string {
@@ -129,6 +129,9 @@ func (p *planner) note(format string, args ...any) {
 	p.plan.Notes = append(p.plan.Notes, fmt.Sprintf(format, args...))
 }
 
+func (p *planner) postgres() postgresStatements { return postgresStatements{p.t, p.s} }
+func (p *planner) mysql() mysqlStatements       { return mysqlStatements{p.t, p.s} }
+
 func (p *planner) step(s Step) { p.plan.Steps = append(p.plan.Steps, s) }
 
 func (p *planner) do() {
@@ -141,14 +144,14 @@ func (p *planner) do() {
 	}
 	for _, part := range p.s.Parts {
 		if part.Pending {
-			p.step(Step{Action: Finalize, Name: part.Name, FromID: part.FromID, ToID: part.ToID, From: part.From, To: part.To, SQL: p.sql.finalize(part)})
+			p.step(Step{Action: Finalize, Name: part.Name, Range: part.Range, SQL: p.postgres().finalize(part)})
 		}
 	}
 	p.make()
 	old := p.old()
 	for _, part := range p.s.Parts {
 		if part.marked && !part.Pending && !slices.ContainsFunc(old, func(o Part) bool { return o.Name == part.Name && o.Schema == part.Schema }) {
-			p.step(Step{Action: Unmark, Name: part.Name, FromID: part.FromID, ToID: part.ToID, From: part.From, To: part.To, SQL: p.sql.unmark(part)})
+			p.step(Step{Action: Unmark, Name: part.Name, Range: part.Range, SQL: p.postgres().unmark(part)})
 		}
 	}
 	p.leftovers(old)
@@ -237,26 +240,19 @@ func (p *planner) measure() {
 	}
 }
 
-// piece is a range of ids without a partition, of one period.
+// piece is a range without a partition, of one period, and how many rows of it are moved.
 type piece struct {
-	fromID, toID int64
-	from, to     time.Time
-	rows         int64
+	Range
+	rows int64
 }
 
 // make plans the partitions that are missing.
 func (p *planner) make() {
-	var pieces []piece
+	missing := p.missing
 	if p.s.Dialect == dialect.MySQL {
-		pieces = p.missingAfter()
-		for _, u := range p.unplaced() {
-			if u.From.IsZero() || !u.From.Before(p.end) {
-				p.problem("unplaced", "%s rows in %s are of a time for which no partition is made yet, or of none, from id %d on; was a clock wrong?", many(u), p.s.Default.Name, u.FromID)
-			}
-		}
-	} else {
-		pieces = p.missing()
+		missing = p.missingAfter
 	}
+	pieces := missing()
 	if len(pieces) > longestPlan {
 		p.problem("limit", "%d partitions are missing, and a run makes at most %d: look at the clocks; these are made, the oldest first", len(pieces), longestPlan)
 		pieces = pieces[:longestPlan]
@@ -266,33 +262,16 @@ func (p *planner) make() {
 		pieces = pieces[:max(0, len(pieces)-over)]
 	}
 	pieces = slices.DeleteFunc(pieces, func(c piece) bool {
-		name := p.sql.partition(nameOf(c.from))
-		if p.taken(name) {
-			p.problem("name", "no partition can be made for %s to %s: there is a table or partition %s already; rename it, or attach it by hand", clock(c.from), clock(c.to), name)
-			return true
+		name := p.sql.partition(c)
+		taken := p.made[name] || slices.Contains(p.sql.names(), name)
+		if p.made[name] = true; taken {
+			p.problem("name", "no partition can be made for %s: there is a table or partition %s already; rename it, or attach it by hand", c.times(), name)
 		}
-		return false
+		return taken
 	})
-	if len(pieces) == 0 {
-		return
+	if len(pieces) > 0 {
+		p.plan.Steps = append(p.plan.Steps, p.sql.make(pieces)...)
 	}
-	if p.s.Dialect == dialect.MySQL {
-		p.makeLast(pieces)
-		return
-	}
-	for _, c := range pieces {
-		name := p.sql.partition(nameOf(c.from))
-		p.step(Step{Action: Make, Name: name, FromID: c.fromID, ToID: c.toID, From: c.from, To: c.to, Rows: c.rows, SQL: p.sql.make(name, c)})
-	}
-}
-
-// taken tells whether a name of a partition is in use, and takes it.
-func (p *planner) taken(name string) bool {
-	if p.made[name] || slices.Contains(p.sql.names(), name) {
-		return true
-	}
-	p.made[name] = true
-	return false
 }
 
 // missing returns what PostgreSQL's partitions leave out: of the periods after the newest that is not ahead, and of those that rows in the default partition are of.
@@ -314,52 +293,29 @@ func (p *planner) missing() []piece {
 		}
 	}
 	wanted := map[int64]piece{}
-	add := func(from, to time.Time) (piece, bool) {
-		c := piece{from: from, to: to}
-		var ok, also bool
-		c.fromID, ok = p.t.bound(from)
-		if c.toID, also = p.t.bound(to); !also && !to.Before(p.t.Layout.ExhaustsAt()) {
-			c.toID, also = p.lastID(), true
-		}
-		if !ok || !also || c.toID <= c.fromID {
-			return c, false
-		}
-		wanted[c.fromID] = c
-		return c, true
-	}
-	for at, n := begin, 0; at.Before(p.end) && n < longestGap; n++ {
-		next := p.t.Every.next(at, p.t.In)
-		add(at, next)
-		at = next
+	for _, r := range p.periods(begin) {
+		wanted[r.FromID] = piece{Range: r}
 	}
 	for _, u := range p.unplaced() {
+		why := ""
 		switch {
 		case u.From.IsZero():
-			p.problem("unplaced", "%s rows in %s have ids that are none of the layout, from %d on; move or delete them by hand", many(u), p.s.Default.Name, u.FromID)
-			continue
+			why = fmt.Sprintf("have ids that are none of the layout, from %d on; move or delete them by hand", u.FromID)
 		case u.From.Before(least):
-			p.problem("unplaced", "%s rows in %s are older than what is kept, of %s to %s; move or delete them by hand", many(u), p.s.Default.Name, clock(u.From), clock(u.To))
-			continue
+			why = fmt.Sprintf("are older than what is kept, of %s; move or delete them by hand", u.times())
 		case !u.From.Before(p.end):
-			p.problem("unplaced", "%s rows in %s are of a time for which no partition is made yet, %s to %s; was a clock wrong?", many(u), p.s.Default.Name, clock(u.From), clock(u.To))
-			continue
-		}
-		c, ok := add(u.From, u.To)
-		if !ok {
-			continue
-		}
-		switch c.rows = u.Rows; {
+			why = fmt.Sprintf("are of a time for which no partition is made yet, %s; was a clock wrong?", u.times())
 		case u.More:
-			p.problem("unplaced", "more than %d rows in %s are of %s to %s, and a run moves at most that many: raise the limit when few write to the table, or move them by hand",
-				u.Rows, p.s.Default.Name, clock(u.From), clock(u.To))
-			delete(wanted, c.fromID)
-			continue
+			why = fmt.Sprintf("are of %s, and a run moves at most that many: raise the limit when few write to the table, or move them by hand", u.times())
 		case p.s.Default.Hindrance != "":
-			p.problem("unplaced", "%d rows in %s are of %s to %s, and a run does not move them: %s", u.Rows, p.s.Default.Name, clock(u.From), clock(u.To), p.s.Default.Hindrance)
-			delete(wanted, c.fromID)
+			why = fmt.Sprintf("are of %s, and a run does not move them: %s", u.times(), p.s.Default.Hindrance)
+		}
+		if why == "" {
+			wanted[u.FromID] = piece{u.Range, u.Rows}
 			continue
 		}
-		wanted[c.fromID] = c
+		delete(wanted, u.FromID)
+		p.unplacedProblem(u, why)
 	}
 	var pieces []piece
 	for _, c := range wanted {
@@ -367,10 +323,10 @@ func (p *planner) missing() []piece {
 	}
 	// Those from now on come first: the row of a wrong clock must not have all periods since then filled.
 	slices.SortFunc(pieces, func(a, b piece) int {
-		if late := cmp.Compare(since(a.from, begin), since(b.from, begin)); late != 0 {
+		if late := cmp.Compare(since(a.From, begin), since(b.From, begin)); late != 0 {
 			return late
 		}
-		return cmp.Compare(a.fromID, b.fromID)
+		return cmp.Compare(a.FromID, b.FromID)
 	})
 	return pieces
 }
@@ -390,49 +346,56 @@ func (p *planner) unplaced() []Unplaced {
 	return p.s.Default.Unplaced
 }
 
-func many(u Unplaced) string {
+// unplacedProblem reports rows that stay where they are.
+func (p *planner) unplacedProblem(u Unplaced, why string) {
+	rows := fmt.Sprint(u.Rows)
 	if u.More {
-		return fmt.Sprintf("more than %d", u.Rows)
+		rows = "more than " + rows
 	}
-	return fmt.Sprint(u.Rows)
+	p.problem("unplaced", "%s rows in %s %s", rows, p.s.Default.Name, why)
 }
 
-// lastID returns the bound of a partition that ends with the layout: the id after its last.
-func (p *planner) lastID() int64 {
-	last, err := p.t.Layout.MaxID(p.t.Layout.ExhaustsAt().Add(-1))
-	if err != nil || last == math.MaxInt64 {
-		return math.MaxInt64
+// periods returns the periods from an instant to the end of those that are to have partitions.
+func (p *planner) periods(begin time.Time) (all []Range) {
+	for at, n := begin, 0; at.Before(p.end) && n < longestGap; n++ {
+		period, ok := p.t.period(at)
+		if ok {
+			all = append(all, period)
+		}
+		at = period.To
 	}
-	return last + 1
+	return all
 }
 
 // uncovered returns the parts of a range of ids that no partition has. The rows that are moved are those of the first.
 func (p *planner) uncovered(c piece) (pieces []piece) {
-	rest := c
+	rest, rows := c.Range, c.rows
+	add := func(before Range) {
+		if before.FromID < before.ToID {
+			pieces, rows = append(pieces, piece{before, rows}), 0
+		}
+	}
 	for _, part := range p.s.Parts { // by their bounds
-		if part.ToID <= rest.fromID || part.FromID >= rest.toID {
+		if part.ToID <= rest.FromID || part.FromID >= rest.ToID {
 			continue
 		}
-		if part.FromID > rest.fromID {
-			pieces = append(pieces, piece{fromID: rest.fromID, toID: part.FromID, from: rest.from, to: p.t.timeOf(part.FromID)})
-		}
-		if rest.fromID = part.ToID; rest.fromID >= rest.toID {
-			rest.fromID = rest.toID
-			break
-		}
-		rest.from = p.t.timeOf(part.ToID)
+		add(Range{FromID: rest.FromID, ToID: part.FromID, From: rest.From, To: p.t.timeOf(part.FromID)})
+		rest.FromID, rest.From = part.ToID, p.t.timeOf(part.ToID)
 	}
-	if rest.fromID < rest.toID {
-		pieces = append(pieces, piece{fromID: rest.fromID, toID: rest.toID, from: rest.from, to: rest.to})
-	}
-	if len(pieces) > 0 {
-		pieces[0].rows = c.rows
-	}
+	add(rest)
 	return pieces
 }
 
-// missingAfter returns what is missing after MySQL's last bound.
+// missingAfter returns what is missing after MySQL's last bound. All are made in one statement, which moves the rows after that bound.
 func (p *planner) missingAfter() (pieces []piece) {
+	rows, tooMany := int64(0), false
+	for _, u := range p.unplaced() {
+		if u.From.IsZero() || !u.From.Before(p.end) {
+			p.unplacedProblem(u, fmt.Sprintf("are of a time for which no partition is made yet, or of none, from id %d on; was a clock wrong?", u.FromID))
+		}
+		rows += u.Rows
+		tooMany = tooMany || u.More || rows > p.t.Move
+	}
 	begin, last := p.t.Every.start(p.now, p.t.In), int64(math.MinInt64)
 	if n := len(p.s.Parts); n > 0 {
 		newest := p.s.Parts[n-1]
@@ -443,36 +406,16 @@ func (p *planner) missingAfter() (pieces []piece) {
 	} else if u := p.unplaced(); len(u) > 0 && !u[0].From.IsZero() && u[0].From.Before(begin) {
 		begin = u[0].From
 	}
-	for at, n := begin, 0; at.Before(p.end) && n < longestGap; n++ {
-		next := p.t.Every.next(at, p.t.In)
-		id, ok := p.t.bound(next)
-		if !ok {
-			id = p.lastID()
-		}
-		if id > max(last, 0) {
-			pieces = append(pieces, piece{fromID: last, toID: id, from: at, to: next})
-			last = id
-		}
-		at = next
+	for _, period := range p.periods(begin) {
+		period.FromID, last = last, period.ToID
+		pieces = append(pieces, piece{Range: period})
+	}
+	if tooMany && len(pieces) > 0 {
+		p.problem("unplaced", "more than %d rows are in %s, the last partition, from %s on, and a run moves at most that many, while nobody writes: raise the limit when few write to the table",
+			min(rows, p.t.Move), p.s.Default.Name, clock(p.unplaced()[0].From))
+		return nil
 	}
 	return pieces
-}
-
-// makeLast plans MySQL's partitions, all in one statement.
-func (p *planner) makeLast(pieces []piece) {
-	rows := int64(0)
-	for _, u := range p.unplaced() {
-		if rows += u.Rows; u.More || rows > p.t.Move {
-			p.problem("unplaced", "more than %d rows are in %s, the last partition, from %s on, and a run moves at most that many, while nobody writes: raise the limit when few write to the table", min(rows, p.t.Move), p.s.Default.Name, clock(p.unplaced()[0].From))
-			return
-		}
-	}
-	first, last := pieces[0], pieces[len(pieces)-1]
-	name := p.sql.partition(nameOf(first.from))
-	if len(pieces) > 1 {
-		name += " … " + p.sql.partition(nameOf(last.from))
-	}
-	p.step(Step{Action: Make, Name: name, FromID: first.fromID, ToID: last.toID, From: first.from, To: last.to, Rows: rows, SQL: p.sql.makeAll(pieces)})
 }
 
 // old returns the partitions past the retention, unless there are too many at once.
@@ -523,17 +466,17 @@ func (p *planner) leftovers(old []Part) {
 func (p *planner) finish(d Detached) {
 	switch d.Then {
 	case thenKeep:
-		p.note("%s is detached, %s to %s, and stays", d.Name, clock(d.From), clock(d.To))
+		p.note("%s is detached, %s, and stays", d.Name, d.times())
 	case thenDrop:
 		p.drop(d)
 	case thenArchive:
 		if p.t.Archive == nil {
-			p.problem("archive", "%s is detached, %s to %s, and was to be archived: give the command, or drop the table by hand", d.Name, clock(d.From), clock(d.To))
+			p.problem("archive", "%s is detached, %s, and was to be archived: give the command, or drop the table by hand", d.Name, d.times())
 			return
 		}
 		settled := d
 		settled.Then = thenDrop
-		p.step(Step{Action: Call, Name: d.Name, FromID: d.FromID, ToID: d.ToID, From: d.From, To: d.To, SQL: p.sql.mark(settled), table: d})
+		p.step(Step{Action: Call, Name: d.Name, Range: d.Range, SQL: p.sql.mark(settled), table: d})
 		p.drop(d)
 	default:
 		p.problem("archive", "%s is detached and marked for %q, which this version does not know; see to the table by hand", d.Name, d.Then)
@@ -541,17 +484,17 @@ func (p *planner) finish(d Detached) {
 }
 
 func (p *planner) drop(d Detached) {
-	p.step(Step{Action: Delete, Name: d.Name, FromID: d.FromID, ToID: d.ToID, From: d.From, To: d.To, SQL: p.sql.drop(d)})
+	p.step(Step{Action: Delete, Name: d.Name, Range: d.Range, SQL: p.sql.drop(d)})
 }
 
 // remove plans what becomes of an old partition.
 func (p *planner) remove(part Part) {
-	d := Detached{Of: p.s.Table, Schema: part.Schema, Name: part.Name, FromID: part.FromID, ToID: part.ToID, From: part.From, To: part.To,
+	d := Detached{Of: p.s.Table, Schema: part.Schema, Name: part.Name, Range: part.Range,
 		Then: map[Old]string{Drop: thenDrop, Detach: thenKeep, Archive: thenArchive}[p.t.Old]}
-	step := Step{Name: part.Name, FromID: part.FromID, ToID: part.ToID, From: part.From, To: part.To}
+	step := Step{Name: part.Name, Range: part.Range}
 	if p.s.Dialect == dialect.MySQL {
 		if part.empty || p.t.Old == Drop {
-			step.Action, step.SQL = Discard, p.sql.discard(part, p.t.Old != Drop)
+			step.Action, step.SQL = Discard, p.mysql().discard(part, p.t.Old != Drop)
 			p.step(step)
 			return
 		}
@@ -563,7 +506,7 @@ func (p *planner) remove(part Part) {
 		}
 		if !found || shell.Then != d.Then {
 			shelling := step
-			shelling.Action, shelling.Name, shelling.SQL = Shell, d.Name, p.sql.shell(d, found)
+			shelling.Action, shelling.Name, shelling.SQL = Shell, d.Name, p.mysql().shell(d, found)
 			p.step(shelling)
 		}
 	}

@@ -16,7 +16,8 @@ import (
 func statusOf(t testing.TB, d partition.Dialect, from, to, now string) partition.Status {
 	s := partition.Status{Table: "public.orders", Dialect: d, Schema: "public", Name: "orders", Now: at(now), Local: at(now), Newest: at(now), Default: &partition.Default{Schema: "public", Name: "rest"}}
 	for day := at(from); day.Before(at(to)); day = day.Add(24 * time.Hour) {
-		part := partition.Part{Schema: "public", Name: "orders_" + day.Format("p20060102"), FromID: idAt(t, day, 0), ToID: idAt(t, day.Add(24*time.Hour), 0), From: day, To: day.Add(24 * time.Hour)}
+		part := partition.Part{Schema: "public", Name: "orders_" + day.Format("p20060102"),
+			Range: partition.Range{FromID: idAt(t, day, 0), ToID: idAt(t, day.Add(24*time.Hour), 0), From: day, To: day.Add(24 * time.Hour)}}
 		if d == partition.MySQL {
 			if part.Name = strings.TrimPrefix(part.Name, "orders_"); len(s.Parts) == 0 {
 				part.FromID = math.MinInt64

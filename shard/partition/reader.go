@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/catalog"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
@@ -73,38 +74,38 @@ func (r reader) one(ctx context.Context, query string) (n sql.NullInt64, err err
 	return n, err
 }
 
+// texts returns the texts of a query's rows.
+func (r reader) texts(ctx context.Context, query string, args ...any) ([]string, error) {
+	names, err := catalog.New(r.conn, r.d)
+	if err != nil {
+		return nil, err
+	}
+	return names.Texts(ctx, query, args...)
+}
+
 // unplaced returns the rows of the default partition by their periods, from what a FROM has.
 func (r reader) unplaced(ctx context.Context, from string) (all []Unplaced, err error) {
 	all = []Unplaced{}
 	key := r.d.Quote(r.t.Key)
-	last, _ := r.t.Layout.MaxID(r.t.Layout.ExhaustsAt().Add(-1)) // of a layout that was checked
+	last := r.t.lastID()
 	for least := int64(math.MinInt64); len(all) < fewUnplaced; {
 		first, err := r.one(ctx, fmt.Sprintf("SELECT MIN(%[1]s) FROM %[2]s WHERE %[1]s >= %[3]d", key, from, least))
 		if err != nil || !first.Valid {
 			return all, err
 		}
-		u := Unplaced{FromID: math.MinInt64, ToID: 0}
+		u := Unplaced{Range: Range{FromID: math.MinInt64}}
 		switch id := first.Int64; {
-		case id > last:
-			u = Unplaced{FromID: last + 1, ToID: math.MaxInt64}
+		case id >= last:
+			u.Range = Range{FromID: last, ToID: math.MaxInt64}
 		case id >= 0:
 			parts, err := r.t.Layout.Decode(id)
 			if err != nil {
 				return nil, err
 			}
-			u.From = r.t.Every.start(parts.Time, r.t.In)
-			u.To = r.t.Every.next(parts.Time, r.t.In)
-			var ok bool
-			if u.ToID, ok = r.t.bound(u.To); !ok {
-				u.ToID = last + 1
-			}
+			u.Range, _ = r.t.period(r.t.Every.start(parts.Time, r.t.In))
 			if id >= u.ToID { // the tick has the first instant of the next period
-				u.From, u.To = u.To, r.t.Every.next(u.To, r.t.In)
-				if u.ToID, ok = r.t.bound(u.To); !ok {
-					u.ToID = last + 1
-				}
+				u.Range, _ = r.t.period(u.To)
 			}
-			u.FromID, _ = r.t.bound(u.From)
 		}
 		within := fmt.Sprintf("%[1]s >= %[2]d AND %[1]s < %[3]d", key, u.FromID, u.ToID)
 		if u.ToID == math.MaxInt64 {

@@ -36,12 +36,9 @@ func (r reader) mysql(ctx context.Context, s *Status) error {
 			s.Default = &Default{Schema: s.Schema, Name: name, Unplaced: []Unplaced{}}
 			return nil
 		}
-		part := Part{Schema: s.Schema, Name: name, FromID: last, Rows: count}
-		var err error
-		part.ToID, err = wordOf(bound)
-		part.From, part.To = r.t.times(part.FromID, part.ToID)
-		last = part.ToID
-		s.Parts = append(s.Parts, part)
+		end, err := wordOf(bound)
+		s.Parts = append(s.Parts, Part{Schema: s.Schema, Name: name, Range: r.t.between(last, end), Rows: count})
+		last = end
 		return err
 	})
 	if err != nil {

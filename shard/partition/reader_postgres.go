@@ -57,14 +57,12 @@ func (r reader) postgresParts(ctx context.Context, s *Status, oid int64) error {
 		if found == nil {
 			return fmt.Errorf("%s has bounds that are not understood: %s", part.Name, bounds)
 		}
-		var err error
-		if part.FromID, err = wordOf(found[1]); err == nil {
-			part.ToID, err = wordOf(found[2])
-		}
-		part.From, part.To = r.t.times(part.FromID, part.ToID)
+		from, err := wordOf(found[1])
+		to, also := wordOf(found[2])
+		part.Range = r.t.between(from, to)
 		_, part.marked = readMark(comment, s.Table)
 		s.Parts = append(s.Parts, part)
-		return err
+		return errors.Join(err, also)
 	})
 	slices.SortFunc(s.Parts, comparePart)
 	return err
@@ -91,12 +89,7 @@ func (r reader) postgresBesides(ctx context.Context, s *Status, oid int64) error
 	}
 	texts := func(into *[]string, query string, args ...any) {
 		if err == nil {
-			err = dialect.Each(ctx, r.conn, query, args, func(rows *sql.Rows) error {
-				var text string
-				err := rows.Scan(&text)
-				*into = append(*into, text)
-				return err
-			})
+			*into, err = r.texts(ctx, query, args...)
 		}
 	}
 	texts(&s.Taken, `SELECT CAST(c.relname AS text) FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND starts_with(CAST(c.relname AS text), $2)`, s.Schema, s.Name+"_p")
@@ -140,14 +133,8 @@ func (r reader) postgresDefault(ctx context.Context, s *Status) (err error) {
 		s.Default.Hindrance = fmt.Sprintf("the foreign key %s of %s refers to the table, and a DELETE of a row would be its end there too; move them by hand", s.Incoming[0].Name, s.Incoming[0].Table)
 		return nil
 	}
-	var triggers []string
-	err = dialect.Each(ctx, r.conn, `SELECT CAST(t.tgname AS text) FROM pg_catalog.pg_trigger AS t JOIN pg_catalog.pg_class AS c ON c.oid = t.tgrelid JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1 AND c.relname = $2 AND NOT t.tgisinternal AND t.tgenabled <> 'D' AND t.tgtype & 12 <> 0 ORDER BY 1`, []any{at.Schema, at.Table}, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		triggers = append(triggers, name)
-		return err
-	})
+	triggers, err := r.texts(ctx, `SELECT CAST(t.tgname AS text) FROM pg_catalog.pg_trigger AS t JOIN pg_catalog.pg_class AS c ON c.oid = t.tgrelid JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1 AND c.relname = $2 AND NOT t.tgisinternal AND t.tgenabled <> 'D' AND t.tgtype & 12 <> 0 ORDER BY 1`, at.Schema, at.Table)
 	if err != nil {
 		return fmt.Errorf("reading the triggers of %s: %w", s.Default.Name, err)
 	}

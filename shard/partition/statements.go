@@ -11,20 +11,13 @@ import (
 // statements is what a dialect has for the steps. A SELECT among the statements has to return no row.
 type statements interface {
 	// partition returns the name of a partition, which is a table's on PostgreSQL.
-	partition(name string) string
+	partition(c piece) string
 	// names returns the names that a partition cannot have.
 	names() []string
-	finalize(part Part) []string
-	unmark(part Part) []string
-	// make makes a partition of PostgreSQL, makeAll all of MySQL.
-	make(name string, c piece) []string
-	makeAll(pieces []piece) []string
-	// shell makes the table that a partition of MySQL is exchanged with; found is one that is there, and has another mark or none.
-	shell(d Detached, found bool) []string
+	// make makes partitions, a step each on PostgreSQL and all in one on MySQL.
+	make(pieces []piece) []Step
 	// detach makes a partition a table, which is marked.
 	detach(part Part, d Detached) []string
-	// discard drops a partition of MySQL, only an empty one where asked.
-	discard(part Part, empty bool) []string
 	mark(d Detached) []string
 	drop(d Detached) []string
 }
@@ -52,8 +45,8 @@ func (p postgresStatements) transaction(statements ...string) []string {
 	return append(append(begin, statements...), "COMMIT")
 }
 
-func (p postgresStatements) partition(name string) string { return p.s.Name + "_" + name }
-func (p postgresStatements) names() []string              { return p.s.Taken }
+func (p postgresStatements) partition(c piece) string { return p.s.Name + "_" + nameOf(c.From) }
+func (p postgresStatements) names() []string          { return p.s.Taken }
 
 func (p postgresStatements) finalize(part Part) []string {
 	return p.alone("ALTER TABLE " + p.table() + " DETACH PARTITION " + p.place(part.Schema, part.Name) + " FINALIZE")
@@ -65,20 +58,24 @@ func (p postgresStatements) alone(statement string) []string {
 }
 
 func (p postgresStatements) comment(schema, name, text string) string {
-	if text == "" {
-		return "COMMENT ON TABLE " + p.place(schema, name) + " IS NULL"
-	}
 	return "COMMENT ON TABLE " + p.place(schema, name) + " IS " + dialect.Literal(text)
 }
 
 func (p postgresStatements) unmark(part Part) []string {
-	return p.transaction(p.comment(part.Schema, part.Name, ""))
+	return p.transaction("COMMENT ON TABLE " + p.place(part.Schema, part.Name) + " IS NULL")
 }
 
-// make has ATTACH PARTITION rather than PARTITION OF, which keeps all readers and writers of the whole table out. The new table gets no identity column of
+func (p postgresStatements) make(pieces []piece) (steps []Step) {
+	for _, c := range pieces {
+		steps = append(steps, Step{Action: Make, Name: p.partition(c), Range: c.Range, Rows: c.rows, SQL: p.makeOne(c)})
+	}
+	return steps
+}
+
+// makeOne has ATTACH PARTITION rather than PARTITION OF, which keeps all readers and writers of the whole table out. The new table gets no identity column of
 // its own, which would count from 1, and which PostgreSQL 17 does not attach.
-func (p postgresStatements) make(name string, c piece) []string {
-	made := p.place(p.s.Schema, name)
+func (p postgresStatements) makeOne(c piece) []string {
+	made := p.place(p.s.Schema, p.partition(c))
 	statements := []string{"CREATE TABLE " + made + " (LIKE " + p.table() + " INCLUDING ALL EXCLUDING IDENTITY)"}
 	if c.rows > 0 {
 		var columns []string
@@ -89,31 +86,23 @@ func (p postgresStatements) make(name string, c piece) []string {
 		// Writers wait from here on, so that no row comes that ATTACH PARTITION would find.
 		statements = append(statements, "LOCK TABLE ONLY "+p.place(p.s.Default.Schema, p.s.Default.Name)+" IN SHARE ROW EXCLUSIVE MODE")
 		statements = append(statements, fmt.Sprintf("WITH moved AS (DELETE FROM %s WHERE %s >= %d AND %s < %d RETURNING %s) INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM moved",
-			p.place(p.s.Default.Schema, p.s.Default.Name), key, c.fromID, key, c.toID, list, made, list, list))
+			p.place(p.s.Default.Schema, p.s.Default.Name), key, c.FromID, key, c.ToID, list, made, list, list))
 	}
-	return p.transaction(append(statements, fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%d) TO (%d)", p.table(), made, c.fromID, c.toID))...)
+	return p.transaction(append(statements, fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%d) TO (%d)", p.table(), made, c.FromID, c.ToID))...)
 }
-
-func (postgresStatements) makeAll([]piece) []string      { return nil }
-func (postgresStatements) shell(Detached, bool) []string { return nil }
-func (postgresStatements) discard(Part, bool) []string   { return nil }
 
 // detach is CONCURRENTLY where PostgreSQL takes that: without a default partition.
 func (p postgresStatements) detach(part Part, d Detached) []string {
 	detach := "ALTER TABLE " + p.table() + " DETACH PARTITION " + p.place(part.Schema, part.Name)
-	comment := p.comment(part.Schema, part.Name, p.markOf(d))
+	comment := p.comment(part.Schema, part.Name, d.mark())
 	if p.s.Default != nil {
 		return p.transaction(detach, comment)
 	}
 	return append(p.transaction(comment), p.alone(detach+" CONCURRENTLY")...)
 }
 
-func (p postgresStatements) markOf(d Detached) string {
-	return mark{Of: d.Of, FromID: d.FromID, ToID: d.ToID, Then: d.Then}.text()
-}
-
 func (p postgresStatements) mark(d Detached) []string {
-	return p.transaction(p.comment(d.Schema, d.Name, p.markOf(d)))
+	return p.transaction(p.comment(d.Schema, d.Name, d.mark()))
 }
 
 func (p postgresStatements) drop(d Detached) []string {
@@ -131,7 +120,7 @@ func (m mysqlStatements) place(name string) string {
 
 func (m mysqlStatements) table() string { return m.place(m.s.Name) }
 
-func (m mysqlStatements) partition(name string) string { return name }
+func (m mysqlStatements) partition(c piece) string { return nameOf(c.From) }
 
 func (m mysqlStatements) names() []string {
 	var names []string
@@ -144,31 +133,35 @@ func (m mysqlStatements) names() []string {
 	return names
 }
 
-func (mysqlStatements) finalize(Part) []string      { return nil }
-func (mysqlStatements) unmark(Part) []string        { return nil }
-func (mysqlStatements) make(string, piece) []string { return nil }
-
-// makeAll divides the last partition, which the server does by copying its rows, or adds partitions after the last bound.
-func (m mysqlStatements) makeAll(pieces []piece) []string {
+// make divides the last partition, which the server does by copying its rows, or adds partitions after the last bound.
+func (m mysqlStatements) make(pieces []piece) []Step {
 	var parts []string
 	for _, c := range pieces {
-		parts = append(parts, fmt.Sprintf("PARTITION %s VALUES LESS THAN (%d)", dialect.MySQL.QuoteAny(nameOf(c.from)), c.toID))
+		parts = append(parts, fmt.Sprintf("PARTITION %s VALUES LESS THAN (%d)", dialect.MySQL.QuoteAny(m.partition(c)), c.ToID))
+	}
+	first, newest := pieces[0], pieces[len(pieces)-1]
+	step := Step{Action: Make, Name: m.partition(first), Range: first.Range}
+	step.ToID, step.To = newest.ToID, newest.To
+	if len(pieces) > 1 {
+		step.Name += " … " + m.partition(newest)
 	}
 	if m.s.Default == nil {
-		return []string{"ALTER TABLE " + m.table() + " ADD PARTITION (" + strings.Join(parts, ", ") + ")"}
+		step.SQL = []string{"ALTER TABLE " + m.table() + " ADD PARTITION (" + strings.Join(parts, ", ") + ")"}
+		return []Step{step}
+	}
+	for _, u := range m.s.Default.Unplaced {
+		step.Rows += u.Rows
 	}
 	last := dialect.MySQL.QuoteAny(m.s.Default.Name)
 	parts = append(parts, "PARTITION "+last+" VALUES LESS THAN MAXVALUE")
-	return []string{
+	step.SQL = []string{
 		fmt.Sprintf("SELECT 1 FROM %s PARTITION (%s) LIMIT 1 OFFSET %d", m.table(), last, m.t.Move),
 		"ALTER TABLE " + m.table() + " REORGANIZE PARTITION " + last + " INTO (" + strings.Join(parts, ", ") + ")",
 	}
+	return []Step{step}
 }
 
-func (m mysqlStatements) markOf(d Detached) string {
-	return dialect.Literal(mark{Of: d.Of, FromID: d.FromID, ToID: d.ToID, Then: d.Then}.text())
-}
-
+// shell makes the table that a partition is exchanged with; found is one that is there, and has another mark or none.
 func (m mysqlStatements) shell(d Detached, found bool) []string {
 	if found {
 		for _, other := range m.s.Detached {
@@ -179,7 +172,7 @@ func (m mysqlStatements) shell(d Detached, found bool) []string {
 	}
 	return []string{
 		"CREATE TABLE IF NOT EXISTS " + m.place(d.Name) + " LIKE " + m.table(),
-		"ALTER TABLE " + m.place(d.Name) + " COMMENT = " + m.markOf(d) + " REMOVE PARTITIONING",
+		"ALTER TABLE " + m.place(d.Name) + " COMMENT = " + dialect.Literal(d.mark()) + " REMOVE PARTITIONING",
 	}
 }
 
@@ -195,6 +188,7 @@ func (m mysqlStatements) detach(part Part, d Detached) []string {
 	}
 }
 
+// discard drops a partition, only an empty one where asked.
 func (m mysqlStatements) discard(part Part, empty bool) []string {
 	name := dialect.MySQL.QuoteAny(part.Name)
 	drop := "ALTER TABLE " + m.table() + " DROP PARTITION " + name
@@ -205,7 +199,7 @@ func (m mysqlStatements) discard(part Part, empty bool) []string {
 }
 
 func (m mysqlStatements) mark(d Detached) []string {
-	return []string{"ALTER TABLE " + m.place(d.Name) + " COMMENT = " + m.markOf(d)}
+	return []string{"ALTER TABLE " + m.place(d.Name) + " COMMENT = " + dialect.Literal(d.mark())}
 }
 
 func (m mysqlStatements) drop(d Detached) []string {

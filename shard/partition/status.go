@@ -27,18 +27,23 @@ type Status struct {
 	columns []string // of PostgreSQL, without those that the server computes
 }
 
-// Part is a partition with bounds: its ids are from FromID on and before ToID.
+// Range is the ids from FromID on and before ToID, and the time that they stand for.
+type Range struct {
+	FromID int64     `json:"from_id,string"` // the least int64 for no bound
+	ToID   int64     `json:"to_id,string"`   // the greatest int64 for no bound
+	From   time.Time `json:"from,omitzero"`  // zero where the ids have no time in the layout; of MySQL's first partition the beginning of its last period
+	To     time.Time `json:"to,omitzero"`
+}
+
+// Part is a partition with bounds.
 type Part struct {
-	Schema  string    `json:"-"`
-	Name    string    `json:"name"`
-	FromID  int64     `json:"from_id,string"` // the least int64 for none
-	ToID    int64     `json:"to_id,string"`   // the greatest int64 for none
-	From    time.Time `json:"from,omitzero"`  // of the bound; of MySQL's first partition, which has none, the beginning of its last period
-	To      time.Time `json:"to,omitzero"`
-	Rows    int64     `json:"rows"`              // the server's estimate, -1 where it has none yet
-	Pending bool      `json:"pending,omitempty"` // a DETACH CONCURRENTLY was begun, and has to be finished
-	empty   bool      // on MySQL, as far as [Table.Most] partitions from the oldest on
-	marked  bool      // has a mark as if it were detached
+	Schema string `json:"-"`
+	Name   string `json:"name"`
+	Range
+	Rows    int64 `json:"rows"`              // the server's estimate, -1 where it has none yet
+	Pending bool  `json:"pending,omitempty"` // a DETACH CONCURRENTLY was begun, and has to be finished
+	empty   bool  // on MySQL, as far as [Table.Most] partitions from the oldest on
+	marked  bool  // has a mark as if it were detached
 }
 
 // Default is the partition for rows that no other is there for: PostgreSQL's default partition, MySQL's last one.
@@ -51,14 +56,11 @@ type Default struct {
 	Hindrance string `json:"hindrance,omitempty"`
 }
 
-// Unplaced are rows of one period in the default partition.
+// Unplaced are rows of one period in the default partition, or those with ids below or above the layout's.
 type Unplaced struct {
-	FromID int64     `json:"from_id,string"` // the period's bound; of negative ids the least int64
-	ToID   int64     `json:"to_id,string"`   // the next period's bound; of ids after the layout's end the greatest int64
-	From   time.Time `json:"from,omitzero"`  // zero where the ids have no time in the layout
-	To     time.Time `json:"to,omitzero"`
-	Rows   int64     `json:"rows"`           // exact up to [Table.Move]
-	More   bool      `json:"more,omitempty"` // there are more than Rows
+	Range
+	Rows int64 `json:"rows"`           // exact up to [Table.Move]
+	More bool  `json:"more,omitempty"` // there are more than Rows
 }
 
 // Reference is a foreign key of another table.
@@ -69,13 +71,10 @@ type Reference struct {
 
 // Detached is a table that was a partition.
 type Detached struct {
-	Of     string    `json:"of"` // the name of the divided table, as in [Status.Table]
-	Schema string    `json:"schema"`
-	Name   string    `json:"name"`
-	FromID int64     `json:"from_id,string"` // the least int64 for no bound
-	ToID   int64     `json:"to_id,string"`   // not in the table any more
-	From   time.Time `json:"from,omitzero"`
-	To     time.Time `json:"to,omitzero"`
+	Of     string `json:"of"` // the name of the divided table, as in [Status.Table]
+	Schema string `json:"schema"`
+	Name   string `json:"name"`
+	Range
 	// Then is what is to become of the table: "keep", "archive", or "drop", which it is after it was archived.
 	Then string `json:"then"`
 	// empty says of MySQL's that it has no rows yet, or none that were in the partition.
@@ -100,10 +99,9 @@ type mark struct {
 	Then   string `json:"then"`
 }
 
-// text returns the comment.
-func (m mark) text() string {
-	m.Of = plain(m.Of)
-	encoded, _ := json.Marshal(m) // strings and numbers
+// mark returns the comment.
+func (d Detached) mark() string {
+	encoded, _ := json.Marshal(mark{Of: plain(d.Of), FromID: d.FromID, ToID: d.ToID, Then: d.Then}) // strings and numbers
 	return markPrefix + string(encoded)
 }
 
@@ -126,21 +124,20 @@ func readMark(comment, of string) (m mark, ok bool) {
 
 // detached returns the table with a mark.
 func (t Table) detached(of, schema, name string, m mark) Detached {
-	d := Detached{Of: of, Schema: schema, Name: name, FromID: m.FromID, ToID: m.ToID, Then: m.Then}
-	d.From, d.To = t.times(m.FromID, m.ToID)
-	return d
+	return Detached{Of: of, Schema: schema, Name: name, Range: t.between(m.FromID, m.ToID), Then: m.Then}
 }
 
-// times returns the times of two bounds. No lower bound stands for the beginning of the period before the upper one, as MySQL's first partition has none.
-func (t Table) times(fromID, toID int64) (from, to time.Time) {
+// between returns the range between two bounds. No lower bound stands for the beginning of the period before the upper one, as MySQL's first partition has none.
+func (t Table) between(fromID, toID int64) Range {
+	r := Range{FromID: fromID, ToID: toID}
 	if toID != math.MaxInt64 {
-		to = t.timeOf(toID)
+		r.To = t.timeOf(toID)
 	}
 	switch {
 	case fromID != math.MinInt64:
-		from = t.timeOf(fromID)
-	case !to.IsZero():
-		from = t.Every.start(to.Add(-1), t.In)
+		r.From = t.timeOf(fromID)
+	case !r.To.IsZero():
+		r.From = t.Every.start(r.To.Add(-1), t.In)
 	}
-	return from, to
+	return r
 }

@@ -1,9 +1,11 @@
 package partition
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
@@ -59,14 +61,7 @@ func (o Old) String() string {
 }
 
 // ParseOld reads what [Old.String] returns. The error wraps [ErrTable].
-func ParseOld(text string) (Old, error) {
-	for o, name := range oldNames {
-		if name == text {
-			return o, nil
-		}
-	}
-	return 0, fmt.Errorf("%w: unknown fate of old partitions %q; there are drop, detach, archive", ErrTable, text)
-}
+func ParseOld(text string) (Old, error) { return named(oldNames, "fate of old partitions", text) }
 
 // The defaults of [Table].
 const (
@@ -121,15 +116,7 @@ func (t Table) checked() (Table, error) {
 	wrong := func(format string, args ...any) (Table, error) {
 		return Table{}, fmt.Errorf("%w: "+format, append([]any{ErrTable}, args...)...)
 	}
-	if t.Key == "" {
-		t.Key = "id"
-	}
-	if t.Layout == (idgen.Layout{}) {
-		t.Layout = idgen.Snowkey.Layout
-	}
-	if t.In == nil {
-		t.In = time.UTC
-	}
+	t.Key, t.Layout, t.In = cmp.Or(t.Key, "id"), cmp.Or(t.Layout, idgen.Snowkey.Layout), cmp.Or(t.In, time.UTC)
 	_, name := dialect.SplitName(t.Name)
 	switch {
 	case !dialect.ValidName(t.Name):
@@ -159,20 +146,9 @@ func (t Table) checked() (Table, error) {
 	case t.Layout.Unit() > longestUnit:
 		return wrong("a tick of the layout is %v, at most %v: a partition begins with the tick that its first instant lies in", t.Layout.Unit(), longestUnit)
 	}
-	fill := func(value *int, unset int) {
-		if *value == 0 {
-			*value = unset
-		}
-	}
-	fill(&t.Ahead, map[Every]int{Day: 7, Week: 4, Month: 3}[t.Every])
-	fill(&t.Most, DefaultMost)
-	fill(&t.Tries, DefaultTries)
-	if t.Move == 0 {
-		t.Move = DefaultMove
-	}
-	if t.LockWait == 0 {
-		t.LockWait = DefaultLockWait
-	}
+	t.Ahead = cmp.Or(t.Ahead, map[Every]int{Day: 7, Week: 4, Month: 3}[t.Every])
+	t.Most, t.Move = cmp.Or(t.Most, DefaultMost), cmp.Or(t.Move, DefaultMove)
+	t.Tries, t.LockWait = cmp.Or(t.Tries, DefaultTries), cmp.Or(t.LockWait, DefaultLockWait)
 	return t, nil
 }
 
@@ -183,6 +159,27 @@ func (t Table) bound(at time.Time) (int64, bool) {
 	}
 	id, err := t.Layout.MinID(at)
 	return id, err == nil
+}
+
+// lastID returns the bound of a partition that ends with the layout: the id after its last.
+func (t Table) lastID() int64 {
+	last, err := t.Layout.MaxID(t.Layout.ExhaustsAt().Add(-1))
+	if err != nil || last == math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return last + 1
+}
+
+// period returns what is left from an instant on of the period that it lies in. It is false where there is no id of that time.
+func (t Table) period(from time.Time) (Range, bool) {
+	r := Range{From: from, To: t.Every.next(from, t.In)}
+	first, ok := t.bound(r.From)
+	end, within := t.bound(r.To)
+	if !within {
+		end = t.lastID()
+	}
+	r.FromID, r.ToID = first, end
+	return r, ok && first < end
 }
 
 // timeOf returns the instant that a bound stands for. A bound is cut to its tick, so the first instant of a period that the tick has comes before the tick's.

@@ -93,7 +93,7 @@ func (i *inspector) readKey(ctx context.Context, s *subject) error {
 
 // keyOf returns the column that alone identifies the rows of a table, or why there is none.
 func (i *inspector) keyOf(s *subject) (*catalog.Column, string) {
-	primary := s.primary()
+	primary := s.Key()
 	var why string
 	switch {
 	case len(primary) == 1:

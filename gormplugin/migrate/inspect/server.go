@@ -80,7 +80,7 @@ func (i *inspector) ofPostgres(ctx context.Context, s *subject) error {
 		i.obstacle(s, o)
 	}
 	switch {
-	case identity == "n" && published, identity == "d" && published && len(s.primary()) == 0:
+	case identity == "n" && published, identity == "d" && published && len(s.Key()) == 0:
 		i.obstacle(s, Obstacle{
 			Kind: "replica identity", Name: s.Name.Name, Text: "it is published and has no replica identity, so no UPDATE of it is possible", Do: "ALTER TABLE … REPLICA IDENTITY FULL first", Blocks: rewriting,
 		})

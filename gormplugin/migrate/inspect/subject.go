@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/catalog"
 	"github.com/snowkey-go/snowkey/internal/dialect"
@@ -29,15 +28,7 @@ type subject struct {
 
 // column returns the column of a name, which SQLite and MySQL take in any case, nil when there is none.
 func (i *inspector) column(s *subject, name string) *catalog.Column {
-	for _, exact := range []bool{true, false} {
-		n := slices.IndexFunc(s.Columns, func(c *catalog.Column) bool {
-			return c.Name == name || !exact && i.dialect != dialect.Postgres && strings.EqualFold(c.Name, name)
-		})
-		if n >= 0 {
-			return s.Columns[n]
-		}
-	}
-	return nil
+	return s.Column(name, i.dialect != dialect.Postgres)
 }
 
 // changes notes that a migration changes a column.
@@ -64,12 +55,4 @@ func (s *subject) unique(column string) bool {
 	return slices.ContainsFunc(s.Indexes, func(x *catalog.Index) bool {
 		return x.Unique && x.Valid && x.Where == "" && len(x.Columns) == 1 && x.Columns[0] == column
 	})
-}
-
-// primary returns the columns of the primary key, nil when there is none.
-func (s *subject) primary() []string {
-	if len(s.Indexes) == 0 || !s.Indexes[0].Primary {
-		return nil
-	}
-	return s.Indexes[0].Columns
 }

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ func (i *inspector) ofUsers(s *subject) {
 		if len(u.Columns) > 0 && !s.isChanged(u.Columns) && u.Kind != "full-text table" && u.Kind != "publication" {
 			continue // it uses other columns
 		}
-		o := i.ofUser(s, u)
+		o := i.ofUser(u)
 		o.Name = u.Name.String()
 		if len(u.Columns) > 0 {
 			o.Column = strings.Join(u.Columns, ", ")
@@ -27,66 +28,59 @@ func (i *inspector) ofUsers(s *subject) {
 	}
 }
 
+// uses are what users of a table do to a migration, by their kind; %s is the user's name.
+var uses = map[string]Obstacle{
+	"view": {Text: "the view %s is made of it", Do: "see that it shows the same afterwards"},
+	"materialized view": {
+		Text: "the materialized view %s is made of it: the type of the column cannot change, and it shows old ids until it is refreshed",
+		Do:   "drop it, and make it again after the migration", Blocks: everything,
+	},
+	"rule": {
+		Text: "the rule %s changes what statements on the table do, and keeps its columns from changing their type",
+		Do:   "drop it, and make it again after the migration", Blocks: everything,
+	},
+	"policy": {
+		Text: "the policy %s says which rows are seen: \"cannot alter type of a column used in a policy definition\", and rows that the migration does not see are not rewritten",
+		Do:   "drop it, or run the migration as a role with BYPASSRLS and make it again afterwards", Blocks: everything,
+	},
+	"publication": {
+		Text: "the publication %s sends its rows to subscribers, whose columns stay as they are: one that is an integer there stops the subscription at the first snowflake",
+		Do:   "widen the columns of all subscribers first",
+	},
+	"routine": {
+		Text: "the routine %s has arguments or variables that hold no snowflake: it fails, or takes 2147483647 for it where sql_mode is not strict",
+		Do:   "make its integers BIGINT",
+	},
+	"full-text table": {
+		Kind: "full text", Text: "the full-text table %s finds its rows by their rowid, which rewriting changes: it would find other rows or none",
+		Do: "rebuild it after the migration, INSERT INTO name(name) VALUES('rebuild'), and accept it", Blocks: rewriting,
+	},
+	"type": {
+		Text: "columns of other tables are of this table's row type: \"cannot alter table because column uses its row type\"",
+		Do:   "give these columns another type first", Blocks: everything,
+	},
+	"statistics": {Text: "the extended statistics %s are made of it; they are kept, and empty until the next ANALYZE", Do: "ANALYZE afterwards"},
+	"trigger":    {Text: "the trigger %s" + besides, Do: "make its integers 64 bits wide"},
+	"event":      {Text: "the event %s" + besides, Do: "make its integers 64 bits wide"},
+}
+
+const besides = ", which is not the table's own, names it, and may have ids in variables that hold no snowflake"
+
 // ofUser says what a user of a table does to a migration.
-func (i *inspector) ofUser(s *subject, u catalog.User) Obstacle {
-	postgres := i.dialect == dialect.Postgres
-	switch u.Kind {
-	case "view":
-		o := Obstacle{Kind: "view", Text: "the view " + u.Name.String() + " is made of it", Do: "see that it shows the same afterwards"}
-		if postgres {
-			o.Text += ": \"cannot alter type of a column used by a view or rule\""
-			o.Do = "the plan drops it and makes it again; what depends on the view itself has to be made again, too"
-		}
-		if postgres && u.Definition == "" {
+func (i *inspector) ofUser(u catalog.User) Obstacle {
+	o, known := uses[u.Kind]
+	if !known {
+		o = Obstacle{Text: "the " + u.Kind + " %s is made of it", Do: "see that it goes on to work, and accept it", Blocks: everything}
+	}
+	o.Kind, o.Text = cmp.Or(o.Kind, u.Kind), strings.ReplaceAll(o.Text, "%s", u.Name.String())
+	if u.Kind == "view" && i.dialect == dialect.Postgres {
+		o.Text += ": \"cannot alter type of a column used by a view or rule\""
+		o.Do = "the plan drops it and makes it again; what depends on the view itself has to be made again, too"
+		if u.Definition == "" {
 			o.Do, o.Blocks = "its definition cannot be read: drop it, and make it again afterwards", everything
 		}
-		return o
-	case "materialized view":
-		return Obstacle{
-			Kind: "materialized view", Text: "the materialized view " + u.Name.String() + " is made of it: the type of the column cannot change, and it shows old ids until it is refreshed",
-			Do: "drop it, and make it again after the migration", Blocks: everything,
-		}
-	case "rule":
-		return Obstacle{
-			Kind: "rule", Text: "the rule " + u.Name.String() + " changes what statements on the table do, and keeps its columns from changing their type",
-			Do: "drop it, and make it again after the migration", Blocks: everything,
-		}
-	case "policy":
-		return Obstacle{
-			Kind: "policy", Text: "the policy " + u.Name.String() + " says which rows are seen: \"cannot alter type of a column used in a policy definition\", and rows that the migration does not see are not rewritten",
-			Do: "drop it, or run the migration as a role with BYPASSRLS and make it again afterwards", Blocks: everything,
-		}
-	case "publication":
-		return Obstacle{
-			Kind: "publication", Text: "the publication " + u.Name.String() + " sends its rows to subscribers, whose columns stay as they are: one that is an integer there stops the subscription at the first snowflake",
-			Do: "widen the columns of all subscribers first",
-		}
-	case "routine":
-		return Obstacle{
-			Kind: "routine", Text: "the routine " + u.Name.String() + " has arguments or variables that hold no snowflake: it fails, or takes 2147483647 for it where sql_mode is not strict",
-			Do: "make its integers BIGINT",
-		}
-	case "full-text table":
-		return Obstacle{
-			Kind: "full text", Text: "the full-text table " + u.Name.String() + " finds its rows by their rowid, which rewriting changes: it would find other rows or none",
-			Do: "rebuild it after the migration, INSERT INTO name(name) VALUES('rebuild'), and accept it", Blocks: rewriting,
-		}
-	case "type":
-		return Obstacle{
-			Kind: "type", Text: "columns of other tables are of this table's row type: \"cannot alter table because column uses its row type\"",
-			Do: "give these columns another type first", Blocks: everything,
-		}
-	case "statistics":
-		return Obstacle{Kind: "statistics", Text: "the extended statistics " + u.Name.String() + " are made of it; they are kept, and empty until the next ANALYZE", Do: "ANALYZE afterwards"}
-	case "trigger", "event":
-		return Obstacle{
-			Kind: u.Kind, Text: fmt.Sprintf("the %s %s, which is not the table's own, names it, and may have ids in variables that hold no snowflake", u.Kind, u.Name),
-			Do: "make its integers 64 bits wide",
-		}
 	}
-	return Obstacle{
-		Kind: u.Kind, Text: fmt.Sprintf("the %s %s is made of it", u.Kind, u.Name), Do: "see that it goes on to work, and accept it", Blocks: everything,
-	}
+	return o
 }
 
 // ofReference notes what a column that refers cannot hold, and where it is.

@@ -78,19 +78,12 @@ func Other(plans []Plan, hash string) error {
 // Take makes this the runner of a plan whose row was read before, and sets its state, running or undoing. The error wraps [ErrRunning]
 // when the row has changed since.
 func (w *Writer) Take(ctx context.Context, c Conn, was Plan, state State) error {
-	result, err := c.ExecContext(ctx, statement(w.dialect, "UPDATE snowkey_migrate SET runner = ?, state = ?, alone = 1, turns = turns + 1, changed_us = @now"+
-		" WHERE plan = ? AND runner = ? AND state = ? AND fingerprint = ?"), w.runner, string(state), w.hash, was.Runner, string(was.State), was.Fingerprint)
-	if err != nil {
-		return fmt.Errorf("journal: taking the plan over: %w", err)
+	one, err := w.writes(ctx, c, "UPDATE snowkey_migrate SET runner = ?, state = ?, alone = 1, turns = turns + 1, changed_us = @now"+
+		" WHERE plan = ? AND runner = ? AND state = ? AND fingerprint = ?", w.runner, string(state), w.hash, was.Runner, string(was.State), was.Fingerprint)
+	if err == nil && !one {
+		err = fmt.Errorf("%w: it took the plan over just now", ErrRunning)
 	}
-	n, err := result.RowsAffected()
-	if err != nil {
-		return fmt.Errorf("journal: counting rows: %w", err)
-	}
-	if n != 1 {
-		return fmt.Errorf("%w: it took the plan over just now", ErrRunning)
-	}
-	return nil
+	return err
 }
 
 // Fence makes sure that this runner still is the plan's, and keeps others from taking it over until the transaction ends. The error wraps
@@ -116,19 +109,25 @@ func (w *Writer) Finish(ctx context.Context, c Conn, state State) error {
 
 // update changes the plan's row if it is still this runner's.
 func (w *Writer) update(ctx context.Context, c Conn, set string, args ...any) error {
-	text := statement(w.dialect, "UPDATE snowkey_migrate SET turns = turns + 1, "+set+" WHERE plan = ? AND runner = ? AND state IN ('running', 'undoing')")
-	result, err := c.ExecContext(ctx, text, append(args, w.hash, w.runner)...)
+	one, err := w.writes(ctx, c, "UPDATE snowkey_migrate SET turns = turns + 1, "+set+" WHERE plan = ? AND runner = ? AND state IN ('running', 'undoing')",
+		append(args, w.hash, w.runner)...)
+	if err == nil && !one {
+		err = fmt.Errorf("%w: this one was %s", ErrLost, w.runner)
+	}
+	return err
+}
+
+// writes tells whether a statement changes the plan's row, or finds none.
+func (w *Writer) writes(ctx context.Context, c Conn, text string, args ...any) (bool, error) {
+	result, err := c.ExecContext(ctx, statement(w.dialect, text), args...)
 	if err != nil {
-		return fmt.Errorf("journal: writing the plan's row: %w", err)
+		return false, fmt.Errorf("journal: writing the plan's row: %w", err)
 	}
 	n, err := result.RowsAffected()
 	if err != nil {
-		return fmt.Errorf("journal: counting rows: %w", err)
+		return false, fmt.Errorf("journal: counting rows: %w", err)
 	}
-	if n != 1 {
-		return fmt.Errorf("%w: this one was %s", ErrLost, w.runner)
-	}
-	return nil
+	return n == 1, nil
 }
 
 // Put writes a step's row, whether there is one or not, in a transaction that Fence has begun. Its times are the database's, those of s are

@@ -134,7 +134,7 @@ func differences(t *table, other *catalog.Table, into, label string) (found []st
 			note("%s has the column %s, and %s has not", label, o.Name, into)
 		}
 	}
-	if a, b := primary(t.Table), primary(other); !slices.Equal(a, b) {
+	if a, b := t.Key(), other.Key(); !slices.Equal(a, b) {
 		note("the primary key is (%s) in %s and (%s) in %s", strings.Join(a, ", "), into, strings.Join(b, ", "), label)
 	}
 	return found
@@ -146,14 +146,4 @@ func holds(c, o *catalog.Column) bool {
 		return c.Bits >= o.Bits
 	}
 	return integerWidth.ReplaceAllString(strings.ToLower(c.Type), "$1") == integerWidth.ReplaceAllString(strings.ToLower(o.Type), "$1")
-}
-
-// primary returns the columns of the primary key.
-func primary(t *catalog.Table) []string {
-	for _, i := range t.Indexes {
-		if i.Primary {
-			return i.Columns
-		}
-	}
-	return nil
 }

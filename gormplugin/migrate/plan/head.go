@@ -121,37 +121,30 @@ func (p *Plan) does(phase string, steps []Step, later bool) string {
 		return slices.ContainsFunc(steps, func(s Step) bool { return s.Do.Kind == kind })
 	}
 	shadow := p.Mode == Shadow
-	switch {
-	case phase == "expand" && has(Reserve):
-		return "a node is taken for the new ids, and the maps of old ids to new ones are made"
-	case phase == "expand" && shadow:
-		return "second columns are added, with the triggers that keep them"
-	case phase == "expand":
-		return "keys, and what refers to them, get 64 bits"
-	case phase == "flip":
-		return "the database stops making keys"
-	case phase == "map" && has(Map) && has(Count):
-		return "what is there is counted, and each old id gets a new one, in a map"
-	case phase == "map" && has(Map):
-		return "each old id gets a new one, in a map"
-	case phase == "map":
-		return "what is there is counted"
-	case phase == "rewrite" && shadow:
-		return "second columns get the new ids, in batches"
-	case phase == "rewrite":
-		return "keys, and what refers to them, get the new ids, in batches"
-	case phase == "check" && shadow:
-		return "second columns are completed, with their indexes and foreign keys, and looked at"
-	case phase == "check" && later:
-		return "what has to be true before the first row changes is looked at"
-	case phase == "check":
-		return "the result is looked at: no old id is left, and no reference is lost"
-	case phase == "swap":
-		return "first and second columns change their places"
-	case phase == "contract" && shadow:
-		return "the old columns and the maps are dropped, after which there is no rollback"
-	case phase == "contract":
-		return "the maps are dropped, after which there is no rollback"
+	for _, sentence := range []struct {
+		of   string
+		when bool
+		says string
+	}{
+		{"expand", has(Reserve), "a node is taken for the new ids, and the maps of old ids to new ones are made"},
+		{"expand", shadow, "second columns are added, with the triggers that keep them"},
+		{"expand", true, "keys, and what refers to them, get 64 bits"},
+		{"flip", true, "the database stops making keys"},
+		{"map", has(Map) && has(Count), "what is there is counted, and each old id gets a new one, in a map"},
+		{"map", has(Map), "each old id gets a new one, in a map"},
+		{"map", true, "what is there is counted"},
+		{"rewrite", shadow, "second columns get the new ids, in batches"},
+		{"rewrite", true, "keys, and what refers to them, get the new ids, in batches"},
+		{"check", shadow, "second columns are completed, with their indexes and foreign keys, and looked at"},
+		{"check", later, "what has to be true before the first row changes is looked at"},
+		{"check", true, "the result is looked at: no old id is left, and no reference is lost"},
+		{"swap", true, "first and second columns change their places"},
+		{"contract", shadow, "the old columns and the maps are dropped, after which there is no rollback"},
+		{"contract", true, "the maps are dropped, after which there is no rollback"},
+	} {
+		if sentence.of == phase && sentence.when {
+			return sentence.says
+		}
 	}
 	return ""
 }

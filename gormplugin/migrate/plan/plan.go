@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/inspect"
@@ -36,6 +37,15 @@ type Plan struct {
 	References  []Reference      `json:"references"`
 	Notes       []string         `json:"notes"` // what to know before it is run
 	Steps       []Step           `json:"steps"`
+}
+
+// Key returns the plan's key of a table, nil when it changes none there.
+func (p *Plan) Key(table string) *Key {
+	i := slices.IndexFunc(p.Keys, func(k Key) bool { return k.Table == table })
+	if i < 0 {
+		return nil
+	}
+	return &p.Keys[i]
 }
 
 // Key is a key that the plan changes.

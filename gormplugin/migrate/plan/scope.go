@@ -256,12 +256,7 @@ func (b *builder) load(ctx context.Context, name string, parsed catalog.Name) er
 
 // columnOf returns a column of a table that is read, nil when there is none.
 func (b *builder) columnOf(table, name string) *catalog.Column {
-	for _, c := range b.tables[table].Columns {
-		if c.Name == name {
-			return c
-		}
-	}
-	return nil
+	return b.tables[table].Column(name, false)
 }
 
 // take adds a column to those that have to hold snowflakes, unless it is among them.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/inspect"
 	"github.com/snowkey-go/snowkey/internal/catalog"
 )
 
@@ -63,12 +64,7 @@ func (b *builder) checkMySQL(c *column) {
 
 // reported reports whether the report has such an obstacle, so that it is not told twice.
 func (b *builder) reported(kind, table string) bool {
-	for _, o := range b.report.Obstacles {
-		if o.Kind == kind && o.Table == table {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.report.Obstacles, func(o inspect.Obstacle) bool { return o.Kind == kind && o.Table == table })
 }
 
 // gateName is the trigger's: in the schema of its table, and one of its own for each there, however long the table's name is.

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
@@ -13,12 +14,7 @@ import (
 //	journal: begun ──▶ Applied? ── no ──▶ Repair, when it was begun before ──▶ the statement ──▶ Applied? ── yes ──▶ journal: done
 //	                       └──────────────────────────── yes ─────────────────────────────────────────────────────────▶
 func (r *runner) apart(ctx context.Context, j *job) error {
-	return r.patient(ctx, func() error {
-		s, err := r.open(ctx, j.action.Session)
-		if err != nil {
-			return err
-		}
-		defer s.close()
+	return r.within(ctx, j.action.Session, func(s *session) error {
 		if err := r.alone(ctx, s); err != nil {
 			return err
 		}
@@ -117,10 +113,7 @@ func (r *runner) limit(ctx context.Context, s *session, text string) error {
 
 // concurrently tells whether a statement is one of PostgreSQL's for an index that locks nobody out.
 func concurrently(text string) bool {
-	for _, begin := range []string{"CREATE INDEX CONCURRENTLY ", "CREATE UNIQUE INDEX CONCURRENTLY ", "DROP INDEX CONCURRENTLY "} {
-		if len(text) >= len(begin) && strings.EqualFold(text[:len(begin)], begin) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"CREATE INDEX CONCURRENTLY ", "CREATE UNIQUE INDEX CONCURRENTLY ", "DROP INDEX CONCURRENTLY "}, func(begin string) bool {
+		return len(text) >= len(begin) && strings.EqualFold(text[:len(begin)], begin)
+	})
 }

@@ -65,7 +65,7 @@ func (r *runner) passed(ctx context.Context, s *session, j *job, row *journal.St
 
 // fill fills the map of a key.
 func (r *runner) fill(ctx context.Context, j *job) error {
-	k := key(r.p, j.action.Table)
+	k := r.p.Key(j.action.Table)
 	if !j.resumed() && !r.surveyed {
 		if err := r.survey(ctx, *k); err != nil {
 			return err
@@ -150,23 +150,12 @@ func (r *runner) rounds(ctx context.Context, j *job, do round) error {
 
 // round does one.
 func (r *runner) round(ctx context.Context, s *session, j *job, do round, rows int) error {
-	var committed func()
-	err := s.transact(ctx, func() error {
-		row := j.row
+	return r.commit(ctx, s, j, func(row *journal.Step) error {
 		row.State = j.begun
-		end, err := do(ctx, s, &row, rows)
-		if err != nil {
-			return err
-		}
-		if end {
+		end, err := do(ctx, s, row, rows)
+		if end && err == nil {
 			row.State = j.end
 		}
-		committed, err = r.write(ctx, s, j, row)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	committed()
-	return nil
 }

@@ -75,16 +75,21 @@ func (r *runner) do(ctx context.Context, j *job) error {
 	return err
 }
 
-// write writes the job's row in a transaction of s, and returns what is to be called once that is committed.
-func (r *runner) write(ctx context.Context, s *session, j *job, row journal.Step) (committed func(), err error) {
-	if err := r.journal.Put(ctx, s, row); err != nil {
-		return nil, err
-	}
-	return func() {
+// commit does something in a transaction, together with the job's row, which it may change.
+func (r *runner) commit(ctx context.Context, s *session, j *job, do func(row *journal.Step) error) error {
+	var row journal.Step
+	err := s.transact(ctx, func() error {
+		row = j.row
+		if err := do(&row); err != nil {
+			return err
+		}
+		return r.journal.Put(ctx, s, row)
+	})
+	if err == nil {
 		r.changed += row.Rows - j.row.Rows
-		j.row = row
-		r.steps[j.number] = row
-	}, nil
+		j.row, r.steps[j.number] = row, row
+	}
+	return err
 }
 
 // note writes that a job is at its end, which changes nothing but the journal.
@@ -94,36 +99,24 @@ func (r *runner) note(ctx context.Context, j *job, found string) error {
 	if found != "" {
 		row.Found = found
 	}
-	return r.patient(ctx, func() error {
-		s, err := r.open(ctx, j.action.Session)
-		if err != nil {
-			return err
-		}
-		defer s.close()
+	return r.within(ctx, j.action.Session, func(s *session) error {
 		return r.put(ctx, s, j, row, "")
 	})
 }
 
 // put writes a job's row, and a new fingerprint unless that is empty, in a transaction of its own.
 func (r *runner) put(ctx context.Context, s *session, j *job, row journal.Step, fingerprint string) error {
-	var committed func()
-	err := s.transact(ctx, func() (err error) {
-		if fingerprint != "" && fingerprint != r.fingerprint {
-			if err := r.journal.Fingerprint(ctx, s, fingerprint); err != nil {
-				return err
-			}
+	err := r.commit(ctx, s, j, func(now *journal.Step) error {
+		*now = row
+		if fingerprint == "" || fingerprint == r.fingerprint {
+			return nil
 		}
-		committed, err = r.write(ctx, s, j, row)
-		return err
+		return r.journal.Fingerprint(ctx, s, fingerprint)
 	})
-	if err != nil {
-		return err
-	}
-	committed()
-	if fingerprint != "" {
+	if err == nil && fingerprint != "" {
 		r.fingerprint = fingerprint
 	}
-	return nil
+	return err
 }
 
 // sound returns an error that wraps [ErrPlan] when an action is of no known kind, or lacks what its kind needs.
@@ -156,7 +149,7 @@ func complete(p *plan.Plan, a *plan.Action) error {
 			return errors.New("want statements, and a query for their ranges")
 		}
 	case plan.Map:
-		if key(p, a.Table) == nil {
+		if p.Key(a.Table) == nil {
 			return fmt.Errorf("the plan has no key of the table %s", a.Table)
 		}
 	case plan.Count, plan.Expect:
@@ -187,16 +180,6 @@ func alike(p *plan.Plan, a *plan.Action) error {
 	for _, each := range a.Each {
 		if !slices.Contains(p.Steps[i].Do.Each, each) {
 			return fmt.Errorf("the step %q does not count the %s", a.Like, each)
-		}
-	}
-	return nil
-}
-
-// key returns a plan's key by its table, nil when there is none.
-func key(p *plan.Plan, table string) *plan.Key {
-	for i := range p.Keys {
-		if p.Keys[i].Table == table {
-			return &p.Keys[i]
 		}
 	}
 	return nil

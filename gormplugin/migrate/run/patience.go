@@ -34,6 +34,18 @@ func (r *runner) patient(ctx context.Context, attempt func() error) error {
 	}
 }
 
+// within opens a connection with an action's settings, and makes attempts on it as patient does.
+func (r *runner) within(ctx context.Context, settings []string, attempt func(*session) error) error {
+	return r.patient(ctx, func() error {
+		s, err := r.open(ctx, settings)
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		return attempt(s)
+	})
+}
+
 // outdated tells whether an attempt has failed for a plan of PostgreSQL's, made on the same connection before the type of a column was
 // changed, and sees to it that the next attempt has a new one.
 func (r *runner) outdated(err error) bool {

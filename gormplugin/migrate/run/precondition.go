@@ -41,7 +41,7 @@ func (r *runner) preconditions(ctx context.Context) error {
 		if step.Do.Kind != plan.Map {
 			continue
 		}
-		if err := r.survey(ctx, *key(r.p, step.Do.Table)); err != nil {
+		if err := r.survey(ctx, *r.p.Key(step.Do.Table)); err != nil {
 			return err
 		}
 		r.surveyed = true

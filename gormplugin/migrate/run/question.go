@@ -12,22 +12,10 @@ import (
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/verify"
 )
 
-// ask opens a connection with the action's settings, and uses it for a question.
-func (r *runner) ask(ctx context.Context, j *job, question func(*session) error) error {
-	return r.patient(ctx, func() error {
-		s, err := r.open(ctx, j.action.Session)
-		if err != nil {
-			return err
-		}
-		defer s.close()
-		return question(s)
-	})
-}
-
 // count writes the numbers that queries give to the journal.
 func (r *runner) count(ctx context.Context, j *job) error {
 	var numbers []int64
-	err := r.ask(ctx, j, func(s *session) (err error) {
+	err := r.within(ctx, j.action.Session, func(s *session) (err error) {
 		numbers, err = s.numbers(ctx, j.action.SQL)
 		return err
 	})
@@ -77,7 +65,7 @@ func (r *runner) expect(ctx context.Context, j *job) error {
 			return err
 		}
 	}
-	err := r.ask(ctx, j, func(s *session) error {
+	err := r.within(ctx, j.action.Session, func(s *session) error {
 		numbers, err := s.numbers(ctx, a.SQL)
 		if err != nil {
 			return err
@@ -129,7 +117,7 @@ func (r *runner) counted(title string) (map[string]int64, error) {
 
 // steady asks a query for as long as the window is, and begins anew when it is run again.
 func (r *runner) steady(ctx context.Context, j *job) error {
-	err := r.ask(ctx, j, func(s *session) error {
+	err := r.within(ctx, j.action.Session, func(s *session) error {
 		end := time.Now().Add(j.action.Window)
 		every := min(max(j.action.Window/10, 10*time.Millisecond), time.Second)
 		var first sql.NullString

@@ -70,12 +70,7 @@ func (r *runner) postgresRights(ctx context.Context) (missing []string, err erro
 // sqliteRights: a table is made in a transaction that is rolled back, which fails in a file or a connection that is read only, and, where
 // SQLite keeps a journal of its own beside the file, in a folder that is.
 func (r *runner) sqliteRights(ctx context.Context) (missing []string, err error) {
-	err = r.patient(ctx, func() error {
-		s, err := r.open(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer s.close()
+	err = r.within(ctx, nil, func(s *session) error {
 		if _, err = s.ExecContext(ctx, "BEGIN IMMEDIATE"); err == nil {
 			_, err = s.ExecContext(ctx, "CREATE TABLE snowkey_migrate_probe (id INTEGER)")
 		}

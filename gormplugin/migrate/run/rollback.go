@@ -104,12 +104,7 @@ func (r *runner) undo(ctx context.Context, n int) error {
 // settle finds out whether a statement that was begun has its effect. If so the step is done, else undone, without what an attempt may have
 // left.
 func (r *runner) settle(ctx context.Context, n int, step *plan.Step) (applied bool, err error) {
-	err = r.patient(ctx, func() error {
-		s, err := r.open(ctx, step.Do.Session)
-		if err != nil {
-			return err
-		}
-		defer s.close()
+	err = r.within(ctx, step.Do.Session, func(s *session) error {
 		if err := r.alone(ctx, s); err != nil {
 			return err
 		}

@@ -207,12 +207,7 @@ func (r *runner) own(ctx context.Context, state journal.State) error {
 
 // take writes this runner into the journal.
 func (r *runner) take(ctx context.Context, state journal.State, text string) error {
-	return r.patient(ctx, func() error {
-		s, err := r.open(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer s.close()
+	return r.within(ctx, nil, func(s *session) error {
 		if err := journal.Create(ctx, s, r.dialect); err != nil {
 			return err
 		}
@@ -256,12 +251,7 @@ func (r *runner) leave(ctx context.Context) error {
 
 // finish writes the plan's last state.
 func (r *runner) finish(ctx context.Context, state journal.State) error {
-	return r.patient(ctx, func() error {
-		s, err := r.open(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer s.close()
+	return r.within(ctx, nil, func(s *session) error {
 		if err := s.transact(ctx, func() error { return r.journal.Finish(ctx, s, state) }); err != nil {
 			return err
 		}

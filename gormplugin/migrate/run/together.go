@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
 	"github.com/snowkey-go/snowkey/internal/catalog"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
@@ -13,22 +14,15 @@ import (
 // together does all of an action's statements in one transaction with the journal's row. Where DDL is part of transactions, so are the
 // look at the schema before it and the fingerprint after it; on MySQL there is no DDL in it. Of statements that change rows alone there is none.
 func (r *runner) together(ctx context.Context, j *job) error {
-	return r.patient(ctx, func() error {
-		s, err := r.open(ctx, j.action.Session)
-		if err != nil {
-			return err
-		}
-		defer s.close()
-		var committed func()
+	return r.within(ctx, j.action.Session, func(s *session) error {
 		fingerprint := r.fingerprint
 		defines := r.dialect != dialect.MySQL && slices.ContainsFunc(j.action.SQL, define)
-		err = s.transact(ctx, func() error {
+		err := r.commit(ctx, s, j, func(row *journal.Step) (err error) {
 			if defines {
 				if err := r.still(ctx, s); err != nil {
 					return err
 				}
 			}
-			row := j.row
 			for _, text := range j.action.SQL {
 				n, err := s.run(ctx, text)
 				if err != nil {
@@ -41,21 +35,16 @@ func (r *runner) together(ctx context.Context, j *job) error {
 					return err
 				}
 			}
-			if fingerprint != r.fingerprint {
-				if err := r.journal.Fingerprint(ctx, s, fingerprint); err != nil {
-					return err
-				}
-			}
 			row.State = j.end
-			committed, err = r.write(ctx, s, j, row)
-			return err
+			if fingerprint == r.fingerprint {
+				return nil
+			}
+			return r.journal.Fingerprint(ctx, s, fingerprint)
 		})
-		if err != nil {
-			return err
+		if err == nil {
+			r.fingerprint, r.looked = fingerprint, defines
 		}
-		committed()
-		r.fingerprint, r.looked = fingerprint, defines
-		return nil
+		return err
 	})
 }
 

@@ -90,12 +90,9 @@ func (v *verifier) moved() []string {
 
 // counted tells whether the plan has counted the orphans of a reference.
 func (v *verifier) counted(r plan.Reference) bool {
-	for _, s := range v.plan.Steps {
-		if s.Do.Kind == plan.Count && (slices.Contains(s.Do.Each, plan.OrphansOf(r)) || slices.Contains(s.Do.Each, plan.OrphansByKey(r.Name, r.Table))) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.plan.Steps, func(s plan.Step) bool {
+		return s.Do.Kind == plan.Count && (slices.Contains(s.Do.Each, plan.OrphansOf(r)) || slices.Contains(s.Do.Each, plan.OrphansByKey(r.Name, r.Table)))
+	})
 }
 
 // checkRows compares the number of a table's rows with that before.
@@ -148,7 +145,7 @@ func (v *verifier) checkDigest(ctx context.Context, s plan.Step, found string) e
 		v.skip(c, notCounted+s.Title)
 		return nil
 	}
-	k := v.key(table)
+	k := v.plan.Key(table)
 	if k != nil && k.Map != "" && v.rewritten() == "" {
 		m, err := v.find(ctx, k.Map)
 		if err != nil {

@@ -62,16 +62,6 @@ func (d *database) table(ctx context.Context, name string) (*catalog.Table, erro
 	return t, err
 }
 
-// key returns the plan's key of a table, nil when it has none.
-func (d *database) key(table string) *plan.Key {
-	for i := range d.plan.Keys {
-		if d.plan.Keys[i].Table == table {
-			return &d.plan.Keys[i]
-		}
-	}
-	return nil
-}
-
 // quoted returns a table's name as statements have it.
 func (d *database) quoted(name string) (string, error) {
 	n, err := catalog.Parse(name)

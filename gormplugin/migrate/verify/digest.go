@@ -72,7 +72,7 @@ func (d *database) digest(ctx context.Context, table string) (string, error) {
 	if r.columns == nil {
 		r.columns = []string{"NULL"}
 	}
-	k := d.key(table)
+	k := d.plan.Key(table)
 	if k == nil {
 		if err := r.all(ctx); err != nil {
 			return "", err
@@ -176,7 +176,7 @@ func (d *database) columns(t *catalog.Table, name string) (expressions []string)
 		}
 	}
 	for _, r := range d.plan.References {
-		if k := d.key(r.To); r.Table == name && (k != nil && k.Map != "" || r.Shadow != "") {
+		if k := d.plan.Key(r.To); r.Table == name && (k != nil && k.Map != "" || r.Shadow != "") {
 			leave(r.Column, r.Shadow, r.Old)
 		}
 	}

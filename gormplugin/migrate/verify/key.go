@@ -19,7 +19,7 @@ func (v *verifier) checkKey(ctx context.Context, k plan.Key) error {
 	if err != nil {
 		return err
 	}
-	c := column(t, k.Column)
+	c := t.Column(k.Column, false)
 	if c == nil {
 		v.judge(types, false, "64 bits", "no such column", "The table has no column of the key's name.")
 		return nil
@@ -32,15 +32,6 @@ func (v *verifier) checkKey(ctx context.Context, k plan.Key) error {
 		v.skip(auto, "SQLite numbers each row that comes without an INTEGER PRIMARY KEY")
 	default:
 		v.compare(auto, "", c.Auto, "The database still makes keys, for rows that come without one.")
-	}
-	return nil
-}
-
-func column(t *catalog.Table, name string) *catalog.Column {
-	for _, c := range t.Columns {
-		if c.Name == name {
-			return c
-		}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func (v *verifier) checkReference(ctx context.Context, r plan.Reference) error {
 	if err != nil {
 		return err
 	}
-	c := column(t, r.Column)
+	c := t.Column(r.Column, false)
 	types := Check{Name: "types", Table: r.Table, Column: r.Column}
 	if c == nil {
 		v.judge(types, false, "64 bits", "no such column", "The table has no column of the reference's name.")
@@ -71,7 +71,7 @@ func (v *verifier) checkOrphans(ctx context.Context, r plan.Reference, c *catalo
 
 // checkOld makes sure that a reference has no old id any more.
 func (v *verifier) checkOld(ctx context.Context, r plan.Reference, c *catalog.Column) error {
-	k := v.key(r.To)
+	k := v.plan.Key(r.To)
 	if k == nil || k.Map == "" || r.ToColumn != k.Column {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
@@ -157,14 +158,7 @@ func (g progress) missing(none string, which func(plan.Step) bool) string {
 
 // phases returns a sentence about the first step of some phases that is not done, empty when all are, and what says that there is none of them.
 func (g progress) phases(none string, phases ...string) string {
-	return g.missing(none, func(s plan.Step) bool {
-		for _, phase := range phases {
-			if s.Phase == phase {
-				return true
-			}
-		}
-		return false
-	})
+	return g.missing(none, func(s plan.Step) bool { return slices.Contains(phases, s.Phase) })
 }
 
 // rewritten returns why rows cannot be expected to have their new ids; empty when they can.
