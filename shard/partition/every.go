@@ -32,13 +32,15 @@ func (e Every) String() string {
 func ParseEvery(text string) (Every, error) { return named(everyNames, "period", text) }
 
 // named returns the value of a name.
-func named[T comparable](names map[T]string, what, text string) (none T, err error) {
-	for value, name := range names {
-		if name == text {
+func named[T ~int](names map[T]string, what, text string) (T, error) {
+	var all []string
+	for _, value := range slices.Sorted(maps.Keys(names)) {
+		if names[value] == text {
 			return value, nil
 		}
+		all = append(all, names[value])
 	}
-	return none, fmt.Errorf("%w: unknown %s %q; there are %s", ErrTable, what, text, strings.Join(slices.Sorted(maps.Values(names)), ", "))
+	return 0, fmt.Errorf("%w: unknown %s %q; there are %s", ErrTable, what, text, strings.Join(all, ", "))
 }
 
 // start returns the first instant of the period that an instant lies in.
