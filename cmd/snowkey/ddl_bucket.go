@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -76,10 +77,13 @@ func bucketOf(key string, isText bool, engine ddl.Engine, table ddl.Table) (buck
 	var of any = key
 	if !isText {
 		number, err := strconv.ParseInt(key, 10, 64)
+		of = number
+		if errors.Is(err, strconv.ErrRange) {
+			of, err = strconv.ParseUint(key, 10, 64)
+		}
 		if err != nil {
 			return l, fmt.Errorf("want an integer, or --text: %w", err)
 		}
-		of = number
 	}
 	var err error
 	if l.Bucket, err = shard.Bucket(table.Layout, of); err != nil {

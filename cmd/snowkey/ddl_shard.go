@@ -70,7 +70,10 @@ the time. docs/sharding.md says which engine wants which.`,
 			return err
 		}
 		for _, s := range servers {
-			server, err := parseServer(s.text)
+			server, kind, err := parseServer(s.text)
+			if want := serverKind[engine]; err == nil && want != "" && kind != want {
+				err = fmt.Errorf("%s: %s takes servers of %s, and this one is of %s", server.Name, engine, want, kind)
+			}
 			if err != nil {
 				return usageError{fmt.Errorf("%s: %w", s.from, err)}
 			}
@@ -129,38 +132,41 @@ func readColumns(c *cobra.Command, path string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// parseServer reads NAME=DSN. The error has no password.
-func parseServer(text string) (ddl.Server, error) {
+// serverKind is what the other servers of an engine are.
+var serverKind = map[ddl.Engine]string{ddl.Spider: dsn.MySQL, ddl.PostgresFDW: dsn.Postgres}
+
+// parseServer reads NAME=DSN, and returns the kind of the server too. The error has no password.
+func parseServer(text string) (_ ddl.Server, kind string, _ error) {
 	name, at, found := strings.Cut(text, "=")
 	if !found || strings.ContainsAny(name, ":@/") { // a DSN without a name
-		return ddl.Server{}, errors.New("want NAME=DSN, such as east=mysql:USER:PASSWORD@tcp(HOST:PORT)/DATABASE")
+		return ddl.Server{}, "", errors.New("want NAME=DSN, such as east=mysql:USER:PASSWORD@tcp(HOST:PORT)/DATABASE")
 	}
 	parsed, err := dsn.Parse(at)
 	if err != nil {
-		return ddl.Server{}, fmt.Errorf("%s: %w", name, err)
+		return ddl.Server{}, "", fmt.Errorf("%s: %w", name, err)
 	}
 	s := ddl.Server{Name: name}
 	switch parsed.Kind {
 	case dsn.MySQL:
 		config, err := mysql.ParseDSN(parsed.Source)
 		if err != nil {
-			return s, fmt.Errorf("%s: %w", name, err)
+			return s, parsed.Kind, fmt.Errorf("%s: %w", name, err)
 		}
 		s.Database, s.User, s.Password = config.DBName, config.User, config.Passwd
 		if config.Net == "unix" {
 			s.Socket = config.Addr
-			return s, nil
+			return s, parsed.Kind, nil
 		}
 		host, port, err := net.SplitHostPort(config.Addr)
 		if err == nil {
 			s.Host = host
 			s.Port, err = strconv.Atoi(port)
 		}
-		return s, err
+		return s, parsed.Kind, err
 	case dsn.Postgres:
 		config, err := pgx.ParseConfig(parsed.Source)
 		if err != nil {
-			return s, fmt.Errorf("%s: %s cannot be read", name, parsed)
+			return s, parsed.Kind, fmt.Errorf("%s: %s cannot be read", name, parsed)
 		}
 		s.Host, s.Port, s.Database, s.User = config.Host, int(config.Port), config.Database, config.User
 		if u, err := url.Parse(parsed.Source); err == nil { // a password from the environment stays there
@@ -168,9 +174,9 @@ func parseServer(text string) (ddl.Server, error) {
 				s.Password = u.Query().Get("password")
 			}
 		}
-		return s, nil
+		return s, parsed.Kind, nil
 	}
-	return s, fmt.Errorf("%s: %s is no server", name, parsed)
+	return s, parsed.Kind, fmt.Errorf("%s: %s is no server", name, parsed)
 }
 
 // writeScript writes statements with a semicolon each, under comments that say where they run, in their order.
@@ -195,7 +201,7 @@ func writeScript(w io.Writer, s *ddl.Script, servers []ddl.Server) error {
 	}
 	elsewhere(s.Remote, "first")
 	section("-- On the head, by an administrator, once:\n", s.Install)
-	section("-- On the head, once for all its tables, with the passwords of the others:\n", s.Servers)
+	section("-- On the head, once for all its tables (again it does nothing), with the passwords of the others:\n", s.Servers)
 	head := ""
 	if len(s.Install)+len(servers) > 0 {
 		head = "-- On the head:\n"

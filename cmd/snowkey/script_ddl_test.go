@@ -30,6 +30,9 @@ var whose = regexp.MustCompile(`^-- On (\w+)=`)
 func paste(ts *testscript.TestScript, _ bool, args []string) {
 	sections := strings.Split(ts.ReadFile("stdout"), "\n\n")
 	for _, section := range sections {
+		if regexp.MustCompile(`^(-- .*\n)*$`).MatchString(section + "\n") {
+			continue // notes, which the servers' clients skip
+		}
 		at := args[0]
 		if m := whose.FindStringSubmatch(section); m != nil {
 			for _, other := range args[1:] {

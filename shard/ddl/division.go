@@ -251,6 +251,34 @@ func (d *division) create(quotedName, quotedKey string, constraints ...string) s
 	return text + "\n)"
 }
 
+// resume is the note of a script whose statements are independent of each other.
+const resume = "Each statement is done wholly or not at all. When one fails, mend the cause, and go on with that statement: leave out those before it, but for SET."
+
+// patient has a session wait 5 seconds for a lock, so that nobody waits longer behind a statement that waits for somebody's transaction. There are no
+// statements where there were none.
+func patient(of dialect.Dialect, statements []string) []string {
+	if len(statements) == 0 {
+		return nil
+	}
+	limit := "SET lock_timeout = '5s'"
+	if of == dialect.MySQL {
+		limit = "SET lock_wait_timeout = 5"
+	}
+	return append([]string{limit}, statements...)
+}
+
+// finish adds to a script of growth how long its statements wait, and what to do when one fails.
+func (s *Script) finish(of dialect.Dialect, note string) *Script {
+	if len(s.Table) > 0 {
+		s.Notes = append(s.Notes, note)
+	}
+	s.Table = patient(of, s.Table)
+	for name, statements := range s.After {
+		s.After[name] = patient(of, statements)
+	}
+	return s
+}
+
 // fits returns an error for a name that is longer than the database keeps: PostgreSQL cuts it off in silence, and the shards' numbers are at the
 // end.
 func fits(longest int, names ...string) error {

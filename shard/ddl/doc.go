@@ -82,7 +82,7 @@
 //
 // # Growth
 //
-//   - MySQL: REORGANIZE PARTITION, a shard at a time, which copies that shard's rows. Reads go on, writers of the table wait (measured on MariaDB). A statement that was
+//   - MySQL: REORGANIZE PARTITION, a shard at a time, which copies that shard's rows. Once it has its lock reads go on, writers of the table wait (measured on MariaDB). A statement that was
 //     prepared before may fail once with error 1615, to be prepared again.
 //   - PostgresRange, PostgresHash, PostgresList: a shard at a time in a transaction of its own, which detaches the partition, moves the rows of the new
 //     shards to new tables and attaches all. Whoever uses the table waits, and fails in nothing. Indexes, constraints and defaults are copied. PostgreSQL
@@ -92,6 +92,25 @@
 //   - Spider: there is no table of the name while rows are moved, so statements fail with error 1146, and none is lost or counted twice. Under LOCK TABLES Spider
 //     allows no RENAME. When a statement fails, orders_shrunk has what is not moved yet: ROLLBACK, and go on from the
 //     START TRANSACTION before it.
+//
+// A script gives up after 5 seconds of waiting for a lock on the head's table, and on a shard's table at its end: a transaction that has used the table
+// is in the way, and everybody would wait behind the statement. End that transaction, and repeat the statement. The limit stays in the session.
+// Each statement is done wholly or not at all. When one fails, mend the cause, and go on with it; leave out those before it, but for SET. Spider
+// wants a ROLLBACK first, and its way back is in [Script.Notes].
+//
+// Transactions that began before: with PostgresFDW at READ COMMITTED, one that has read from a shard's server keeps the snapshot of that server, and
+// does not see the rows that moved: a SELECT has 0 rows and an UPDATE changes 0, in silence. So it is with Spider at REPEATABLE READ, and with
+// native partitions of PostgreSQL at REPEATABLE READ. On MySQL such a transaction gets the error 1412. So with PostgresFDW and Spider stop the
+// programs while a table grows; with the others end their transactions, or try those again.
+//
+// Programs that name a shard, as in Table("orders_0001 AS orders") or PARTITION (p0001), read nothing or too little with the number of shards from
+// before. Have [Table.Partition] compute the name; stop these programs, and start them with the new number.
+//
+// PostgreSQL: new shards have the owner of the old one. Privileges, storage options such as fillfactor, and row security that were given to a shard
+// itself are to be given to the new ones again. Those of the table hold for whoever uses the table.
+//
+// With PostgresFDW every role that uses the table needs a user mapping of its own on each server: CREATE USER MAPPING FOR app SERVER east OPTIONS
+// (user '…', password '…'). The statements of [Script.Servers] leave a server alone that is there; ALTER SERVER and ALTER USER MAPPING change one.
 //
 // What was added to the tables of other servers after Create, such as indexes, their new shards are without; add it to these.
 // New shards are on the server of the old one, so the number of shards has to be a multiple of that of servers. All statements of other heads, and

@@ -132,6 +132,7 @@ func ExampleTable_Grow() {
 	fmt.Println("-- the user 7 alone, on PostgreSQL")
 	fmt.Println(strings.Join(script.Table, ";\n"))
 	// Output:
+	// SET lock_wait_timeout = 5;
 	// ALTER TABLE `orders` REORGANIZE PARTITION `p0000` INTO (
 	// PARTITION `p0000` VALUES LESS THAN (2305843009213693952),
 	// PARTITION `p0256` VALUES LESS THAN (4611686018427387904)
@@ -141,11 +142,14 @@ func ExampleTable_Grow() {
 	// PARTITION `p0768` VALUES LESS THAN MAXVALUE
 	// )
 	// -- the user 7 alone, on PostgreSQL
+	// SET lock_timeout = '5s';
 	// DO $snowkey$BEGIN
 	// ALTER TABLE "orders" DETACH PARTITION "orders_0256";
 	// CREATE TABLE "orders_0471" (LIKE "orders_0256" INCLUDING ALL);
+	// EXECUTE (SELECT E'ALTER TABLE "orders_0471" OWNER TO ' || relowner::regrole FROM pg_class WHERE oid = E'"orders_0256"'::regclass);
 	// WITH moved AS (DELETE FROM "orders_0256" t WHERE t."id" BETWEEN 4242390848983007232 AND 4251398048237748223 RETURNING *) INSERT INTO "orders_0471" SELECT * FROM moved;
 	// CREATE TABLE "orders_0472" (LIKE "orders_0256" INCLUDING ALL);
+	// EXECUTE (SELECT E'ALTER TABLE "orders_0472" OWNER TO ' || relowner::regrole FROM pg_class WHERE oid = E'"orders_0256"'::regclass);
 	// WITH moved AS (DELETE FROM "orders_0256" t WHERE t."id" BETWEEN 4251398048237748224 AND 4611686018427387903 RETURNING *) INSERT INTO "orders_0472" SELECT * FROM moved;
 	// ALTER TABLE "orders" ATTACH PARTITION "orders_0256" FOR VALUES FROM (2305843009213693952) TO (4242390848983007232);
 	// ALTER TABLE "orders" ATTACH PARTITION "orders_0471" FOR VALUES FROM (4242390848983007232) TO (4251398048237748224);

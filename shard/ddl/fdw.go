@@ -55,7 +55,7 @@ func growPostgresFDW(from, to *division) (*Script, error) {
 				return nil, err
 			}
 			name := to.own(to.table(p))
-			lines = append(lines, "CREATE FOREIGN TABLE "+name+" PARTITION OF "+to.own(to.name.Name)+bounds+to.at(p),
+			lines = append(lines, "CREATE FOREIGN TABLE "+name+" PARTITION OF "+to.own(to.name.Name)+bounds+to.at(p), owned(name, old),
 				"INSERT INTO "+name+" SELECT * FROM "+old+" t WHERE "+to.in("t."+key, p),
 				"DELETE FROM "+old+" t WHERE "+to.in("t."+key, p))
 		}
@@ -71,7 +71,7 @@ func growPostgresFDW(from, to *division) (*Script, error) {
 		s.After[server.Name] = append(s.After[server.Name], "ALTER TABLE "+quoteIn(pg, server.schema(), to.table(kept))+
 			" DROP CONSTRAINT "+name+", ADD "+constraint)
 	}
-	return s, nil
+	return s.finish(pg, resume), nil
 }
 
 // remotePostgres adds the statement that makes the table of a part on its server.
@@ -119,7 +119,7 @@ func (s Server) postgres() []string {
 		role = pg.QuoteAny(s.Role)
 	}
 	return []string{
-		"CREATE SERVER " + pg.QuoteAny(s.Name) + " FOREIGN DATA WRAPPER postgres_fdw OPTIONS (" + options + ")",
-		"CREATE USER MAPPING FOR " + role + " SERVER " + pg.QuoteAny(s.Name) + " OPTIONS (" + user + ")",
+		"CREATE SERVER IF NOT EXISTS " + pg.QuoteAny(s.Name) + " FOREIGN DATA WRAPPER postgres_fdw OPTIONS (" + options + ")",
+		"CREATE USER MAPPING IF NOT EXISTS FOR " + role + " SERVER " + pg.QuoteAny(s.Name) + " OPTIONS (" + user + ")",
 	}
 }

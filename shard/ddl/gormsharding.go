@@ -38,7 +38,7 @@ func growGORMSharding(from, to *division) (*Script, error) {
 		return &Script{}, nil
 	}
 	s := &Script{Notes: []string{"End all programs that write to the tables; start them again with as many tables as there are then. " +
-		"Rows with ids from before the sharding are moved wrongly; move those by their sharding keys first."}}
+		"Rows with ids from before the sharding are moved wrongly; move those by their sharding keys first.", resume}}
 	for i, name := range old {
 		if name != names[i] { // its number has more digits now
 			s.Table = append(s.Table, "ALTER TABLE "+name+" RENAME TO "+names[i])
@@ -47,7 +47,7 @@ func growGORMSharding(from, to *division) (*Script, error) {
 	for j := len(old); j < len(names); j++ {
 		of := fmt.Sprintf(" FROM %s WHERE %s %% %d = %d", names[j%len(old)], to.bucket(to.Key), len(names), j)
 		s.Table = append(s.Table, to.create(names[j], to.Key, "CHECK ("+to.ids(to.Key)+")")+to.options(),
-			"INSERT INTO "+names[j]+" SELECT *"+of, "DELETE"+of)
+			"INSERT INTO "+names[j]+" SELECT *"+of, "DELETE"+of+" AND "+to.Key+" IN (SELECT "+to.Key+" FROM "+names[j]+")") // never a row that was not copied
 	}
 	return s, nil
 }

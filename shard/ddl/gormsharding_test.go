@@ -3,6 +3,7 @@ package ddl_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/gormplugin"
@@ -80,5 +81,44 @@ func TestGORMShardingGrows(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestGORMShardingGrowthLosesNothing has a client go on after an INSERT that failed.
+func TestGORMShardingGrowthLosesNothing(t *testing.T) {
+	for _, database := range []func(testing.TB) dbtest.Database{dbtest.SQLite, dbtest.MySQL, dbtest.Postgres} {
+		at := database(t)
+		t.Run(at.Kind, func(t *testing.T) {
+			f := open(t, at)
+			f.engine, f.preset = ddl.GORMSharding, idgen.Scattered
+			table := f.table("orders", "id BIGINT NOT NULL", 2)
+			script, err := table.Create(f.engine)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.apply(t, script)
+			for bucket := int64(0); bucket < 8; bucket += 2 {
+				run(t, f.pool, fmt.Sprintf("INSERT INTO orders_00 VALUES (%d)", bucket<<53|1))
+			}
+			grown, err := table.Grow(f.engine, 4)
+			if err != nil {
+				t.Fatal(err)
+			}
+			create := slices.IndexFunc(grown.Table, func(s string) bool { return strings.HasPrefix(s, "CREATE") })
+			run(t, f.pool, grown.Table[:create+1]...)
+			run(t, f.pool, fmt.Sprintf("INSERT INTO orders_02 VALUES (%d)", int64(2)<<53|1))
+			if failed := f.force(t, grown.Table[create+1:]...); len(failed) != 1 {
+				t.Errorf("got the errors %v, want that of the row that is there", failed)
+			}
+			if got := rows(t, f.pool, "SELECT COUNT(*) FROM (SELECT id FROM orders_00 UNION SELECT id FROM orders_02) u")[0]; got != "4" {
+				t.Errorf("there are %s rows, want 4", got)
+			}
+			if failed := f.force(t, grown.Table[create+1:create+3]...); len(failed) > 0 {
+				t.Errorf("once more got the errors %v", failed)
+			}
+			if got := rows(t, f.pool, "SELECT COUNT(*) FROM orders_02")[0]; got != "2" {
+				t.Errorf("the new table has %s rows, want 2", got)
+			}
+		})
 	}
 }

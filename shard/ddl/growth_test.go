@@ -1,6 +1,8 @@
 package ddl_test
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -112,5 +114,63 @@ func (s *suite) tooLarge(t *testing.T) {
 	s.requirePlaces(t, s.orders)
 	if got := rows(t, s.pool, "SELECT COUNT(*) FROM "+from(t, s.orders, s.engine, bucket))[0]; got != fmt.Sprint(perUser) {
 		t.Errorf("the shard of the user alone has %s rows, want %d", got, perUser)
+	}
+}
+
+// force runs statements in one session as a client does that goes on after errors, which it returns.
+func (f *fixture) force(t *testing.T, statements ...string) (failed []error) {
+	t.Helper()
+	session, err := f.pool.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	for _, s := range statements {
+		if _, err := session.ExecContext(t.Context(), s); err != nil {
+			failed = append(failed, err)
+		}
+	}
+	return failed
+}
+
+// TestGrowthWaitsForNobodyLong has a transaction in the way of a growth, which gives up, and is repeated without the transaction.
+func TestGrowthWaitsForNobodyLong(t *testing.T) {
+	for _, engine := range []ddl.Engine{ddl.MySQL, ddl.PostgresRange} {
+		t.Run(string(engine), func(t *testing.T) {
+			f := starts[engine](t)(t)
+			f.engine, f.preset = engine, idgen.Scattered
+			table := f.table("orders", "id BIGINT NOT NULL", 1)
+			script, err := table.Create(engine)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.apply(t, script)
+			run(t, f.pool, "INSERT INTO orders VALUES (1)")
+			grown, err := table.Grow(engine, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if limit := strings.Replace(grown.Table[0], "5", "1", 1); limit == grown.Table[0] || !strings.HasPrefix(limit, "SET lock_") {
+				t.Fatalf("the first statement is %s, want one that limits the wait to 5 s", limit)
+			} else {
+				grown.Table[0] = limit // the test need not wait as long
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			other, err := f.pool.BeginTx(ctx, &sql.TxOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := rows(t, other, "SELECT id FROM orders"); len(got) != 1 {
+				t.Fatalf("got %v", got)
+			}
+			if failed := f.force(t, grown.Table...); len(failed) != 1 || !strings.Contains(strings.ToLower(failed[0].Error()), "lock") {
+				t.Errorf("beside a transaction got the errors %v, want one of a lock", failed)
+			}
+			if err := other.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			f.apply(t, grown)
+		})
 	}
 }

@@ -37,7 +37,7 @@ func growMySQL(from, to *division) (*Script, error) {
 		s.Table = append(s.Table, fmt.Sprintf("ALTER TABLE %s REORGANIZE PARTITION %s INTO (\n%s\n)",
 			quoteIn(dialect.MySQL, to.name.Schema, to.name.Name), dialect.MySQL.QuoteAny(split.from.partition()), strings.Join(into, ",\n")))
 	}
-	return s, nil
+	return s.finish(dialect.MySQL, resume), nil
 }
 
 // options returns what the user has the statement end in.

@@ -74,7 +74,7 @@ func growPostgres(from, to *division) (*Script, error) {
 		lines := []string{"ALTER TABLE " + to.own(to.name.Name) + " DETACH PARTITION " + old}
 		for _, p := range split.into[1:] {
 			name := to.own(to.table(p))
-			lines = append(lines, "CREATE TABLE "+name+" (LIKE "+old+" INCLUDING ALL)",
+			lines = append(lines, "CREATE TABLE "+name+" (LIKE "+old+" INCLUDING ALL)", owned(name, old),
 				"WITH moved AS (DELETE FROM "+old+" t WHERE "+to.in(key, p)+" RETURNING *) INSERT INTO "+name+" SELECT * FROM moved")
 		}
 		for _, p := range split.into {
@@ -86,7 +86,12 @@ func growPostgres(from, to *division) (*Script, error) {
 		}
 		s.Table = append(s.Table, atOnce(lines))
 	}
-	return s, nil
+	return s.finish(dialect.Postgres, resume), nil
+}
+
+// owned returns the statement of a DO that gives a new table the owner of another one, both quoted: an administrator may have run it.
+func owned(name, like string) string {
+	return "EXECUTE (SELECT " + postgresText("ALTER TABLE "+name+" OWNER TO ") + " || relowner::regrole FROM pg_class WHERE oid = " + postgresText(like) + "::regclass)"
 }
 
 // atOnce makes one statement of several, which happen all or not at all.

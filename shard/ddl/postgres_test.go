@@ -38,7 +38,7 @@ func TestPostgresKeys(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			first := map[ddl.Engine]int{ddl.PostgresRange: 0, ddl.PostgresHash: 3}[engine] // of the partition with the row
+			first := map[ddl.Engine]int{ddl.PostgresRange: 1, ddl.PostgresHash: 4}[engine] // of the partition with the row
 			refused(t, f.pool, grown.Table[first], "violates foreign key constraint")
 			if got := rows(t, f.pool, "SELECT n FROM orders"); len(got) != 1 {
 				t.Errorf("after the growth was refused there are the rows %v, want one", got)
@@ -136,6 +136,17 @@ func TestPostgresRangeNeedsNoAdministrator(t *testing.T) {
 			}
 			run(t, db, script.Table...)
 			run(t, db, grown.Table...)
+
+			// An administrator leaves the tables whose they are.
+			table.Shards = 8
+			if grown, err = table.Grow(engine, 16); err != nil {
+				t.Fatal(err)
+			}
+			run(t, db, "RESET ROLE")
+			run(t, db, grown.Table...)
+			if got := rows(t, db, "SELECT DISTINCT relowner::regrole FROM pg_class WHERE relnamespace = 'own'::regnamespace AND relkind IN ('r', 'p')"); len(got) != 1 || got[0] != role {
+				t.Errorf("the tables are of %v, want %s", got, role)
+			}
 		})
 	}
 }
@@ -153,7 +164,7 @@ func TestPostgresGeneratedColumns(t *testing.T) {
 	if script, err = table.Grow(ddl.PostgresRange, 2); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, db, script.Table[0], "generated column", "non-DEFAULT value")
+	refused(t, db, script.Table[1], "generated column", "non-DEFAULT value")
 	if got := rows(t, db, "SELECT COUNT(*) FROM orders_0000")[0]; got != "2" {
 		t.Errorf("the shard has %s rows, want 2", got)
 	}

@@ -2,6 +2,7 @@ package ddl_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,4 +83,114 @@ func TestSpider(t *testing.T) {
 	if got, want := rows(t, f.admin, "SELECT Host, Port, Db, Username, Password FROM mysql.servers WHERE Server_name = 'far'")[0], `h'o\st|3307|d'b|u|p`; got != want {
 		t.Errorf("got the server %s, want %s", got, want)
 	}
+}
+
+// growingSpider returns a table of four shards with a row in each bucket, and the function that counts the rows of a table of the head.
+func growingSpider(t *testing.T, fresh func(testing.TB) *fixture, name string) (*fixture, ddl.Table, func(from string) string) {
+	f := fresh(t)
+	f.engine, f.preset = ddl.Spider, idgen.Scattered
+	table := f.table(name, "id BIGINT NOT NULL", 4)
+	script, err := table.Create(f.engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.apply(t, script)
+	var values []string
+	for bucket := range int64(1024) {
+		values = append(values, fmt.Sprintf("(%d)", bucket<<53|1))
+	}
+	run(t, f.pool, "INSERT INTO "+name+" VALUES "+strings.Join(values, ","))
+	return f, table, func(from string) string { return rows(t, f.pool, "SELECT COUNT(*) FROM "+from)[0] }
+}
+
+// TestSpiderGrowth has a growth end well that was made for another table, was not prepared, or broke off.
+func TestSpiderGrowth(t *testing.T) {
+	fresh := startSpider(t)
+	t.Run("of a table with a bucket alone, forgotten", func(t *testing.T) {
+		name := strings.Repeat("o", 53) // the longest
+		f, table, count := growingSpider(t, fresh, name)
+		alone, err := table.Grow(f.engine, 4, 471)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.apply(t, alone)
+		forgotten, err := table.Grow(f.engine, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.elsewhere(t, forgotten.Remote)
+		failed := f.force(t, forgotten.Table...)
+		if len(failed) == 0 || !strings.Contains(failed[0].Error(), "is not divided as the flags") {
+			t.Errorf("got the errors %v, want the check's first", failed)
+		}
+		if got := count(name); got != "1024" {
+			t.Errorf("there are %s rows, want 1024", got)
+		}
+		swapped := table
+		swapped.Alone, swapped.Servers = []int64{471}, []ddl.Server{f.servers[1], f.servers[0]}
+		if forgotten, err = swapped.Grow(f.engine, 8); err != nil {
+			t.Fatal(err)
+		}
+		if failed = f.force(t, forgotten.Table[:3]...); len(failed) != 1 {
+			t.Errorf("with the servers swapped got the errors %v, want the check's", failed)
+		}
+	})
+	t.Run("without the tables of a server", func(t *testing.T) {
+		f, table, count := growingSpider(t, fresh, "orders")
+		grown, err := table.Grow(f.engine, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, f.remote["east"], grown.Remote["east"]...)
+		if failed := f.force(t, grown.Table...); len(failed) == 0 {
+			t.Error("all statements succeeded")
+		}
+		first := slices.Index(grown.Table, "START TRANSACTION")
+		if got := count("orders_shrunk"); got != "1024" {
+			t.Errorf("there are %s rows left of 1024, want all", got)
+		}
+		refused(t, f.pool, "SELECT COUNT(*) FROM orders", "doesn't exist") // and not less than all rows
+		run(t, f.remote["West_2"], grown.Remote["West_2"]...)
+		run(t, f.pool, "DROP TABLE orders_grown", grown.Table[3]) // Spider remembers that they were missing
+		if failed := f.force(t, grown.Table[first:]...); len(failed) > 0 {
+			t.Errorf("afterwards got the errors %v", failed)
+		}
+		if got := count("orders"); got != "1024" {
+			t.Errorf("there are %s rows, want 1024", got)
+		}
+	})
+	t.Run("broken off", func(t *testing.T) {
+		f, table, count := growingSpider(t, fresh, "orders")
+		grown, err := table.Grow(f.engine, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.elsewhere(t, grown.Remote)
+		run(t, f.remote["West_2"], fmt.Sprintf("INSERT INTO orders_0640 VALUES (%d)", int64(700)<<53|1))
+		session, err := f.pool.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer session.Close()
+		begin := 0
+		var failed error
+		for i, s := range grown.Table {
+			if s == "START TRANSACTION" {
+				begin = i
+			}
+			if _, failed = session.ExecContext(t.Context(), s); failed != nil {
+				break
+			}
+		}
+		if failed == nil || !strings.Contains(failed.Error(), "Duplicate entry") {
+			t.Fatalf("got the error %v, want that of the row that is there", failed)
+		}
+		run(t, session, "ROLLBACK")
+		run(t, f.remote["West_2"], "DELETE FROM orders_0640")
+		run(t, session, grown.Table[begin:]...)
+		if got := count("orders"); got != "1024" {
+			t.Errorf("there are %s rows, want 1024", got)
+		}
+		refused(t, f.pool, "SELECT 1 FROM orders_shrunk", "doesn't exist")
+	})
 }

@@ -32,7 +32,7 @@ type Table struct {
 type Script struct {
 	Remote  map[string][]string // by [Server.Name]: what the other servers run first
 	Install []string            // does nothing where it was done before; only an administrator may
-	Servers []string            // with the passwords, so not to be logged; once for all tables of a head
+	Servers []string            // with the passwords, so not to be logged; does nothing where it was done before
 	Table   []string            // on the head
 	After   map[string][]string // by [Server.Name]: what the other servers run last
 	Notes   []string            // what is to be done besides, by people: no statements
