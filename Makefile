@@ -36,12 +36,12 @@ test-sharding: ## run the tests beside gorm.io/sharding
 	internal/dbtest/install.sh
 	$(GO) test -C shard/gormsharding -count=1 ./...
 
-# GORM's tests are no part of its module, so GORM names a checkout. GORM_FLAGS are flags of the command, such as '-db sqlite'.
+# GORM's tests are no part of its module, so GORM names a checkout. GORM_FLAGS are flags of the test, such as '-db sqlite'.
 gorm-suite: export TMPDIR := $(shell internal/dbtest/folder.sh)
 gorm-suite: ## run GORM's own tests with the plugin, GORM=<folder of a checkout of go-gorm/gorm>
 	@test -n "$(GORM)" || { echo "make gorm-suite GORM=<folder of a checkout of go-gorm/gorm>" >&2; exit 2; }
 	internal/dbtest/install.sh
-	$(GO) run ./internal/gormsuite $(GORM_FLAGS) "$(GORM)"
+	$(GO) test -count=1 -v -timeout 60m -run '^TestGORM$$' ./internal/gormsuite -args -gorm "$(GORM)" $(GORM_FLAGS)
 
 # The test itself, which `make test` runs for some seconds, is for longer and prints its figures.
 torture: export SNOWKEY_TORTURE ?= 10m

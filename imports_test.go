@@ -48,7 +48,7 @@ var allowed = map[string][]string{
 	"/internal/catalog":               own("/internal/dialect"),
 	"/internal/dsn":                   slices.Concat(gormAlone, drivers),
 	"/internal/dbserver":              servers,
-	"/internal/gormsuite":             slices.Concat(servers, own("/internal/dbserver")),
+	"/internal/gormsuite":             {},
 	"/internal/dbtest":                slices.Concat(drivers, own("/internal/dbserver"), []string{"golang.org/x/sys/"}),
 }
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package gormsuite
 
 import (
 	"bufio"
@@ -22,7 +22,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestRefusal is about calls that cannot do anything.
+// TestRefusal is about folders that are no checkout, and names that there are not.
 func TestRefusal(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder+"/other/go.mod", "module example.org/other\n")
@@ -30,28 +30,23 @@ func TestRefusal(t *testing.T) {
 	write(t, folder+"/strange/go.mod", "module gorm.io/gorm\n")
 	write(t, folder+"/strange/tests/go.mod", "module gorm.io/gorm/tests\n")
 	write(t, folder+"/strange/tests/tests_test.go", "package tests_test\n")
-	for name, c := range map[string]struct {
-		args   []string
-		status int
-		want   string
-	}{
-		"help":             {[]string{"--help"}, 0, "a checkout of go-gorm/gorm"},
-		"no folder":        {nil, 2, "want one FOLDER"},
-		"two folders":      {[]string{"a", "b"}, 2, "want one FOLDER"},
-		"another flag":     {[]string{"--fast", "a"}, 2, "-fast"},
-		"another database": {[]string{"--db", "oracle", "a"}, 2, `"oracle" is none of sqlite, mysql, postgres`},
-		"another mode":     {[]string{"--mode", "all,none", "a"}, 2, `"all" is none of keys, prepare`},
-		"nothing there":    {[]string{folder + "/nothing"}, 1, "no checkout of go-gorm/gorm: " + folder + "/nothing has no go.mod of the module gorm.io/gorm"},
-		"another module":   {[]string{folder + "/other"}, 1, "/other has no go.mod of the module gorm.io/gorm; git clone https://github.com/go-gorm/gorm"},
-		"without tests":    {[]string{folder + "/module"}, 1, "/module has no tests/go.mod; git clone https://github.com/go-gorm/gorm"},
-		"other tests":      {[]string{folder + "/strange"}, 1, `tests/tests_test.go has func OpenTestConnection( 0 times, want 1`},
+	for name, c := range map[string]struct{ folder, want string }{
+		"nothing there":  {folder + "/nothing", "no checkout of go-gorm/gorm: " + folder + "/nothing has no go.mod of the module gorm.io/gorm"},
+		"another module": {folder + "/other", "/other has no go.mod of the module gorm.io/gorm; git clone https://github.com/go-gorm/gorm"},
+		"without tests":  {folder + "/module", "/module has no tests/go.mod; git clone https://github.com/go-gorm/gorm"},
+		"other tests":    {folder + "/strange", `tests/tests_test.go has func OpenTestConnection( 0 times, want 1`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var stdout, stderr strings.Builder
-			if status := run(t.Context(), c.args, &stdout, &stderr); status != c.status || !strings.Contains(stderr.String(), c.want) {
-				t.Errorf("got the status %d and %q, want %d and %q", status, stderr.String(), c.status, c.want)
+			s := suite{stdout: io.Discard, stderr: io.Discard}
+			if _, err := s.run(t.Context(), c.folder); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got the error %v, want %q", err, c.want)
 			}
 		})
+	}
+	for _, names := range []string{"oracle", "all,none"} {
+		if _, err := choose(names, modes); err == nil || !strings.Contains(err.Error(), "is none of keys, prepare") {
+			t.Errorf("%q: got the error %v", names, err)
+		}
 	}
 }
 

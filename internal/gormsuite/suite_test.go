@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package gormsuite
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"testing"
 	"text/tabwriter"
 	"time"
 )
@@ -24,70 +25,38 @@ var modes = []string{"keys", "prepare"}
 // without is the mode without the plugin, which has no list: it shows what GORM's tests do by themselves.
 const without = "none"
 
-const usage = `usage: gormsuite [flags] FOLDER
+// The flags of TestGORM.
+var (
+	gormFolder    = flag.String("gorm", "", "folder of a checkout of go-gorm/gorm; without one TestGORM is skipped")
+	databaseNames = flag.String("db", "all", "databases, with commas: "+strings.Join(databases, ", "))
+	modeNames     = flag.String("mode", "all", "modes, with commas: "+strings.Join(modes, ", ")+"; or "+without+", without the plugin and the list")
+	pattern       = flag.String("tests", "", "run the tests that this pattern matches, as go test does; then nothing on the list is missed")
+	outFolder     = flag.String("out", "", "keep what go test -json prints in this folder")
+)
 
-Runs the tests of GORM in FOLDER, a checkout of go-gorm/gorm, with the plugin of this tree on their connections, and compares what fails with
-internal/gormsuite/expected.txt. It ends with 0 when that agrees, with 1 when it does not or something failed, with 2 for a wrong call.
-
-`
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(status)
-}
-
-// run is main with its surroundings given. It returns the exit status.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	s := suite{stdout: stdout, stderr: stderr}
-	flags := flag.NewFlagSet("gormsuite", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), usage)
-		flags.PrintDefaults()
+// TestGORM runs the tests of GORM in a checkout with the plugin of this tree on their connections, and compares what fails with expected.txt.
+func TestGORM(t *testing.T) {
+	if *gormFolder == "" {
+		t.Skip("no checkout of go-gorm/gorm: make gorm-suite GORM=<folder>")
 	}
-	databaseNames := flags.String("db", "all", "databases, with commas: "+strings.Join(databases, ", "))
-	modeNames := flags.String("mode", "all", "modes, with commas: "+strings.Join(modes, ", ")+"; or "+without+", without the plugin and the list")
-	flags.StringVar(&s.pattern, "run", "", "run the tests that this pattern matches, as go test does; then nothing on the list is missed")
-	flags.StringVar(&s.out, "out", "", "keep what go test -json prints in this folder")
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	}
-	var err, wrongMode error
-	s.databases, err = choose(*databaseNames, databases)
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	s := suite{pattern: *pattern, out: *outFolder, stdout: os.Stdout, stderr: os.Stderr}
+	var wrongDatabase, wrongMode, wrongList error
+	s.databases, wrongDatabase = choose(*databaseNames, databases)
 	if s.modes, wrongMode = choose(*modeNames, modes); *modeNames == without {
 		s.modes, wrongMode = []string{without}, nil
 	}
-	if err = errors.Join(err, wrongMode); err == nil && flags.NArg() != 1 {
-		err = fmt.Errorf("want one FOLDER, got %q", flags.Args())
+	s.list, wrongList = parseList(expectedFile)
+	if err := errors.Join(wrongDatabase, wrongMode, wrongList); err != nil {
+		t.Fatal(err)
 	}
-	if err != nil {
-		fmt.Fprintln(stderr, "gormsuite:", err)
-		return 2
+	if ok, err := s.run(ctx, *gormFolder); err != nil || !ok {
+		t.Errorf("what failed is not what expected.txt lists: %v", err)
 	}
-	ok := false
-	if s.list, err = parseList(expectedFile); err != nil {
-		err = fmt.Errorf("expected.txt: %w", err)
-	} else {
-		ok, err = s.run(ctx, flags.Arg(0))
-	}
-	if ctx.Err() != nil {
-		err = errors.New("interrupted")
-	}
-	if err != nil {
-		fmt.Fprintln(stderr, "gormsuite:", err)
-	}
-	if err != nil || !ok {
-		return 1
-	}
-	return 0
 }
 
-// suite is a call of the command.
+// suite is one run of the tests.
 type suite struct {
 	databases, modes []string
 	pattern, out     string
