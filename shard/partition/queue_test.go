@@ -1,0 +1,81 @@
+package partition_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+// Statements that wait while rows are moved see the rows where they are afterwards.
+func TestStatementsThatWaitForAMove(t *testing.T) {
+	e := newEngine(t, dbtest.Postgres(t))
+	now := noon
+	settings := orders()
+	settings.LockWait = time.Minute
+	e.create(t, settings)
+	run(t, e.keeper(t, settings, &now))
+	e.exec(t, fmt.Sprintf("INSERT INTO orders (id) SELECT %d + n FROM generate_series(0, 9) AS n", idAt(t, now, 0)))
+	now = now.Add(5 * 24 * time.Hour)
+	first := idAt(t, now, 0)
+	e.exec(t, fmt.Sprintf("INSERT INTO orders (id) SELECT %d + n FROM generate_series(0, 999) AS n", first))
+	end := e.begin(t)
+	ran := make(chan error, 1)
+	go func() {
+		_, err := e.keeper(t, settings, &now).Run(t.Context())
+		ran <- err
+	}()
+	e.awaitWaiting(t, 1)
+
+	// SELECT returns its count, the others that of their rows.
+	selected := make(chan string, 1)
+	go func() {
+		var n int64
+		err := e.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM orders").Scan(&n)
+		selected <- fmt.Sprint(n, err)
+	}()
+	e.awaitWaiting(t, 2) // which is before the DELETE in the queue
+	changed := map[string]chan string{
+		fmt.Sprintf("DELETE FROM orders WHERE id = %d", first):                                                           make(chan string, 1),
+		fmt.Sprintf("INSERT INTO orders (id, note) VALUES (%d, 'x') ON CONFLICT (id) DO UPDATE SET note = 'x'", first+1): make(chan string, 1),
+	}
+	for statement, result := range changed {
+		go func() {
+			done, err := e.db.ExecContext(t.Context(), statement)
+			if err != nil {
+				result <- err.Error()
+				return
+			}
+			n, err := done.RowsAffected()
+			result <- fmt.Sprint(n, err)
+		}()
+	}
+	e.awaitWaiting(t, 4)
+	end()
+	if got := <-selected; got != "1010 <nil>" && got != "1009 <nil>" { // the DELETE may end first
+		t.Errorf("got %s of SELECT COUNT(*), want all 1010 rows", got)
+	}
+	for statement, result := range changed {
+		if got := <-result; got != "1 <nil>" {
+			t.Errorf("%s: got %s, want 1 row", statement, got)
+		}
+	}
+	if err := <-ran; err != nil {
+		t.Error(err)
+	}
+	if got := e.unplaced(t); got != 0 {
+		t.Errorf("got %d rows in no partition of their own", got)
+	}
+}
+
+// awaitWaiting returns when so many sessions of PostgreSQL wait for a lock.
+func (e *engine) awaitWaiting(t testing.TB, want int64) {
+	t.Helper()
+	for range 10_000 {
+		if e.count(t, "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == want {
+			return
+		}
+	}
+	t.Fatalf("not %d sessions wait", want)
+}
