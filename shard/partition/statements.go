@@ -89,6 +89,9 @@ func (p postgresStatements) makeOne(c piece) []string {
 			p.shortWait())
 	}
 	statements = append(statements, "CREATE TABLE "+made+" (LIKE "+p.table()+" INCLUDING ALL EXCLUDING IDENTITY)")
+	if p.s.owner != "" { // who could not alter the divided table otherwise
+		statements = append(statements, "ALTER TABLE "+made+" OWNER TO "+dialect.Postgres.QuoteAny(p.s.owner))
+	}
 	if c.rows > 0 {
 		var columns []string
 		for _, column := range p.s.columns {
