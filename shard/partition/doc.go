@@ -111,7 +111,7 @@
 // # Locks
 //
 // All seen on PostgreSQL 15 and MariaDB 10.11; PostgreSQL has to be 14 or newer. ATTACH PARTITION lets readers and writers of other partitions go on, and locks the default partition;
-// where rows are moved the whole table is locked before that, so that a statement that waits looks up the partitions afterwards.
+// where rows are moved, or a partition of now or before is missing, the whole table is locked before that, so that a statement that waits looks up the partitions afterwards.
 // DETACH PARTITION locks the whole table for a moment; DETACH PARTITION CONCURRENTLY does not, and PostgreSQL refuses it beside a default partition. So
 // a table without one gets it: its rows without a partition are refused. A pending partition's rows are out of sight until it is finalized, which waits for the
 // transactions that had read the table. MySQL locks the table for every step, for a moment, once all transactions that have used it have ended.

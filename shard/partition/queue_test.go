@@ -67,6 +67,35 @@ func TestStatementsThatWaitForAMove(t *testing.T) {
 	}
 }
 
+// An INSERT that waits while the partition of now is made finds it.
+func TestInsertThatWaitsForItsPartition(t *testing.T) {
+	e := newEngine(t, dbtest.Postgres(t))
+	now := noon
+	settings := orders()
+	settings.LockWait = time.Minute
+	e.create(t, settings)
+	end := e.begin(t)
+	ran, inserted := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := e.keeper(t, settings, &now).Run(t.Context())
+		ran <- err
+	}()
+	e.awaitWaiting(t, 1)
+	statement := fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", idAt(t, now, 0))
+	go func() {
+		_, err := e.db.ExecContext(t.Context(), statement)
+		inserted <- err
+	}()
+	e.awaitWaiting(t, 2)
+	end()
+	if err := <-inserted; err != nil {
+		t.Errorf("%s: %v", statement, err)
+	}
+	if err := <-ran; err != nil {
+		t.Error(err)
+	}
+}
+
 // A snapshot from before the move does not find moved rows by their ids, which the documentation says.
 func TestOldSnapshotBesideAMove(t *testing.T) {
 	e := newEngine(t, dbtest.Postgres(t))

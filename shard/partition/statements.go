@@ -78,13 +78,14 @@ func (p postgresStatements) make(pieces []piece) (steps []Step) {
 	return steps
 }
 
-// makeOne has ATTACH PARTITION rather than PARTITION OF, which keeps all readers and writers of the whole table out: they wait where rows are moved alone. The new table gets no identity column of
+// makeOne has ATTACH PARTITION rather than PARTITION OF, which keeps all readers and writers of the whole table out: they wait only where rows are moved or may come. The new table gets no identity column of
 // its own, which would count from 1, and which PostgreSQL 17 does not attach.
 func (p postgresStatements) makeOne(c piece) []string {
 	made := p.place(p.s.Schema, p.partition(c))
 	var statements []string
-	if c.rows > 0 {
-		// First of all: a statement that waits for the default partition alone has looked up the partitions before, and misses the rows that are moved.
+	if p.s.Default != nil && (c.rows > 0 || !c.From.After(p.s.Now)) {
+		// First of all: a statement that waits for the default partition alone has looked up the partitions before. It misses the rows that are moved, and an
+		// INSERT of a row of now is refused.
 		statements = append(statements, fmt.Sprintf("LOCK TABLE ONLY %s, ONLY %s IN ACCESS EXCLUSIVE MODE", p.table(), p.place(p.s.Default.Schema, p.s.Default.Name)),
 			p.shortWait())
 	}
