@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"strconv"
@@ -29,7 +30,8 @@ and drop, detach or archive old ones.
   status   prints the partitions, gaps between them, and rows that are in none of their own; writes nothing
   adopt    divides a table that has no partitions yet, while others write it
 
-All take the same flags. A run reads the catalogue and needs no table of its own.`,
+All take the same flags. A run reads the catalogue and needs no table of its own. On PostgreSQL its role is the table's owner, a
+member of that role, or a superuser; new partitions belong to the owner.`,
 		Example: `  snowkey partition plan --db-file /run/secrets/app --table orders --every day --zone Europe/Berlin
   snowkey partition run --db-file /run/secrets/app --table orders --every day --zone Europe/Berlin --keep 90 --old drop
   snowkey partition status --db-file /run/secrets/app --table orders --every day --zone Europe/Berlin`,
@@ -66,7 +68,9 @@ Each step waits for other transactions no longer than --lock-wait, and is tried 
 
 Partitions are old when the database's clock, the clock of this machine and the newest key all say so. With --archive each
 becomes a table first, the command is run for it by sh -c, and the table is dropped when the command has succeeded. After a kill
-it is run again for the same table, so it has to be able to. It has the environment of this command, and
+it is run again for the same table, so it has to be able to; it may be run a second time while the first still goes on, when this
+command was killed with -9 or has lost its connection, so it has to guard itself, as with flock below. It has the environment
+of this command, and
 
   SNOWKEY_TABLE                        the table, with its schema's name and a dot
   SNOWKEY_PARTITION_OF                 the table that it was a partition of
@@ -76,7 +80,7 @@ it is run again for the same table, so it has to be able to. It has the environm
 The exit status is 1 when something is left that needs an operator, which standard error says.`,
 		Example: `  snowkey partition run --db-file /run/secrets/app --table orders --every day --ahead 14
   snowkey partition run --db-file /run/secrets/app --table orders --every month --keep 12 \
-    --archive 'pg_dump --table "$SNOWKEY_TABLE" --file "/archive/$SNOWKEY_TABLE.sql" "$(cat /run/secrets/app)"'`,
+    --archive 'flock /archive/lock pg_dump --table "$SNOWKEY_TABLE" --file "/archive/$SNOWKEY_TABLE.sql" "$(cat /run/secrets/app)"'`,
 	}, func(ctx context.Context, k *partition.Keeper) (any, string, error) {
 		report, err := k.Run(ctx)
 		text := new(strings.Builder)
@@ -178,6 +182,8 @@ func partitionFlags(c *cobra.Command) (open func(do func(context.Context, *parti
 			}
 		}
 		switch {
+		case t.Old != 0 && t.Keep == 0:
+			return t, fmt.Errorf("--old %s: say with --keep how many periods are kept; no partition is old without", t.Old)
 		case t.Old == partition.Archive && *archive == "":
 			return t, errors.New("--old archive: give the command with --archive")
 		case t.Old != partition.Archive && *archive != "":
@@ -271,7 +277,11 @@ func partitionStatusText(plan partition.Plan) string {
 	fmt.Fprintf(text, "table %s at %s, %d periods ahead, newest key of %s\n", printable(plan.Table), plan.Now.Format(time.RFC3339), plan.Ahead, boundOf(plan.Newest))
 	rows := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
 	row := func(name string, of partition.Range, count string) {
-		_, _ = fmt.Fprintf(rows, "%s\t%s\t%s\t%s\n", printable(name), boundOf(of.From), boundOf(of.To), count)
+		from := boundOf(of.From)
+		if of.FromID == math.MinInt64 {
+			from = "no bound"
+		}
+		_, _ = fmt.Fprintf(rows, "%s\t%s\t%s\t%s\n", printable(name), from, boundOf(of.To), count)
 	}
 	_, _ = fmt.Fprintln(rows, "PARTITION\tFROM\tTO\tROWS")
 	for _, part := range plan.Parts {

@@ -41,15 +41,19 @@ or when the table was too busy, run it again: it goes on where it was.`,
 		if err == nil && len(a.Obstacles) > 0 {
 			err = fmt.Errorf("%w: %s", partition.ErrAdopt, count(len(a.Obstacles), "obstacle"))
 		}
-		return a, adoptionText(a, *run), err
+		return a, adoptionText(a, *run, err != nil), err
 	})
 }
 
 // adoptionText has what is to be done as SQL with comments, or the titles of what was done.
-func adoptionText(a partition.Adoption, done bool) string {
+func adoptionText(a partition.Adoption, done, failed bool) string {
 	text := new(strings.Builder)
 	if !a.At.IsZero() {
-		fmt.Fprintf(text, "-- %s, about %d rows, before %s\n", printable(a.Table), a.Rows, a.At.Format(time.RFC3339))
+		rows := ""
+		if a.Rows >= 0 {
+			rows = fmt.Sprintf("about %d rows, ", a.Rows)
+		}
+		fmt.Fprintf(text, "-- %s, %sbefore %s\n", printable(a.Table), rows, a.At.Format(time.RFC3339))
 	}
 	for i, step := range a.Steps {
 		fmt.Fprintf(text, "-- %d. %s\n", i+1, printable(step.Title))
@@ -59,7 +63,7 @@ func adoptionText(a partition.Adoption, done bool) string {
 		fmt.Fprintf(text, "-- Who waits: %s.\n", printable(step.Lock))
 		writeStatements(text, step.SQL)
 	}
-	if len(a.Steps)+len(a.Obstacles) == 0 {
+	if len(a.Steps)+len(a.Obstacles) == 0 && !failed {
 		fmt.Fprintf(text, "-- %s: nothing to do\n", printable(a.Table))
 	}
 	for _, note := range a.Notes {

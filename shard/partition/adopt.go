@@ -215,7 +215,7 @@ func (s *subject) divided(ctx context.Context) error {
 // check finds what no divided table of either database can have.
 func (s *subject) check(references []*catalog.Reference) {
 	if s.View != "" || s.Related != "" {
-		s.obstacle("it is a %s%s table; only a table of its own can be divided", s.View, s.Related)
+		s.obstacle("it is no table of its own (%s); only such a one can be divided", s.View+s.Related)
 	}
 	key := slices.IndexFunc(s.Columns, func(c *catalog.Column) bool { return c.Name == s.k.t.Key })
 	if key < 0 {

@@ -84,7 +84,7 @@ var means = map[string]string{
 func (s *subject) postgresObstacles(ctx context.Context) error {
 	for _, u := range s.Users {
 		if what, ok := means[u.Kind]; ok {
-			s.obstacle("the %s %s %s", u.Kind, u.Name, what)
+			s.obstacle("the %s %s", strings.TrimSpace(u.Kind+" "+u.Name.String()), what)
 		}
 	}
 	found, err := s.names.Texts(ctx, `SELECT 'it is not a plain table of the default access method (persistence ' || CAST(relpersistence AS text) || '); only such a one can be divided' FROM pg_catalog.pg_class
@@ -94,8 +94,8 @@ func (s *subject) postgresObstacles(ctx context.Context) error {
 		UNION ALL SELECT 'the function ' || CAST(CAST(d.objid AS regprocedure) AS text) || ' is made of the table; it would be of the first partition alone: drop it, and create it again afterwards'
 			FROM (SELECT DISTINCT objid FROM pg_catalog.pg_depend WHERE refclassid = CAST('pg_catalog.pg_class' AS regclass) AND refobjid = CAST($1 AS oid) AND classid = CAST('pg_catalog.pg_proc' AS regclass)) AS d
 		UNION ALL SELECT 'the constraint ' || conname || CASE WHEN contype = 'x' THEN ' is an exclusion, which no table with partitions can have; drop it'
-				WHEN connoinherit THEN ' is NO INHERIT, which no table with partitions can have; make it without'
-				ELSE ' is NOT VALID; ALTER TABLE … VALIDATE CONSTRAINT it' END
+				WHEN contype = 'c' AND connoinherit THEN ' is NO INHERIT, which no table with partitions can have; make it without'
+				ELSE ' is NOT VALID; prove it with ALTER TABLE … VALIDATE CONSTRAINT' END
 			FROM pg_catalog.pg_constraint WHERE conrelid = CAST($1 AS oid) AND conname <> $2 AND (contype = 'x' OR contype = 'c' AND connoinherit OR NOT convalidated)
 		UNION ALL SELECT 'the trigger ' || t.tgname || ' is disabled, a replica''s, or sees the rows of a statement (REFERENCING), which triggers of partitions cannot; drop it'
 			FROM pg_catalog.pg_trigger AS t WHERE t.tgrelid = CAST($1 AS oid) AND NOT t.tgisinternal AND (t.tgenabled <> 'O' OR t.tgtype & 1 = 1 AND (t.tgnewtable IS NOT NULL OR t.tgoldtable IS NOT NULL))
@@ -166,10 +166,8 @@ func (s *subject) swap(ctx context.Context) (statements []string, err error) {
 		return nil, errors.Join(err, fmt.Errorf("reading what the table has: %d rows", len(is)))
 	}
 	check := s.k.d.QuoteAny(checkName(s.at.Table))
-	// A foreign key locks the other table too. Who has that one and waits for this one is let go before PostgreSQL's deadlock_timeout of a second, which would end
-	// the other's transaction.
 	statements = append(statements, "LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE",
-		fmt.Sprintf("SET LOCAL lock_timeout = '%dms'", min(max(1, s.k.t.LockWait.Milliseconds()), 500)),
+		postgresStatements{t: s.k.t}.shortWait(),
 		"SELECT 1 WHERE ("+signed+") <> "+dialect.Literal(is[0]),
 		"ALTER TABLE "+table+" RENAME TO "+s.k.d.QuoteAny(s.at.Table+"_"+firstName))
 	statements = append(statements, phases["1"]...)

@@ -437,14 +437,16 @@ func TestAdoptRefuses(t *testing.T) {
 		{"a function of the table", plain + "; CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT n FROM orders| END", "", "the function f() is made of"},
 		{"an exclusion", "CREATE TABLE orders (id bigint PRIMARY KEY, n int, EXCLUDE (n WITH =))", "", "is an exclusion"},
 		{"no validation", plain + "; ALTER TABLE orders ADD CONSTRAINT c CHECK (n > 0) NOT VALID", "", "the constraint c is NOT VALID"},
+		{"no validation of a foreign key", plain + "; CREATE TABLE customers (id int PRIMARY KEY); ALTER TABLE orders ADD CONSTRAINT c FOREIGN KEY (n) REFERENCES customers NOT VALID", "", "the constraint c is NOT VALID"},
 		{"no inheritance", plain + "; ALTER TABLE orders ADD CONSTRAINT c CHECK (n > 0) NO INHERIT", "", "the constraint c is NO INHERIT"},
-		{"an heir", plain + "; CREATE TABLE heirs () INHERITS (orders)", "", "inherits"},
+		{"an heir", plain + "; CREATE TABLE heirs () INHERITS (orders)", "", "it is no table of its own (inherited)"},
 		{"an ancestor", "CREATE TABLE a (n int); CREATE TABLE orders (id bigint PRIMARY KEY) INHERITS (a)", "", "inherits"},
 		{"no log", "CREATE UNLOGGED TABLE orders (id bigint PRIMARY KEY)", "", "persistence u"},
 		{"a disabled trigger", plain + "; CREATE TRIGGER tr BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger(); ALTER TABLE orders DISABLE TRIGGER tr", "", "the trigger tr is disabled"},
-		{"replica identity", plain + "; ALTER TABLE orders REPLICA IDENTITY FULL", "", "replica identity"},
+		{"replica identity", plain + "; ALTER TABLE orders REPLICA IDENTITY FULL", "", "the replica identity would be"},
 		{"a name that is taken", plain + "; CREATE TABLE orders_default (id bigint)", "", "already"},
-		{"a view of the name", "CREATE VIEW orders AS SELECT 1 AS id", "", "it is a view"},
+		{"a view of the name", "CREATE VIEW orders AS SELECT 1 AS id", "", "it is no table of its own (view)"},
+		{"a type", "CREATE TYPE kind AS (id bigint, n int); CREATE TABLE orders OF kind (PRIMARY KEY (id))", "", "it is no table of its own (of a type)"},
 	}
 	onEach(t, func(t *testing.T, e *engine) {
 		clear := []string{"DROP TABLE IF EXISTS parts, orders, customers, orders_adopting"}

@@ -99,7 +99,8 @@
 // # Rows that come late
 //
 // PostgreSQL's default partition has the rows that no other is there for. A run makes the partition and moves the rows, up to [Table.Move] of them, in one
-// transaction, while writers to the default partition wait, and at its end readers of it too. Rows older than the retention and rows of the future are reported. Rows are not
+// transaction, while everybody waits who reads or writes the divided table. A transaction at REPEATABLE READ whose snapshot is older than the move does not
+// find moved rows by their ids. Rows older than the retention and rows of the future are reported. Rows are not
 // moved where a trigger or a foreign key to the table would take them for deleted. The default partition should be empty: to attach another, PostgreSQL locks it
 // and reads all of it.
 //
@@ -109,7 +110,8 @@
 //
 // # Locks
 //
-// All seen on PostgreSQL 15 and MariaDB 10.11; PostgreSQL has to be 14 or newer. ATTACH PARTITION lets readers and writers of other partitions go on, and locks the default partition.
+// All seen on PostgreSQL 15 and MariaDB 10.11; PostgreSQL has to be 14 or newer. ATTACH PARTITION lets readers and writers of other partitions go on, and locks the default partition;
+// where rows are moved, or a partition of now or before is missing, the whole table is locked before that, so that a statement that waits looks up the partitions afterwards.
 // DETACH PARTITION locks the whole table for a moment; DETACH PARTITION CONCURRENTLY does not, and PostgreSQL refuses it beside a default partition. So
 // a table without one gets it: its rows without a partition are refused. A pending partition's rows are out of sight until it is finalized, which waits for the
 // transactions that had read the table. MySQL locks the table for every step, for a moment, once all transactions that have used it have ended.
@@ -122,6 +124,6 @@
 //
 // # Rights
 //
-// On PostgreSQL the role has to own the table and may make tables in its schema. On MySQL the account needs ALTER, CREATE, DROP, INSERT, SELECT and LOCK
+// On PostgreSQL the role is the table's owner, a member of that role, or a superuser. New partitions belong to the owner, who may make tables in the schema. On MySQL the account needs ALTER, CREATE, DROP, INSERT, SELECT and LOCK
 // TABLES on the database.
 package partition

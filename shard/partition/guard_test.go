@@ -279,6 +279,9 @@ func TestForeignKeysOfPostgres(t *testing.T) {
 	e.exec(t, "CREATE TABLE items (id bigint PRIMARY KEY, order_id bigint REFERENCES orders (id) ON DELETE CASCADE)")
 	e.exec(t, fmt.Sprintf("INSERT INTO items VALUES (1, %d)", idAt(t, noon, 0)))
 	runFails(t, e.keeper(t, settings, &now), partition.ErrReferenced, `violates foreign key constraint "items_order_id_fkey`)
+	if got := e.parts(t); !strings.HasPrefix(got, "p20260310 p20260313 ") || e.tables(t) != "" {
+		t.Errorf("got the partitions %s and the tables %q, want the two old ones dropped that nothing refers to", got, e.tables(t))
+	}
 	e.insert(t, noon.Add(-100*24*time.Hour), 0)
 	e.exec(t, "DELETE FROM orders WHERE id = "+fmt.Sprint(idAt(t, noon, 0))) // and of items
 	runFails(t, e.keeper(t, settings, &now), partition.ErrAttention, "older than what is kept")

@@ -59,7 +59,7 @@ var clocks = map[Dialect]clockQuery{
 type Report struct {
 	// Done are the steps in their order.
 	Done []Step `json:"done"`
-	// Plan is what is left. It is of the time after the last step, and zero when the run has failed.
+	// Plan is what is left. It is of the time after the last step, and zero when the run has failed before its end.
 	Plan Plan `json:"plan,omitzero"`
 }
 
@@ -81,7 +81,7 @@ func (k *Keeper) Plan(ctx context.Context) (plan Plan, err error) {
 // for each period.
 //
 // After an error, or when the process was killed, the next run goes on. The error wraps [ErrAttention] when all steps were done and the plan has problems,
-// [ErrPartman], [ErrBusy], [ErrReferenced], [ErrArchive], [ErrNotPartitioned] or [ErrClock]; or it is the database's. Steps that were done are in the report in
+// [ErrReferenced] when all were done but those of partitions that rows refer to, [ErrPartman], [ErrBusy], [ErrArchive], [ErrNotPartitioned] or [ErrClock]; or it is the database's. Steps that were done are in the report in
 // any case.
 func (k *Keeper) Run(ctx context.Context) (report Report, err error) {
 	report.Done = []Step{}
@@ -90,6 +90,8 @@ func (k *Keeper) Run(ctx context.Context) (report Report, err error) {
 			return err
 		}
 		var last Step
+		var held []error // of partitions that rows refer to, which stay
+		stays := map[string]bool{}
 		for range mostSteps {
 			plan, err := k.plan(ctx, conn)
 			if err != nil {
@@ -98,17 +100,22 @@ func (k *Keeper) Run(ctx context.Context) (report Report, err error) {
 			if plan.Partman != "" {
 				return fmt.Errorf("%w: %s, in %s", ErrPartman, plan.Table, plan.Partman)
 			}
-			if len(plan.Steps) == 0 {
+			next := slices.IndexFunc(plan.Steps, func(step Step) bool { return !stays[step.Name] })
+			if next < 0 {
 				report.Plan = plan
-				return attention(plan)
+				return errors.Join(append(held, attention(plan))...)
 			}
-			step := plan.Steps[0]
+			step := plan.Steps[next]
 			if step.Action == last.Action && step.Name == last.Name && step.ToID == last.ToID {
 				return fmt.Errorf("partition: the step %q was done and has had no effect", step)
 			}
 			done, err := k.do(ctx, conn, step)
+			if errors.Is(err, ErrReferenced) {
+				held, stays[step.Name] = append(held, err), true
+				continue
+			}
 			if err != nil {
-				return err
+				return errors.Join(append(held, err)...)
 			}
 			if done {
 				report.Done = append(report.Done, step)

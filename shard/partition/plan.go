@@ -47,7 +47,12 @@ func (s Step) String() string {
 }
 
 // times shows the time of a range.
-func (r Range) times() string { return clock(r.From) + " to " + clock(r.To) }
+func (r Range) times() string {
+	if r.FromID == math.MinInt64 {
+		r.From = time.Time{}
+	}
+	return clock(r.From) + " to " + clock(r.To)
+}
 
 // clock shows a bound, which may be none.
 func clock(t time.Time) string {

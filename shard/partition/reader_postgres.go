@@ -94,7 +94,11 @@ func (r reader) postgresBesides(ctx context.Context, s *Status, oid int64) error
 	}
 	texts(&s.Taken, `SELECT CAST(c.relname AS text) FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND starts_with(CAST(c.relname AS text), $2)`, s.Schema, s.Name+"_p")
 	texts(&s.columns, `SELECT CAST(attname AS text) FROM pg_catalog.pg_attribute WHERE attrelid = CAST($1 AS bigint) AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`, oid)
-	var partmen []string
+	var owners, partmen []string
+	texts(&owners, `SELECT CAST(pg_get_userbyid(relowner) AS text) FROM pg_catalog.pg_class WHERE oid = CAST($1 AS bigint) AND pg_get_userbyid(relowner) <> current_user`, oid)
+	if len(owners) > 0 {
+		s.owner = owners[0]
+	}
 	texts(&partmen, `SELECT CAST(n.nspname AS text) FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 		JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'parent_table' WHERE c.relname = 'part_config' AND c.relkind = 'r'`)
 	for _, schema := range partmen {

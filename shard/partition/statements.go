@@ -45,6 +45,12 @@ func (p postgresStatements) transaction(statements ...string) []string {
 	return append(append(begin, statements...), "COMMIT")
 }
 
+// shortWait is for foreign keys, which lock the other table too. Who has that one and waits for this one is let go before PostgreSQL's deadlock_timeout of a
+// second, which would end the other's transaction.
+func (p postgresStatements) shortWait() string {
+	return fmt.Sprintf("SET LOCAL lock_timeout = '%dms'", min(max(1, p.t.LockWait.Milliseconds()), 500))
+}
+
 func (p postgresStatements) partition(c piece) string { return p.s.Name + "_" + nameOf(c.From) }
 func (p postgresStatements) names() []string          { return p.s.Taken }
 
@@ -72,19 +78,27 @@ func (p postgresStatements) make(pieces []piece) (steps []Step) {
 	return steps
 }
 
-// makeOne has ATTACH PARTITION rather than PARTITION OF, which keeps all readers and writers of the whole table out. The new table gets no identity column of
+// makeOne has ATTACH PARTITION rather than PARTITION OF, which keeps all readers and writers of the whole table out: they wait only where rows are moved or may come. The new table gets no identity column of
 // its own, which would count from 1, and which PostgreSQL 17 does not attach.
 func (p postgresStatements) makeOne(c piece) []string {
 	made := p.place(p.s.Schema, p.partition(c))
-	statements := []string{"CREATE TABLE " + made + " (LIKE " + p.table() + " INCLUDING ALL EXCLUDING IDENTITY)"}
+	var statements []string
+	if p.s.Default != nil && (c.rows > 0 || !c.From.After(p.s.Now)) {
+		// First of all: a statement that waits for the default partition alone has looked up the partitions before. It misses the rows that are moved, and an
+		// INSERT of a row of now is refused.
+		statements = append(statements, fmt.Sprintf("LOCK TABLE ONLY %s, ONLY %s IN ACCESS EXCLUSIVE MODE", p.table(), p.place(p.s.Default.Schema, p.s.Default.Name)),
+			p.shortWait())
+	}
+	statements = append(statements, "CREATE TABLE "+made+" (LIKE "+p.table()+" INCLUDING ALL EXCLUDING IDENTITY)")
+	if p.s.owner != "" { // who could not alter the divided table otherwise
+		statements = append(statements, "ALTER TABLE "+made+" OWNER TO "+dialect.Postgres.QuoteAny(p.s.owner))
+	}
 	if c.rows > 0 {
 		var columns []string
 		for _, column := range p.s.columns {
 			columns = append(columns, dialect.Postgres.QuoteAny(column))
 		}
 		list, key := strings.Join(columns, ", "), dialect.Postgres.Quote(p.t.Key)
-		// Writers wait from here on, so that no row comes that ATTACH PARTITION would find.
-		statements = append(statements, "LOCK TABLE ONLY "+p.place(p.s.Default.Schema, p.s.Default.Name)+" IN SHARE ROW EXCLUSIVE MODE")
 		statements = append(statements, fmt.Sprintf("WITH moved AS (DELETE FROM %s WHERE %s >= %d AND %s < %d RETURNING %s) INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM moved",
 			p.place(p.s.Default.Schema, p.s.Default.Name), key, c.FromID, key, c.ToID, list, made, list, list))
 	}

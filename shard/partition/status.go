@@ -25,6 +25,7 @@ type Status struct {
 	Incoming []Reference `json:"referenced_by,omitempty"` // foreign keys to the table
 
 	columns []string // of PostgreSQL, without those that the server computes
+	owner   string   // of PostgreSQL's table, empty when that is the keeper's role
 }
 
 // Range is the ids from FromID on and before ToID, and the time that they stand for.

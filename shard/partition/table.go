@@ -96,7 +96,8 @@ type Table struct {
 	// Old is what becomes of partitions before those. It has no default where Keep is not 0.
 	Old Old
 	// Archive is called for each table of an old partition, where Old is [Archive]. It may be called again for a table that it has archived before: after a
-	// kill. So it has to do again, or leave, what it did. It is called while other runs wait, and should end with the context.
+	// kill. So it has to do again, or leave, what it did. It is called while other runs wait, and should end with the context: one that goes on after that, or after its process was killed, may go on beside a
+	// second call for the same table.
 	Archive func(context.Context, Detached) error
 	// Most is how many partitions are old at most before a run refuses to touch any of them, 10 by default: a clock may be wrong. When
 	// no run was called for longer than so many periods, an operator has to raise it for one run.
