@@ -219,7 +219,7 @@ func TestProcessKilled(t *testing.T) {
 		mysql            string
 	}{
 		{name: "before the partition is attached", postgres: "ALTER TABLE", mysql: "ALTER TABLE"},
-		{name: "within the making of a partition", postgres: "ALTER TABLE", mysql: "ALTER TABLE", within: "yes"},
+		{name: "within the making of a partition", postgres: "LOCK TABLE", mysql: "ALTER TABLE", within: "yes"},
 		{name: "within the detaching of a partition", postgres: "DETACH PARTITION", mysql: "LOCK TABLES", within: "yes"},
 		{name: "before the commit", postgres: "COMMENT ON", mysql: "DROP PARTITION"},
 	} {

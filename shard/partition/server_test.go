@@ -201,7 +201,9 @@ func (e *engine) begin(t testing.TB) (end func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.ExecContext(ctx, "SELECT COUNT(*) FROM orders"); err != nil {
+	within, done := context.WithTimeout(ctx, 2*time.Minute) // whoever calls this must not hold the lock
+	defer done()
+	if _, err := tx.ExecContext(within, "SELECT COUNT(*) FROM orders"); err != nil {
 		t.Fatal(err)
 	}
 	end = func() { _ = tx.Rollback(); cancel() }
