@@ -33,7 +33,8 @@
 //     upserts and for associations.
 //   - WHERE user_id = 1 OR user_id = 2 goes to the table of the last one, without an error. IN and ranges on the sharding key are refused.
 //   - Of a condition on both user_id and id the id is not looked at, so one that disagrees finds nothing.
-//   - An UPDATE that changes the sharding key leaves the row in the table where it is, and its new sharding key does not lead there.
+//   - An UPDATE that changes the sharding key would leave the row in its table, where its new sharding key does not lead. The plugin refuses
+//     it before its SQL; without the plugin it happens.
 //   - GORM's own transaction around a write is not begun. After an error in a later hook the row stays, although its struct has lost the key.
 //     Write within db.Transaction.
 //   - With PrepareStmt, set SkipDefaultTransaction. Without it, writes go to the table without a suffix, and in a transaction of the application's the

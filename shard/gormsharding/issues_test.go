@@ -289,17 +289,20 @@ func TestOr(t *testing.T) {
 	})
 }
 
-// TestMovedKey: an UPDATE of the sharding key leaves the row where it is, where its new sharding key does not lead. A row gets another sharding key
-// as a new one.
+// TestMovedKey: an UPDATE of the sharding key would leave the row where it is, where its new sharding key does not lead. The plugin refuses it before
+// its SQL. A row gets another sharding key as a new one.
 func TestMovedKey(t *testing.T) {
 	eachShop(t, func(s *shop) {
 		o := s.order(ann, "a")
-		s.must(s.db.Model(&Order{}).Where("id = ?", o.ID).Update("user_id", bob))
-		s.same("the order is in", s.where("orders", o.ID), []string{"orders_01"})
-		var orders []Order
-		s.must(s.db.Where("user_id = ?", bob).Find(&orders))
-		s.same("the orders of the new user", items(orders), nil)
+		s.ran.reset()
+		s.fails("a row that is known", s.db.Model(&Order{ID: o.ID}).Update("user_id", bob).Error, shard.ErrDisagree)
+		s.fails("a row that is not known", s.db.Model(&Order{}).Where("id = ?", o.ID).Update("user_id", bob).Error, shard.ErrKey)
 		o.UserID = bob
+		s.fails("Save", s.db.Save(&o).Error, shard.ErrDisagree)
+		if statements := s.ran.reset(); len(statements) > 0 {
+			s.Errorf("ran %q, want nothing", statements)
+		}
+		s.same("the order is in", s.where("orders", o.ID), []string{"orders_01"})
 		s.fails("the old id with the new user", s.db.Create(&o).Error, shard.ErrDisagree)
 	})
 }
