@@ -135,10 +135,11 @@ func consoles(block string) (all []console) {
 	return all
 }
 
-// run runs the command as it stands, or as it was changed, and compares what it prints with what stands below it, where something does.
-func (c console) run(t *testing.T, line string, env ...string) {
+// run runs the command in a folder, as it stands, or as it was changed, and compares what it prints with what stands below it, where something does.
+func (c console) run(t *testing.T, folder, line string, env ...string) {
 	t.Helper()
 	run := command(t, "bash", "-c", "set -o pipefail; "+line)
+	run.Dir = folder
 	run.Env = append(append(os.Environ(), "SNOWKEY_DB="), env...) // the commands have databases of the test's
 	out, err := run.Output()
 	if err != nil {
@@ -156,7 +157,7 @@ func TestReadmeFirstCommand(t *testing.T) {
 	t.Parallel()
 	for _, c := range commands(t) {
 		if c.line == firstCommand {
-			c.run(t, c.line, "TMPDIR="+t.TempDir())
+			c.run(t, ".", c.line, "TMPDIR="+t.TempDir())
 			return
 		}
 	}
@@ -182,12 +183,10 @@ func TestReadmeCommands(t *testing.T) {
 			continue
 		}
 		t.Run(c.line, func(t *testing.T) {
-			// Nothing else writes to the shop, so that a second is enough to see that.
-			line := strings.Replace(c.line, "migrate plan", "migrate plan --window 1s", 1)
 			// What the commands write goes to the test's folder.
-			line = strings.NewReplacer(goRun, program, "sqlite:bench.db", "sqlite:"+folder+"/bench.db", "--out results", "--out "+folder+"/results", "--from results/", "--from "+folder+"/results/",
-				"sqlite:shop.db", "sqlite:"+folder+"/shop.db", "rekey.sql", folder+"/rekey.sql").Replace(line)
-			c.run(t, line, "MYSQL_DSN="+mysql, "POSTGRES_DSN="+postgres, "TMPDIR="+folder)
+			line := strings.NewReplacer(goRun, program, "sqlite:bench.db", "sqlite:"+folder+"/bench.db", "--out results", "--out "+folder+"/results", "--from results/", "--from "+folder+"/results/",
+				"sqlite:shop.db", "sqlite:"+folder+"/shop.db", "widen.sql", folder+"/widen.sql").Replace(c.line)
+			c.run(t, ".", line, "MYSQL_DSN="+mysql, "POSTGRES_DSN="+postgres, "TMPDIR="+folder)
 		})
 	}
 }
@@ -202,7 +201,7 @@ func build(t *testing.T) string {
 	return program
 }
 
-// TestDocs runs the commands and programs of each page of docs from its beginning to its end, as its reader does.
+// TestDocs runs the commands and programs of each page of docs from its beginning to its end, as its reader does, in a folder with the shop.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("docs/*.md")
@@ -212,6 +211,8 @@ func TestDocs(t *testing.T) {
 	program := build(t)
 	for _, page := range pages {
 		t.Run(filepath.Base(page), func(t *testing.T) {
+			folder := t.TempDir()
+			makeShop(t, folder+"/shop.db")
 			postgres := dbtest.Postgres(t).DSN
 			env := []string{"POSTGRES_DSN=" + postgres, "DATABASE=" + postgres, "GRANTS=" + dbtest.Postgres(t).DSN, "MYSQL_DSN=" + dbtest.MySQL(t).DSN}
 			for _, b := range blocksOf(t, page) {
@@ -220,7 +221,9 @@ func TestDocs(t *testing.T) {
 					continue
 				}
 				for _, c := range consoles(b.text) {
-					c.run(t, strings.ReplaceAll(c.line, goRun, program), env...)
+					// Nothing else writes to the shop, so that a second is enough to see that.
+					line := strings.NewReplacer(goRun, program, "migrate plan", "migrate plan --window 1s").Replace(c.line)
+					c.run(t, folder, line, env...)
 				}
 			}
 		})
