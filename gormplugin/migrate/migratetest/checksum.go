@@ -14,42 +14,64 @@ import (
 	"time"
 )
 
-// Checksum returns a digest of all that the shop holds, which does not depend on what the ids are: each row has, in place of the ids of
-// others, these rows' contents. So it is the same before and after new ids are given, and another when one row is lost, or changed, or refers
-// to another one. Ids that no row has are part of it as they are. Columns that Schema does not make are not looked at. The whole shop is in memory
-// meanwhile.
+// Checksum returns a digest of all that the shop holds, which does not depend on what the ids are: [Shape.Checksum] of the columns and
+// references that Schema makes. Other columns are not looked at.
 func Checksum(ctx context.Context, db *sql.DB, kind string) (string, error) {
-	conn, done, err := connect(ctx, db, kind)
+	return (&Shape{kind: kind, tables: tables}).Checksum(ctx, db)
+}
+
+// Checksum returns a digest of all that the tables hold, which does not depend on what the ids are: each row has, in place of the ids of
+// others, these rows' contents. So it is the same before and after new ids are given, and another when one row is lost, or changed, or refers
+// to another one. Ids that no row has are part of it as they are. Rows that are equal in all but their ids, and refer to equal rows, are not
+// told apart. The whole content is in memory meanwhile.
+func (s *Shape) Checksum(ctx context.Context, db *sql.DB) (string, error) {
+	digests, err := s.Digests(ctx, db)
 	if err != nil {
 		return "", err
 	}
-	defer done()
-	s := shop{rows: map[string][]*row{}, byKey: map[string]map[string]*row{}}
-	for _, t := range tables {
-		if err := s.read(ctx, conn, t); err != nil {
-			return "", fmt.Errorf("migratetest: %s: %w", t.name, err)
-		}
-	}
 	all := sha256.New()
-	for _, t := range tables {
-		var labels []string
-		for _, r := range s.rows[t.name] {
-			label, err := s.label(r)
-			if err != nil {
-				return "", fmt.Errorf("migratetest: %s: %w", t.name, err)
-			}
-			labels = append(labels, label)
-		}
-		slices.Sort(labels)
-		fmt.Fprintf(all, "%s %d\n%s\n", t.name, len(labels), strings.Join(labels, "\n"))
+	for _, t := range s.tables {
+		fmt.Fprintf(all, "%s %s\n", t.name, digests[t.name])
 	}
 	return hex.EncodeToString(all.Sum(nil)), nil
 }
 
-// shop is what the database holds.
-type shop struct {
+// Digests returns a digest for each table, so that two of a database say which table differs. One begins with the number of rows.
+func (s *Shape) Digests(ctx context.Context, db *sql.DB) (map[string]string, error) {
+	conn, done, err := connect(ctx, db, s.kind)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	c := content{rows: map[string][]*row{}, byKey: map[string]map[string]*row{}}
+	for _, t := range s.tables {
+		if err := c.read(ctx, conn, s, t); err != nil {
+			return nil, fmt.Errorf("migratetest: %s: %w", t.name, err)
+		}
+	}
+	if err := c.index(s); err != nil {
+		return nil, err
+	}
+	if err := c.label(s); err != nil {
+		return nil, err
+	}
+	digests := map[string]string{}
+	for _, t := range s.tables {
+		labels := make([]string, len(c.rows[t.name]))
+		for i, r := range c.rows[t.name] {
+			labels[i] = r.label
+		}
+		slices.Sort(labels)
+		digest := sha256.Sum256([]byte(strings.Join(labels, "\n")))
+		digests[t.name] = fmt.Sprintf("%d %x", len(labels), digest)
+	}
+	return digests, nil
+}
+
+// content is what the database holds.
+type content struct {
 	rows  map[string][]*row
-	byKey map[string]map[string]*row // by table, and key
+	byKey map[string]map[string]*row // by "table column column", and the values there
 }
 
 // row is a row, and its label once it is known.
@@ -57,24 +79,73 @@ type row struct {
 	table  table
 	values map[string]any // texts, or nil for NULL
 	label  string
-	busy   bool // its label is being made
+}
+
+// tuple returns a row's values in some columns as one text, false where one of them is NULL.
+func (r *row) tuple(columns []string) (string, bool) {
+	var out strings.Builder
+	for _, c := range columns {
+		v, ok := r.values[c].(string)
+		if !ok {
+			return "", false
+		}
+		fmt.Fprintf(&out, "%q ", v)
+	}
+	return out.String(), true
+}
+
+// target returns the columns that a reference refers to.
+func (s *Shape) target(f ref, to string) []string {
+	by := f.by
+	if by == "" {
+		by = s.table(to).key
+	}
+	columns := []string{by}
+	for _, m := range f.more {
+		columns = append(columns, m[1])
+	}
+	return columns
+}
+
+// targets returns the tables that a reference may refer to.
+func (f ref) targets() (names []string) {
+	if f.kind == "" {
+		return []string{f.to}
+	}
+	for _, to := range f.tables {
+		names = append(names, to)
+	}
+	return names
 }
 
 // read reads a table.
-func (s *shop) read(ctx context.Context, conn *sql.Conn, t table) error {
+func (c *content) read(ctx context.Context, conn *sql.Conn, s *Shape, t table) error {
 	columns := slices.Clone(t.columns)
-	for _, r := range t.refs {
-		columns = append(columns, r.column)
+	add := func(column string) {
+		if column != "" && !slices.Contains(columns, column) {
+			columns = append(columns, column)
+		}
 	}
-	if t.key != "" {
-		columns = append(columns, t.key)
+	for _, f := range t.refs {
+		add(f.column)
+		for _, m := range f.more {
+			add(m[0])
+		}
 	}
-	rows, err := conn.QueryContext(ctx, "SELECT "+strings.Join(columns, ", ")+" FROM "+t.name)
+	add(t.key)
+	quoted := make([]string, len(columns))
+	for i, column := range columns {
+		quoted[i] = s.quote(column)
+	}
+	query := "SELECT " + strings.Join(quoted, ", ") + " FROM " + s.quote(t.name)
+	if where := s.except[t.name]; where != "" {
+		query += " WHERE NOT COALESCE(" + where + ", FALSE)"
+	}
+	rows, err := conn.QueryContext(ctx, query)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	s.byKey[t.name] = map[string]*row{}
 	values, into := make([]any, len(columns)), make([]any, len(columns))
 	for i := range values {
 		into[i] = &values[i]
@@ -84,15 +155,85 @@ func (s *shop) read(ctx context.Context, conn *sql.Conn, t table) error {
 			return err
 		}
 		r := &row{table: t, values: map[string]any{}}
-		for i, c := range columns {
-			r.values[c] = text(values[i])
+		for i, column := range columns {
+			r.values[column] = text(values[i])
 		}
-		s.rows[t.name] = append(s.rows[t.name], r)
-		if t.key != "" {
-			s.byKey[t.name][fmt.Sprint(r.values[t.key])] = r
-		}
+		c.rows[t.name] = append(c.rows[t.name], r)
 	}
 	return rows.Err()
+}
+
+// index makes rows found by all columns that references refer to.
+func (c *content) index(s *Shape) error {
+	for _, t := range s.tables {
+		for _, f := range t.refs {
+			for _, to := range f.targets() {
+				columns := s.target(f, to)
+				name := to + " " + strings.Join(columns, " ")
+				if c.byKey[name] != nil {
+					continue
+				}
+				c.byKey[name] = map[string]*row{}
+				for _, r := range c.rows[to] {
+					key, ok := r.tuple(columns)
+					if ok && c.byKey[name][key] != nil {
+						return fmt.Errorf("migratetest: two rows of %s have %s in %s", to, key, strings.Join(columns, ", "))
+					}
+					if ok {
+						c.byKey[name][key] = r
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// label gives each row a digest of its contents and those of the rows that it refers to, however far: first of the row's own, then round
+// after round with the labels of the round before in place of references, until a round tells no more rows apart than that before. So circles
+// of references are no matter.
+func (c *content) label(s *Shape) error {
+	var all []*row
+	for _, t := range s.tables {
+		all = append(all, c.rows[t.name]...)
+	}
+	for _, r := range all {
+		digest := sha256.New()
+		fmt.Fprintf(digest, "%s\n", r.table.name)
+		for _, column := range r.table.columns {
+			fmt.Fprintf(digest, "%s=%T %[2]q\n", column, r.values[column])
+		}
+		r.label = string(digest.Sum(nil))
+	}
+	for apart, before := distinct(all), -1; apart > before; {
+		labels := make([]string, len(all))
+		for i, r := range all {
+			digest := sha256.New()
+			fmt.Fprintf(digest, "%q\n", r.label)
+			for _, f := range r.table.refs {
+				content, err := c.reference(s, r, f)
+				if err != nil {
+					return fmt.Errorf("migratetest: %s: %w", r.table.name, err)
+				}
+				fmt.Fprintf(digest, "%s=%q\n", f.column, content)
+			}
+			labels[i] = string(digest.Sum(nil))
+		}
+		for i, r := range all {
+			r.label = labels[i]
+		}
+		before, apart = apart, distinct(all)
+	}
+	return nil
+}
+
+// distinct returns how many labels rows have.
+func distinct(rows []*row) int {
+	labels := make(map[string]bool, len(rows))
+	for _, r := range rows {
+		labels[r.label] = true
+	}
+	return len(labels)
 }
 
 // text returns a value as a text that does not depend on the driver's choice of a type, nil for NULL.
@@ -110,45 +251,24 @@ func text(v any) any {
 	return fmt.Sprint(v)
 }
 
-// label returns a digest of a row's contents and those of the rows that it refers to, however far.
-func (s *shop) label(r *row) (string, error) {
-	if r.label != "" {
-		return r.label, nil
-	}
-	if r.busy {
-		return "", fmt.Errorf("a row refers to itself, if by others: %v", r.values)
-	}
-	r.busy = true
-	defer func() { r.busy = false }()
-	digest := sha256.New()
-	for _, c := range r.table.columns {
-		fmt.Fprintf(digest, "%s=%T %[2]q\n", c, r.values[c])
-	}
-	for _, f := range r.table.refs {
-		content, err := s.reference(r, f)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(digest, "%s=%q\n", f.column, content)
-	}
-	r.label = hex.EncodeToString(digest.Sum(nil))
-	return r.label, nil
-}
-
 // reference returns what a reference has in place of its id.
-func (s *shop) reference(r *row, f ref) (string, error) {
-	value := r.values[f.column]
-	if value == nil {
+func (c *content) reference(s *Shape, r *row, f ref) (string, error) {
+	columns := []string{f.column}
+	for _, m := range f.more {
+		columns = append(columns, m[0])
+	}
+	key, ok := r.tuple(columns)
+	if !ok {
 		return "NULL", nil
 	}
-	id, to := value.(string), f.to
+	to := f.to
 	if f.kind != "" {
 		to = f.tables[fmt.Sprint(r.values[f.kind])]
 	}
 	if f.path == nil {
-		return s.content(to, id)
+		return c.content(s, f, to, key), nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader([]byte(id)))
+	decoder := json.NewDecoder(bytes.NewReader([]byte(r.values[f.column].(string))))
 	decoder.UseNumber()
 	var document map[string]any
 	if err := decoder.Decode(&document); err != nil {
@@ -158,25 +278,20 @@ func (s *shop) reference(r *row, f ref) (string, error) {
 	for _, step := range f.path[:len(f.path)-1] {
 		next, ok := at[step].(map[string]any)
 		if !ok {
-			return id, nil
+			return key, nil
 		}
 		at = next
 	}
 	last := f.path[len(f.path)-1]
-	content, err := s.content(to, fmt.Sprint(at[last]))
-	if err != nil {
-		return "", err
-	}
-	at[last] = fmt.Sprintf("%T %s", at[last], content)
+	at[last] = fmt.Sprintf("%T %s", at[last], c.content(s, f, to, fmt.Sprintf("%q ", fmt.Sprint(at[last]))))
 	whole, err := json.Marshal(document)
 	return string(whole), err
 }
 
 // content returns the label of the row with an id, or the id when there is none.
-func (s *shop) content(table, id string) (string, error) {
-	to, ok := s.byKey[table][id]
-	if !ok {
-		return "none " + id, nil
+func (c *content) content(s *Shape, f ref, to, key string) string {
+	if r := c.byKey[to+" "+strings.Join(s.target(f, to), " ")][key]; r != nil {
+		return fmt.Sprintf("%x", r.label)
 	}
-	return s.label(to)
+	return "none " + key
 }

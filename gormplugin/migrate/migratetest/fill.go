@@ -92,6 +92,8 @@ type filler struct {
 	into   string   // the table and columns that wait
 	wait   []string // rows that wait
 	err    error
+
+	overriding bool // all keys are GENERATED ALWAYS, on PostgreSQL
 }
 
 // now returns the time of the next row, and of what was made after it.
@@ -113,7 +115,7 @@ func (f *filler) any(table string) int64 {
 // add writes a row; nil is NULL.
 func (f *filler) add(table, columns string, values ...any) {
 	into := "INSERT INTO " + table + " (" + columns + ")"
-	if f.kind == "postgres" && table == "orders" {
+	if f.kind == "postgres" && (f.overriding || table == "orders") {
 		into += " OVERRIDING SYSTEM VALUE"
 	}
 	if into != f.into || len(f.wait) == 200 {

@@ -12,6 +12,8 @@ type table struct {
 type ref struct {
 	column string
 	to     string            // the table; empty where kind says which
+	by     string            // the column of that table; empty for its key
+	more   [][2]string       // further columns of the same reference, and those of that table
 	kind   string            // the column that says which table is meant
 	tables map[string]string // by what kind says
 	path   []string          // in a JSON document

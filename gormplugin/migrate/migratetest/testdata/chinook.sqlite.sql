@@ -1,0 +1,123 @@
+-- The schema of the Chinook database, version 1.4.5, by Luis Rocha, https://github.com/lerocha/chinook-database, under the MIT licence
+-- (copyright (c) 2008-2024 Luis Rocha): names and types of tables, columns, keys, indexes and foreign keys are those of Chinook_Sqlite_AutoIncrementPKs.sql.
+-- The statements are written anew; chinook.go makes the rows up.
+
+CREATE TABLE Artist (
+	ArtistId INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+	Name NVARCHAR(120));
+
+CREATE TABLE Album (
+	AlbumId INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+	Title NVARCHAR(160) NOT NULL,
+	ArtistId INTEGER NOT NULL,
+	FOREIGN KEY (ArtistId) REFERENCES Artist (ArtistId) ON DELETE NO ACTION ON UPDATE NO ACTION);
+
+CREATE TABLE Employee (
+	EmployeeId INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+	LastName NVARCHAR(20) NOT NULL,
+	FirstName NVARCHAR(20) NOT NULL,
+	Title NVARCHAR(30),
+	ReportsTo INTEGER,
+	BirthDate DATETIME,
+	HireDate DATETIME,
+	Address NVARCHAR(70),
+	City NVARCHAR(40),
+	State NVARCHAR(40),
+	Country NVARCHAR(40),
+	PostalCode NVARCHAR(10),
+	Phone NVARCHAR(24),
+	Fax NVARCHAR(24),
+	Email NVARCHAR(60),
+	FOREIGN KEY (ReportsTo) REFERENCES Employee (EmployeeId) ON DELETE NO ACTION ON UPDATE NO ACTION);
+
+CREATE TABLE Customer (
+	CustomerId INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+	FirstName NVARCHAR(40) NOT NULL,
+	LastName NVARCHAR(20) NOT NULL,
+	Company NVARCHAR(80),
+	Address NVARCHAR(70),
+	City NVARCHAR(40),
+	State NVARCHAR(40),
+	Country NVARCHAR(40),
+	PostalCode NVARCHAR(10),
+	Phone NVARCHAR(24),
+	Fax NVARCHAR(24),
+	Email NVARCHAR(60) NOT NULL,
+	SupportRepId INTEGER,
+	FOREIGN KEY (SupportRepId) REFERENCES Employee (EmployeeId) ON DELETE NO ACTION ON UPDATE NO ACTION);
+
+CREATE TABLE Genre (
+	GenreId INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+	Name NVARCHAR(120));
+
+CREATE TABLE MediaType (
+	MediaTypeId INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+	Name NVARCHAR(120));
+
+CREATE TABLE Track (
+	TrackId INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+	Name NVARCHAR(200) NOT NULL,
+	AlbumId INTEGER,
+	MediaTypeId INTEGER NOT NULL,
+	GenreId INTEGER,
+	Composer NVARCHAR(220),
+	Milliseconds INTEGER NOT NULL,
+	Bytes INTEGER,
+	UnitPrice NUMERIC(10,2) NOT NULL,
+	FOREIGN KEY (AlbumId) REFERENCES Album (AlbumId) ON DELETE NO ACTION ON UPDATE NO ACTION,
+	FOREIGN KEY (GenreId) REFERENCES Genre (GenreId) ON DELETE NO ACTION ON UPDATE NO ACTION,
+	FOREIGN KEY (MediaTypeId) REFERENCES MediaType (MediaTypeId) ON DELETE NO ACTION ON UPDATE NO ACTION);
+
+CREATE TABLE Playlist (
+	PlaylistId INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+	Name NVARCHAR(120));
+
+CREATE TABLE PlaylistTrack (
+	PlaylistId INTEGER NOT NULL,
+	TrackId INTEGER NOT NULL,
+	CONSTRAINT PK_PlaylistTrack PRIMARY KEY (PlaylistId, TrackId),
+	FOREIGN KEY (PlaylistId) REFERENCES Playlist (PlaylistId) ON DELETE NO ACTION ON UPDATE NO ACTION,
+	FOREIGN KEY (TrackId) REFERENCES Track (TrackId) ON DELETE NO ACTION ON UPDATE NO ACTION);
+
+CREATE TABLE Invoice (
+	InvoiceId INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+	CustomerId INTEGER NOT NULL,
+	InvoiceDate DATETIME NOT NULL,
+	BillingAddress NVARCHAR(70),
+	BillingCity NVARCHAR(40),
+	BillingState NVARCHAR(40),
+	BillingCountry NVARCHAR(40),
+	BillingPostalCode NVARCHAR(10),
+	Total NUMERIC(10,2) NOT NULL,
+	FOREIGN KEY (CustomerId) REFERENCES Customer (CustomerId) ON DELETE NO ACTION ON UPDATE NO ACTION);
+
+CREATE TABLE InvoiceLine (
+	InvoiceLineId INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+	InvoiceId INTEGER NOT NULL,
+	TrackId INTEGER NOT NULL,
+	UnitPrice NUMERIC(10,2) NOT NULL,
+	Quantity INTEGER NOT NULL,
+	FOREIGN KEY (InvoiceId) REFERENCES Invoice (InvoiceId) ON DELETE NO ACTION ON UPDATE NO ACTION,
+	FOREIGN KEY (TrackId) REFERENCES Track (TrackId) ON DELETE NO ACTION ON UPDATE NO ACTION);
+
+CREATE INDEX IFK_AlbumArtistId ON Album (ArtistId);
+
+CREATE INDEX IFK_EmployeeReportsTo ON Employee (ReportsTo);
+
+CREATE INDEX IFK_CustomerSupportRepId ON Customer (SupportRepId);
+
+CREATE INDEX IFK_TrackAlbumId ON Track (AlbumId);
+
+CREATE INDEX IFK_TrackGenreId ON Track (GenreId);
+
+CREATE INDEX IFK_TrackMediaTypeId ON Track (MediaTypeId);
+
+CREATE INDEX IFK_PlaylistTrackPlaylistId ON PlaylistTrack (PlaylistId);
+
+CREATE INDEX IFK_PlaylistTrackTrackId ON PlaylistTrack (TrackId);
+
+CREATE INDEX IFK_InvoiceCustomerId ON Invoice (CustomerId);
+
+CREATE INDEX IFK_InvoiceLineInvoiceId ON InvoiceLine (InvoiceId);
+
+CREATE INDEX IFK_InvoiceLineTrackId ON InvoiceLine (TrackId);
