@@ -5,20 +5,21 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate"
-	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 )
 
-// BenchmarkRekey rekeys parents, and two children each. The floor is the same rows changed at once, by one UPDATE … JOIN a table in one
-// transaction, without batches or journal, with the foreign key treated in the same way; its map is filled before. "rewrite" is the part of the
-// run that does the same, with the sweep that follows it; "whole" is all of the run, from the inspection to the dropped map. Each round has both, on new tables.
+// BenchmarkRekey rekeys parents, and three children each, with the ids of both. The floor is one transaction without batches or journal that has
+// the tables to itself: it drops the foreign key, widens the columns, fills both maps with one INSERT … SELECT each, rewrites each table with one
+// UPDATE … JOIN, and makes the foreign key again. Each round has the floor and the run, on new tables, prints where the run's time goes,
+// step by step, on the standard error, and reports the bytes that both have written to the database's log.
 //
-// The number of parents is 200,000, or that of SNOWKEY_BENCH_PARENTS.
+// The number of parents is 100,000, or that of SNOWKEY_BENCH_PARENTS.
 func BenchmarkRekey(b *testing.B) {
-	parents := 200_000
+	parents := 100_000
 	if text := os.Getenv("SNOWKEY_BENCH_PARENTS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
@@ -28,34 +29,63 @@ func BenchmarkRekey(b *testing.B) {
 	}
 	for _, kind := range []string{"sqlite", "mysql", "postgres"} {
 		b.Run("db="+kind, func(b *testing.B) {
-			var floor, rewrite, whole time.Duration
+			var floor, whole cost
 			rounds := 0
 			for b.Loop() {
 				b.StopTimer()
-				floor += benchFloor(b, kind, parents)
-				r, w := benchRun(b, kind, parents)
-				rewrite, whole, rounds = rewrite+r, whole+w, rounds+1
+				floor.add(benchFloor(b, kind, parents))
+				whole.add(benchRun(b, kind, parents))
+				rounds++
 				b.StartTimer()
 			}
-			rows := float64(3 * parents * rounds)
-			b.ReportMetric(rows/floor.Seconds(), "floor-rows/s")
-			b.ReportMetric(rows/rewrite.Seconds(), "rewrite-rows/s")
-			b.ReportMetric(rows/whole.Seconds(), "whole-rows/s")
-			b.ReportMetric(floor.Seconds()/rewrite.Seconds(), "rewrite/floor")
-			b.ReportMetric(floor.Seconds()/whole.Seconds(), "whole/floor")
+			b.ReportMetric(floor.took.Seconds()/float64(rounds), "floor-s")
+			b.ReportMetric(whole.took.Seconds()/float64(rounds), "whole-s")
+			b.ReportMetric(whole.took.Seconds()/floor.took.Seconds(), "whole/floor")
+			if kind != "sqlite" {
+				b.ReportMetric(float64(whole.log)/float64(floor.log), "log/floor")
+			}
+			b.ReportMetric(0, "ns/op")
 		})
 	}
 }
 
-// benchTables are parents and children as auto-increment has left them, with 64 bits already.
+// cost is what some work has taken.
+type cost struct {
+	took time.Duration
+	log  int64 // bytes of WAL, or of redo log and binlog; 0 on SQLite
+}
+
+func (c *cost) add(o cost) { c.took, c.log = c.took+o.took, c.log+o.log }
+
+// measure returns what work costs.
+func (d *database) measure(work func()) cost {
+	d.t.Helper()
+	began, before := time.Now(), d.logged()
+	work()
+	return cost{time.Since(began), d.logged() - before}
+}
+
+// logged returns how many bytes the server has written to its log.
+func (d *database) logged() (bytes int64) {
+	d.t.Helper()
+	switch d.kind {
+	case "postgres":
+		return d.number("SELECT CAST(pg_current_wal_insert_lsn() - '0/0' AS bigint)")
+	case "mysql":
+		return d.number("SELECT CAST(SUM(variable_value) AS SIGNED) FROM information_schema.global_status WHERE variable_name IN ('Innodb_os_log_written', 'Binlog_bytes_written')")
+	}
+	return 0
+}
+
+// benchTables are parents and children as auto-increment has left them.
 func benchTables(b *testing.B, kind string, parents int) *database {
 	d := open(b, kind)
-	key, series := "BIGINT PRIMARY KEY", "SELECT g AS n FROM generate_series(1, %d) g"
+	key, series := "SERIAL PRIMARY KEY", "SELECT g AS n FROM generate_series(1, %d) g"
 	switch kind {
 	case "sqlite":
 		key, series = "INTEGER PRIMARY KEY", "WITH RECURSIVE g(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < %d) SELECT n FROM g"
 	case "mysql":
-		series = "SELECT seq AS n FROM seq_1_to_%d"
+		key, series = "INT AUTO_INCREMENT PRIMARY KEY", "SELECT seq AS n FROM seq_1_to_%d"
 	}
 	at := map[string]string{
 		"sqlite":   "strftime('%Y-%m-%d %H:%M:%f+00:00', 1700000000 + n / 3, 'unixepoch')",
@@ -65,63 +95,130 @@ func benchTables(b *testing.B, kind string, parents int) *database {
 	instant := map[string]string{"sqlite": "datetime", "mysql": "TIMESTAMP(3) NULL", "postgres": "timestamptz"}[kind]
 	d.exec(
 		"CREATE TABLE parents (id "+key+", name VARCHAR(40) NOT NULL, created_at "+instant+")",
-		"CREATE TABLE children (id "+key+", parent_id BIGINT NOT NULL REFERENCES parents (id), name VARCHAR(40) NOT NULL, created_at "+instant+
-			map[string]string{"mysql": ", CONSTRAINT fk_parent FOREIGN KEY (parent_id) REFERENCES parents (id)"}[kind]+")",
-		"INSERT INTO parents SELECT n, 'parent', "+at+" FROM ("+fmt.Sprintf(series, parents)+") s",
-		"INSERT INTO children SELECT n, 1 + n % "+strconv.Itoa(parents)+", 'child', "+at+" FROM ("+fmt.Sprintf(series, 2*parents)+") s",
+		"CREATE TABLE children (id "+key+", parent_id INT NOT NULL, name VARCHAR(40) NOT NULL, created_at "+instant+
+			", CONSTRAINT fk_parent FOREIGN KEY (parent_id) REFERENCES parents (id))",
+		"INSERT INTO parents (id, name, created_at) SELECT n, 'parent', "+at+" FROM ("+fmt.Sprintf(series, parents)+") s",
+		"INSERT INTO children (id, parent_id, name, created_at) SELECT n, 1 + n % "+strconv.Itoa(parents)+", 'child', "+at+" FROM ("+fmt.Sprintf(series, 3*parents)+") s",
 	)
 	if kind != "mysql" { // which made one for the foreign key
 		d.exec("CREATE INDEX children_parent ON children (parent_id)")
 	}
-	d.exec(map[string]string{"sqlite": "ANALYZE", "mysql": "ANALYZE TABLE parents, children", "postgres": "VACUUM ANALYZE parents, children"}[kind])
+	switch kind {
+	case "sqlite":
+		d.exec("ANALYZE")
+	case "mysql":
+		d.exec("ANALYZE TABLE parents, children")
+	case "postgres":
+		d.exec("SELECT setval('parents_id_seq', "+strconv.Itoa(parents)+"), setval('children_id_seq', "+strconv.Itoa(3*parents)+")", "VACUUM ANALYZE parents, children", "CHECKPOINT")
+	}
 	return d
 }
 
-// benchFloor returns how long it takes at once.
-func benchFloor(b *testing.B, kind string, parents int) time.Duration {
+// benchFloor returns what it costs at once.
+func benchFloor(b *testing.B, kind string, parents int) cost {
 	d := benchTables(b, kind, parents)
-	d.exec("CREATE TABLE m (old_id BIGINT PRIMARY KEY, new_id BIGINT NOT NULL UNIQUE)",
-		"INSERT INTO m SELECT id, 58000000000000000 + id * 4194304 FROM parents")
+	fill := func(m, table, seconds string) string {
+		return fmt.Sprintf("INSERT INTO %s SELECT id, (%s * 1000 << 22) + ROW_NUMBER() OVER (PARTITION BY created_at ORDER BY id) FROM %s", m, seconds, table)
+	}
+	const pair = " (old_id BIGINT PRIMARY KEY, new_id BIGINT NOT NULL UNIQUE)"
+	statements := map[string][]string{
+		"sqlite": {"PRAGMA foreign_keys=OFF", "BEGIN IMMEDIATE", "CREATE TABLE mp" + pair, "CREATE TABLE mc" + pair,
+			fill("mp", "parents", "CAST(strftime('%s', created_at) AS INTEGER)"), fill("mc", "children", "CAST(strftime('%s', created_at) AS INTEGER)"),
+			"UPDATE parents SET id = m.new_id FROM mp m WHERE m.old_id = parents.id",
+			"UPDATE children SET id = c.new_id, parent_id = p.new_id FROM mp p, mc c WHERE p.old_id = children.parent_id AND c.old_id = children.id", "COMMIT"},
+		"mysql": {"SET foreign_key_checks=0", "LOCK TABLES parents WRITE, children WRITE", "ALTER TABLE children DROP FOREIGN KEY fk_parent",
+			"ALTER TABLE parents MODIFY id BIGINT NOT NULL", "ALTER TABLE children MODIFY id BIGINT NOT NULL, MODIFY parent_id BIGINT NOT NULL", "UNLOCK TABLES",
+			"CREATE TABLE mp" + pair, "CREATE TABLE mc" + pair,
+			"LOCK TABLES parents WRITE, children WRITE, parents AS p WRITE, children AS c WRITE, mp WRITE, mc WRITE, mp AS m WRITE, mc AS k WRITE", "BEGIN",
+			fill("mp", "parents", "UNIX_TIMESTAMP(created_at)"), fill("mc", "children", "UNIX_TIMESTAMP(created_at)"),
+			"UPDATE mp m STRAIGHT_JOIN parents p ON m.old_id = p.id SET p.id = m.new_id",
+			"UPDATE mc k STRAIGHT_JOIN children c ON k.old_id = c.id STRAIGHT_JOIN mp m ON m.old_id = c.parent_id SET c.id = k.new_id, c.parent_id = m.new_id", "COMMIT",
+			"ALTER TABLE children ADD CONSTRAINT fk_parent FOREIGN KEY (parent_id) REFERENCES parents (id)", "UNLOCK TABLES"},
+		"postgres": {"BEGIN", "LOCK TABLE parents, children IN ACCESS EXCLUSIVE MODE", "ALTER TABLE children DROP CONSTRAINT fk_parent",
+			"ALTER TABLE parents ALTER id TYPE bigint", "ALTER TABLE children ALTER id TYPE bigint, ALTER parent_id TYPE bigint",
+			"CREATE TABLE mp" + pair, "CREATE TABLE mc" + pair,
+			fill("mp", "parents", "CAST(extract(epoch FROM created_at) AS bigint)"), fill("mc", "children", "CAST(extract(epoch FROM created_at) AS bigint)"),
+			"ANALYZE mp, mc, parents, children",
+			"UPDATE parents p SET id = m.new_id FROM mp m WHERE m.old_id = p.id",
+			"UPDATE children c SET id = k.new_id, parent_id = m.new_id FROM mp m, mc k WHERE m.old_id = c.parent_id AND k.old_id = c.id",
+			"ALTER TABLE children ADD CONSTRAINT fk_parent FOREIGN KEY (parent_id) REFERENCES parents (id)", "COMMIT"},
+	}[kind]
 	ctx := context.Background()
 	conn, err := d.pool.Conn(ctx)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	statements := map[string][]string{
-		"sqlite": {"PRAGMA foreign_keys=OFF", "BEGIN IMMEDIATE", "UPDATE parents SET id = m.new_id FROM m WHERE m.old_id = parents.id",
-			"UPDATE children SET parent_id = m.new_id FROM m WHERE m.old_id = children.parent_id", "COMMIT"},
-		"mysql": {"SET foreign_key_checks=0", "BEGIN", "UPDATE parents p JOIN m ON m.old_id = p.id SET p.id = m.new_id",
-			"UPDATE children c JOIN m ON m.old_id = c.parent_id SET c.parent_id = m.new_id", "COMMIT"},
-		"postgres": {"ALTER TABLE children ALTER CONSTRAINT children_parent_id_fkey DEFERRABLE", "BEGIN", "SET CONSTRAINTS ALL DEFERRED",
-			"UPDATE parents p SET id = m.new_id FROM m WHERE m.old_id = p.id",
-			"UPDATE children c SET parent_id = m.new_id FROM m WHERE m.old_id = c.parent_id", "COMMIT"},
-	}[kind]
-	began := time.Now()
-	for _, s := range statements {
-		if _, err := conn.ExecContext(ctx, s); err != nil {
-			b.Fatalf("%s: %v", s, err)
+	table := &table{kind: kind, what: "floor"}
+	table.cost = d.measure(func() {
+		for _, s := range statements {
+			began, before := time.Now(), d.logged()
+			if _, err := conn.ExecContext(ctx, s); err != nil {
+				b.Fatalf("%s: %v", s, err)
+			}
+			table.row(s, cost{time.Since(began), d.logged() - before})
 		}
-	}
-	return time.Since(began)
+	})
+	fmt.Fprintln(os.Stderr, table)
+	return table.cost
 }
 
-// benchRun returns how long the batches take that give parents and what refers to them new ids, by the journal, and all of the run.
-// Children keep their own ids, as at the floor.
-func benchRun(b *testing.B, kind string, parents int) (rewrite, whole time.Duration) {
+// benchRun returns what all of a run costs, from the inspection to the dropped maps.
+func benchRun(b *testing.B, kind string, parents int) cost {
 	d := benchTables(b, kind, parents)
-	began := time.Now()
-	p := d.plan(migrate.InspectOptions{Tables: []string{"parents"}}, migrate.PlanOptions{Mode: migrate.Rekey, Tables: []string{"parents"}})
-	d.runUntil(p, "")
-	whole = time.Since(began)
-	status, err := migrate.ReadStatus(context.Background(), d.gorm)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, step := range status.Steps {
-		if p.Steps[step.Number-1].Do.Kind == plan.Batch {
-			rewrite += step.Changed.Sub(step.Started)
+	table := &table{kind: kind, what: "run"}
+	var p *migrate.Plan
+	began, before, step := time.Now(), d.logged(), -1
+	next := func(at int) { // the time until now is the step's before
+		title := "inspect and plan"
+		switch {
+		case step == 0:
+			title = "begin"
+		case step > 0:
+			title = fmt.Sprintf("%-7s %s", p.Steps[step-1].Do.Kind, p.Steps[step-1].Title)
 		}
+		now, logged := time.Now(), d.logged()
+		table.row(title, cost{now.Sub(began), logged - before})
+		began, before, step = now, logged, at
 	}
-	return rewrite, whole
+	table.cost = d.measure(func() {
+		p = d.plan(migrate.InspectOptions{}, migrate.PlanOptions{Mode: migrate.Rekey, Created: map[string]string{"parents": "created_at", "children": "created_at"}})
+		next(0)
+		var outcome migrate.Outcome
+		for range len(p.Steps) + 1 {
+			var err error
+			outcome, err = migrate.Run(b.Context(), d.gorm, p, migrate.RunOptions{Continue: outcome.Held != "", Progress: func(now migrate.Progress) {
+				if now.Step != step {
+					next(now.Step)
+				}
+			}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if outcome.Done {
+				next(0)
+				return
+			}
+		}
+		b.Fatal("the plan has no end")
+	})
+	fmt.Fprintln(os.Stderr, table)
+	return table.cost
+}
+
+// table is where a cost goes.
+type table struct {
+	kind, what string
+	cost
+	rows []string
+}
+
+func (t *table) row(title string, c cost) {
+	if c.took > 10*time.Millisecond {
+		t.rows = append(t.rows, fmt.Sprintf("%8.2f s %8.1f MB  %.110s", c.took.Seconds(), float64(c.log)/1e6, title))
+	}
+}
+
+func (t *table) String() string {
+	return fmt.Sprintf("%s on %s: %.2f s, %.1f MB of log\n%s", t.what, t.kind, t.took.Seconds(), float64(t.log)/1e6, strings.Join(t.rows, "\n"))
 }

@@ -1,4 +1,4 @@
--- snowkey migrate plan · mode widen · 11 steps
+-- snowkey migrate plan · mode widen · 12 steps
 -- plan: 0
 -- made: 2026-11-21T20:00:00Z
 -- database: shop (postgres, PostgreSQL 1.2.3, 1)
@@ -6,8 +6,8 @@
 -- schema: 0000000000000000000000000000000000000000000000000000000000000000
 --
 -- contents:
---    steps 1–6   expand  keys, and what refers to them, get 64 bits
---    steps 7–11  flip    the database stops making keys; stops at step 7: deploy writers that fill their keys
+--    steps 1–7   expand  keys, and what refers to them, get 64 bits
+--    steps 8–12  flip    the database stops making keys; stops at step 8: deploy writers that fill their keys
 --
 -- in all, about: 6,172,835 rows rewritten, 6.2 MB written, 1.2 MB more on disk at the peak
 -- longest lock: step 1, give customer_id of parts 64 bits (1.2 MB): reads and writes of the table, and writes of those that foreign keys connect with it, wait for as long as it is written anew
@@ -26,9 +26,9 @@
 --
 -- note 1: Clients with prepared statements may fail once with "cached plan must not change result type" after a type change: recycle the pools.
 
--- == expand · steps 1–6 · keys, and what refers to them, get 64 bits
+-- == expand · steps 1–7 · keys, and what refers to them, get 64 bits
 
--- step 1 of 11 · expand · give customer_id of parts 64 bits
+-- step 1 of 12 · expand · give customer_id of parts 64 bits
 -- lock: reads and writes of the table, and writes of those that foreign keys connect with it, wait for as long as it is written anew
 -- algorithm: rewrite
 -- about: 1,234,567 rows, 1.2 MB written, 1.2 MB more on disk at the peak
@@ -41,7 +41,7 @@ CREATE VIEW public.day_parts AS
 ALTER VIEW public.day_parts OWNER TO owner;
 -- undo: none: the column keeps its 64 bits, for ids may be in it that need them; a narrower type holds nothing that it does not
 
--- step 2 of 11 · expand · give customer_id of events 64 bits
+-- step 2 of 12 · expand · give customer_id of events 64 bits
 -- lock: reads and writes of the table, and writes of those that foreign keys connect with it, wait for as long as it is written anew
 -- algorithm: rewrite
 -- about: 1,234,567 rows, 1.2 MB written, 1.2 MB more on disk at the peak
@@ -49,7 +49,7 @@ ALTER VIEW public.day_parts OWNER TO owner;
 ALTER TABLE "events" ALTER COLUMN "customer_id" TYPE bigint;
 -- undo: none: the column keeps its 64 bits, for ids may be in it that need them; a narrower type holds nothing that it does not
 
--- step 3 of 11 · expand · give boss_id, id of customers 64 bits
+-- step 3 of 12 · expand · give boss_id, id of customers 64 bits
 -- lock: reads and writes of the table, and writes of those that foreign keys connect with it, wait for as long as it is written anew
 -- algorithm: rewrite
 -- about: 1,234,567 rows, 1.2 MB written, 1.2 MB more on disk at the peak
@@ -87,7 +87,7 @@ CREATE RULE nothing AS
 CREATE TRIGGER instead INSTEAD OF DELETE ON public.boss_orders FOR EACH ROW EXECUTE FUNCTION public.boss_insert();
 -- undo: none: the column keeps its 64 bits, for ids may be in it that need them; a narrower type holds nothing that it does not
 
--- step 4 of 11 · expand · give customer_id, Id of "Or""der s" 64 bits
+-- step 4 of 12 · expand · give customer_id, Id of "Or""der s" 64 bits
 -- lock: reads and writes of the table, and writes of those that foreign keys connect with it, wait for as long as it is written anew
 -- algorithm: rewrite
 -- about: 1,234,567 rows, 1.2 MB written, 1.2 MB more on disk at the peak
@@ -105,7 +105,7 @@ CREATE RULE nothing AS
 CREATE TRIGGER instead INSTEAD OF DELETE ON public.boss_orders FOR EACH ROW EXECUTE FUNCTION public.boss_insert();
 -- undo: none: the column keeps its 64 bits, for ids may be in it that need them; a narrower type holds nothing that it does not
 
--- step 5 of 11 · expand · give order_id of lines 64 bits
+-- step 5 of 12 · expand · give order_id of lines 64 bits
 -- lock: reads and writes of the table, and writes of those that foreign keys connect with it, wait for as long as it is written anew
 -- algorithm: rewrite
 -- about: 1,234,567 rows, 1.2 MB written, 1.2 MB more on disk at the peak
@@ -113,7 +113,14 @@ CREATE TRIGGER instead INSTEAD OF DELETE ON public.boss_orders FOR EACH ROW EXEC
 ALTER TABLE "lines" ALTER COLUMN "order_id" TYPE bigint;
 -- undo: none: the column keeps its 64 bits, for ids may be in it that need them; a narrower type holds nothing that it does not
 
--- step 6 of 11 · expand · let "Or""der s".Id be given
+-- step 6 of 12 · expand · gather statistics of the tables with changed types
+-- lock: none
+-- about: 1,234,567 rows read
+-- in one transaction:
+ANALYZE "parts", "events", "customers", "Or""der s", "lines";
+-- undo: none: statistics are gathered at any time
+
+-- step 7 of 12 · expand · let "Or""der s".Id be given
 -- lock: reads and writes of the table wait for a moment
 -- algorithm: catalog only
 -- in one transaction:
@@ -122,17 +129,17 @@ ALTER TABLE "Or""der s" ALTER COLUMN "Id" SET GENERATED BY DEFAULT;
 --     in one transaction:
 --     ALTER TABLE "Or""der s" ALTER COLUMN "Id" SET GENERATED ALWAYS;
 
--- == flip · steps 7–11 · the database stops making keys; stops at step 7: deploy writers that fill their keys
+-- == flip · steps 8–12 · the database stops making keys; stops at step 8: deploy writers that fill their keys
 
--- step 7 of 11 · flip · deploy writers that fill their keys
+-- step 8 of 12 · flip · deploy writers that fill their keys
 -- the run ends here: Now deploy the program that fills its keys with snowflakes, and stop every writer that leaves them to the database. Then run on with Continue.
 
--- step 8 of 11 · flip · make sure that no writer leaves its keys to the database
+-- step 9 of 12 · flip · make sure that no writer leaves its keys to the database
 -- lock: none
 -- has to stay the same for 10s, else: Ids below the limit were made meanwhile: a writer is at work that leaves its keys to the database. Stop it, and run again: from the flip on its writes fail.
 SELECT CONCAT_WS(' ', (SELECT last_value::text || ' ' || is_called::text FROM public."Or""der s_Id_seq"), (SELECT last_value::text || ' ' || is_called::text FROM public.customers_id_seq), (SELECT last_value::text || ' ' || is_called::text FROM public.events_id_seq));
 
--- step 9 of 11 · flip · make "Or""der s".Id a key that the application fills
+-- step 10 of 12 · flip · make "Or""der s".Id a key that the application fills
 -- lock: reads and writes of the table wait for a moment
 -- algorithm: catalog only
 -- in one transaction:
@@ -142,7 +149,7 @@ ALTER TABLE "Or""der s" ALTER COLUMN "Id" DROP IDENTITY;
 --     ALTER TABLE "Or""der s" ALTER COLUMN "Id" ADD GENERATED BY DEFAULT AS IDENTITY (SEQUENCE NAME public."Or""der s_Id_seq" INCREMENT BY 2 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 5 CACHE 1);
 --     SELECT pg_catalog.setval('public."Or""der s_Id_seq"'::regclass, 5 + ((GREATEST(COALESCE((SELECT MAX("Id") FROM "Or""der s" WHERE "Id" < 4398046511104) + 2, 5), 9) - 5 + 2 - 1) / 2) * 2, false);
 
--- step 10 of 11 · flip · make customers.id a key that the application fills
+-- step 11 of 12 · flip · make customers.id a key that the application fills
 -- lock: reads and writes of the table wait for a moment
 -- algorithm: catalog only
 -- in one transaction:
@@ -162,7 +169,7 @@ DROP SEQUENCE public.customers_id_seq;
 --     SELECT pg_catalog.setval('public.customers_id_seq'::regclass, 1 + ((GREATEST(COALESCE((SELECT MAX("id") FROM "customers" WHERE "id" < 4398046511104) + 1, 1), 4) - 1 + 1 - 1) / 1) * 1, false);
 --     ALTER TABLE "customers" ALTER COLUMN "id" SET DEFAULT nextval('customers_id_seq'::regclass);
 
--- step 11 of 11 · flip · make events.id a key that the application fills
+-- step 12 of 12 · flip · make events.id a key that the application fills
 -- lock: reads and writes of the table wait for a moment
 -- algorithm: catalog only
 -- in one transaction:
