@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/verify"
 )
 
 func newMigrateVerify() *cobra.Command {
@@ -20,13 +21,20 @@ func newMigrateVerify() *cobra.Command {
 		Short: "Look at what a plan has made of a database",
 		Long: `Look at what a plan has made of a database: no row is missing, no key is there twice, every reference has moved and points
 to a row as it did before, all other columns are as they were, keys decode to the times of their rows. What is not done
-yet is left out. Nothing is written. The exit status is 1 when something is not as it should be.`,
+yet is left out. Nothing is written.
+
+The application may be at work. Rows that it has added since the run began are known by their ids and left out. Where it
+may have changed or deleted old rows, or the run may have done so by a fault, the result is unknown, with the ids that it
+is about; all else is ok or FAILED. The exit status is 1 when a check has failed, with --strict also when one is unknown:
+use it where the writers have stood still since the run began.`,
 		Example: `  snowkey migrate verify --db sqlite:app.db rekey.sql
+  snowkey migrate verify --db sqlite:app.db rekey.sql --strict
   snowkey migrate verify --db sqlite:app.db rekey.sql --json`,
 		Args: cobra.ExactArgs(1),
 	}
 	open := migrateDatabase(c)
 	asJSON := c.Flags().Bool("json", false, "print the checks as one JSON array")
+	strict := c.Flags().Bool("strict", false, "unknown counts as failed: for a database that nobody but the run has written to since the run began")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		p, err := readPlan(c, args[0])
 		if err != nil {
@@ -43,23 +51,29 @@ yet is left out. Nothing is written. The exit status is 1 when something is not 
 			} else {
 				err = writeChecks(c.OutOrStdout(), checks)
 			}
-			failed, skipped := 0, 0
-			for _, check := range checks {
-				switch {
-				case !check.Passed:
-					failed++
-				case check.Skipped != "":
-					skipped++
-				}
+			if err != nil {
+				return err
 			}
-			if err == nil && failed > 0 {
-				return fmt.Errorf("%d of %s failed", failed, count(len(checks), "check"))
-			}
-			c.PrintErrf("%s passed, %d could not be made yet or any more\n", count(len(checks)-skipped, "check"), skipped)
-			return err
+			return verdict(c, checks, *strict)
 		})
 	}
 	return c
+}
+
+// verdict says how many checks came out how, and returns an error when some have failed.
+func verdict(c *cobra.Command, checks []migrate.Check, strict bool) error {
+	by := map[verify.Result]int{}
+	for _, check := range checks {
+		by[check.Result]++
+	}
+	switch all := count(len(checks), "check"); {
+	case by[verify.Failed] > 0:
+		return fmt.Errorf("%d of %s failed, %d are unknown", by[verify.Failed], all, by[verify.Unknown])
+	case strict && by[verify.Unknown] > 0:
+		return fmt.Errorf("%d of %s are unknown, which counts as failed with --strict", by[verify.Unknown], all)
+	}
+	c.PrintErrf("%s passed, %d unknown, %d could not be made yet or any more\n", count(by[verify.Passed], "check"), by[verify.Unknown], by[verify.Skipped])
+	return nil
 }
 
 func writeChecks(w io.Writer, checks []migrate.Check) error {
@@ -68,11 +82,19 @@ func writeChecks(w io.Writer, checks []migrate.Check) error {
 	_, _ = fmt.Fprintln(rows, "CHECK\tTABLE\tCOLUMN\tRESULT")
 	for _, check := range checks {
 		result := "ok"
-		switch {
-		case check.Skipped != "":
-			result = "not looked at: " + check.Skipped
-		case !check.Passed:
-			result = fmt.Sprintf("FAILED: want %s, got %s. %s", check.Want, check.Got, check.Text)
+		switch check.Result {
+		case verify.Skipped:
+			result = "not looked at: " + check.Text
+		case verify.Failed, verify.Unknown:
+			result = "unknown"
+			if check.Result == verify.Failed {
+				result = "FAILED"
+			}
+			result += fmt.Sprintf(": want %s, got %s", check.Want, check.Got)
+			if check.Example != "" {
+				result += " (" + check.Example + ")"
+			}
+			result += ". " + check.Text
 		}
 		_, _ = fmt.Fprintf(rows, "%s\t%s\t%s\t%s\n", check.Name, printable(check.Table), cmp.Or(printable(check.Column), "-"), printable(result))
 	}

@@ -165,7 +165,7 @@ func (d *database) verify(p *migrate.Plan) {
 		d.t.Fatal(err)
 	}
 	for _, c := range checks {
-		if !c.Passed {
+		if !c.Result.Good() {
 			d.t.Errorf("verify: %+v", c)
 		}
 	}

@@ -68,7 +68,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	for _, check := range checks {
-		if !check.Passed && check.Skipped == "" {
+		if !check.Result.Good() {
 			fmt.Println(check.Name, check.Text)
 		}
 	}

@@ -1,25 +1,49 @@
-// Package verify looks at what a plan has made of a database. It writes nothing.
+// Package verify looks at what a plan has made of a database, while the application is at work or not. It writes nothing.
+//
+// # What is known of a row
+//
+// A plan has a number for each key, Below. The journal has, since before the first row changed, how many rows and orphans there were (Count), and a digest of the
+// old rows (Digest), with the greatest old id at that time, the top. The map has each old id and its new one. So of the rows of a table with a map
+//
+//	id                                      before the rewriting       after it
+//	below Below, up to the top, in the map  an old row                 an old row that was left behind: a fault
+//	below Below, above the top, in the map  came since the digest      left behind: a fault
+//	below Below, not in the map             not mapped yet             somebody makes ids of the old kind: a fault
+//	a new id of the map                     came too soon: a fault     an old row, or one that came before the swap (shadow)
+//	any other                               written by the application, or by the default of mode shadow, since the run began
+//
+// The last kind is left out of all comparisons with what was before, and so is what came since the digest. Of a table whose key the plan does not have, a row
+// above the top of its own integer key came since. Of one without such a key, a row that refers to a row that came since came since, too; others
+// cannot be told from old ones.
+//
+// # What the application may do, and what that explains
+//
+// It may add rows, change columns of old rows, move a row to another parent, and delete rows. It may not change ids, write old ids into references, or give rows
+// ids of the old kind after the flip. So a check has one of these results:
+//
+//	passed    it is as it was, or as it has to be
+//	failed    something is wrong, whatever the application did
+//	unknown   something differs that the application may have done, and a fault as well: old rows are gone, or have other values
+//	skipped   its step was not run yet, or what it is compared with was dropped
+//
+// Unknown has the ids that it is about. It cannot be told apart later, either: to know, compare these rows with a backup of the time before the run. Where nobody
+// but the run has written since it began, unknown is a fault: Strict.
 //
 // # The checks
 //
-//	rows            no table has fewer rows than the plan's Count step found
+//	rows            no table has fewer rows than the plan's Count step found; fewer is unknown
 //	bijection       a map has each old and each new id once, its rows are there with one of the two, and no old row is without a new id
 //	orphans         no reference has more values that are keys of no row than before
-//	digest          the columns that the plan does not change have the values that they had
-//	times           a new id decodes to the unit of time that its row was made in
+//	digest          the old rows have the values that they had, in the columns that the plan does not change, and refer to the rows that they
+//	                referred to; a difference is unknown. Rows are in up to 512 sets by their old ids, so that a difference is located
+//	times           a new id decodes to the unit of time that its row was made in, or the row that it belongs to
 //	order           new ids are in the order of the rows' times, within a unit of time in that of their old ids
 //	old values      no reference has an old id: integers, texts, polymorphic ones, and places in JSON
 //	types           keys and references have 64 bits, or room for 19 digits
 //	auto-increment  the database makes no keys
 //	foreign keys    the plan's foreign keys are there, with their columns and actions, and were validated
 //
-// A check whose step was not run yet is skipped, and says so. So a plan in mode widen has rows, orphans, types, auto-increment and foreign keys, as far as it counts.
-//
-// # What a failure can mean
-//
-// An application that is at work deletes rows, and changes columns of old ones. Rows and digest then differ though nothing went wrong: both
-// are exact for a database that nobody writes to. All other checks hold whatever the application does, as long as it does not change the column
-// that new ids have their time from.
+// A check whose step was not run yet is skipped, and says so. So a plan in mode widen has orphans, types, auto-increment and foreign keys, as far as it counts.
 //
 // Large tables are read in pages by their key, each in a transaction of its own; memory does not grow with them. A table without a key that the plan knows is read by one query.
 package verify

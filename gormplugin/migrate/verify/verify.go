@@ -15,12 +15,26 @@ type Check struct {
 	Name    string `json:"name"` // rows, bijection, orphans, digest, times, order, old values, types, auto-increment, foreign keys
 	Table   string `json:"table"`
 	Column  string `json:"column,omitempty"`
-	Passed  bool   `json:"passed"`
-	Skipped string `json:"skipped,omitempty"` // why it was not looked at; Passed is true then
-	Want    string `json:"want,omitempty"`
-	Got     string `json:"got,omitempty"`
-	Text    string `json:"text,omitempty"` // what it means, when it has not passed
+	Result  Result `json:"result"`
+	Want    string `json:"want,omitempty"`    // what was before, or has to be
+	Got     string `json:"got,omitempty"`     // what is now
+	Example string `json:"example,omitempty"` // one of what is not as it was: an id, or some
+	Text    string `json:"text,omitempty"`    // what it means and what to do, when it has not passed; why it was not looked at, when it was skipped
 }
+
+// Result is what came of a check.
+type Result string
+
+// The results of checks.
+const (
+	Passed  Result = "passed"
+	Failed  Result = "failed"  // something is wrong, whatever the application did
+	Unknown Result = "unknown" // something differs, which the application may have done, or the plan
+	Skipped Result = "skipped" // it cannot be looked at yet, or any more
+)
+
+// Good tells whether a check found nothing that differs.
+func (r Result) Good() bool { return r == Passed || r == Skipped }
 
 // Options say how.
 type Options struct {
@@ -92,7 +106,7 @@ func (v *verifier) add(doing string, do func(context.Context) error) {
 
 // skip notes a check that cannot be made.
 func (v *verifier) skip(c Check, why string) {
-	c.Passed, c.Skipped = true, why
+	c.Result, c.Text = Skipped, why
 	v.checks = append(v.checks, c)
 }
 
@@ -102,10 +116,16 @@ func (v *verifier) compare(c Check, want, got, text string) {
 }
 
 func (v *verifier) judge(c Check, passed bool, want, got, text string) {
-	c.Passed, c.Want, c.Got = passed, want, got
+	c.Result, c.Want, c.Got = Passed, want, got
 	if !passed {
-		c.Text = text
+		c.Result, c.Text = Failed, text
 	}
+	v.checks = append(v.checks, c)
+}
+
+// doubt notes a check of something that the application may have done, or the plan.
+func (v *verifier) doubt(c Check, want, got, text string) {
+	c.Result, c.Want, c.Got, c.Text = Unknown, want, got, text
 	v.checks = append(v.checks, c)
 }
 
