@@ -143,6 +143,17 @@ func listed(names []Name) string {
 	return strings.Join(texts, ", ")
 }
 
+// Leaves returns the partitions that have the rows of a partitioned table of PostgreSQL, at any depth, in the order of their names: their names and indexes
+// alone. Of a partition that is a foreign table there are no indexes to have, so it is not among them. Other databases' indexes are the whole table's: there are none.
+func (c *Catalog) Leaves(ctx context.Context, t *Table) ([]*Table, error) {
+	s, ok := c.source.(postgresSource)
+	if !ok || t.Related != "partitioned" {
+		return nil, ctx.Err()
+	}
+	leaves, err := s.leaves(ctx, t)
+	return leaves, failed(err, t.String())
+}
+
 // References returns the foreign keys that tables hold, and those that point to them from anywhere in the database (on MySQL: the server).
 // Their order is that of the names of the children and their own.
 func (c *Catalog) References(ctx context.Context, tables ...*Table) ([]*Reference, error) {

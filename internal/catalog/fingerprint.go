@@ -62,7 +62,7 @@ func (c *Catalog) Fingerprint(ctx context.Context, names ...Name) (string, error
 		return "", err
 	}
 	for _, r := range of.References {
-		r.Child, r.Parent = relative(r.Child, hidden), relative(r.Parent, hidden)
+		r.Child, r.Parent, r.Partition = relative(r.Child, hidden), relative(r.Parent, hidden), relative(r.Partition, hidden)
 		r.Definition = c.source.stable(r.Definition, hidden)
 	}
 	sortReferences(of.References)

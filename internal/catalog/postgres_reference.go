@@ -14,22 +14,24 @@ func (s postgresSource) references(ctx context.Context, tables []*Table) (found 
 	last := int64(-1)
 	// A foreign key may be of a partition, or point to one, whose columns have the names of the partitioned table's.
 	err = s.eachIn(ctx, tables, "WITH "+postgresTree+`
-			SELECT 0, f.oid::bigint, f.conname, cn.nspname, cc.relname, ca.attname, pn.nspname, pc.relname, pa.attname,
+			SELECT 0, f.oid::bigint, f.conname, cn.nspname, cc.relname, ca.attname, pn.nspname, pc.relname, pa.attname, coalesce(on_.schema, ''), coalesce(on_.name, ''),
 				f.confdeltype::text, f.confupdtype::text, f.condeferrable, f.condeferred, f.convalidated, pg_catalog.pg_get_constraintdef(f.oid)
 			FROM pg_catalog.pg_constraint f JOIN LATERAL unnest(f.conkey, f.confkey) WITH ORDINALITY AS k(child, parent, n) ON true
 			JOIN pg_catalog.pg_class cc ON cc.oid = coalesce(pg_catalog.pg_partition_root(f.conrelid), f.conrelid)
 			JOIN pg_catalog.pg_namespace cn ON cn.oid = cc.relnamespace
+			LEFT JOIN LATERAL (SELECT n.nspname AS schema, p.relname AS name FROM pg_catalog.pg_class p JOIN pg_catalog.pg_namespace n ON n.oid = p.relnamespace
+				WHERE p.oid = f.conrelid AND p.relispartition) on_ ON true
 			JOIN pg_catalog.pg_attribute ca ON ca.attrelid = f.conrelid AND ca.attnum = k.child
 			JOIN pg_catalog.pg_class pc ON pc.oid = coalesce(pg_catalog.pg_partition_root(f.confrelid), f.confrelid)
 			JOIN pg_catalog.pg_namespace pn ON pn.oid = pc.relnamespace
 			JOIN pg_catalog.pg_attribute pa ON pa.attrelid = f.confrelid AND pa.attnum = k.parent
 			WHERE f.contype = 'f' AND f.conparentid = 0 AND (f.conrelid IN (SELECT oid FROM tree) OR f.confrelid IN (SELECT oid FROM tree))
-			ORDER BY 4, 5, 3, 2, k.n`, nil,
+			ORDER BY 4, 5, 10, 11, 3, 2, k.n`, nil,
 		func(scan func(...any) (*Table, error)) error {
 			r := &Reference{}
 			var oid int64
 			var column, to string
-			_, err := scan(&oid, &r.Name, &r.Child.Schema, &r.Child.Name, &column, &r.Parent.Schema, &r.Parent.Name, &to,
+			_, err := scan(&oid, &r.Name, &r.Child.Schema, &r.Child.Name, &column, &r.Parent.Schema, &r.Parent.Name, &to, &r.Partition.Schema, &r.Partition.Name,
 				&r.OnDelete, &r.OnUpdate, &r.Deferrable, &r.Deferred, &r.Valid, &r.Definition)
 			if err != nil {
 				return err

@@ -33,6 +33,28 @@ func (s postgresSource) eachIn(ctx context.Context, tables []*Table, query strin
 	return s.eachRow(ctx, tables, query, append([]any{array(roots), array(all)}, args...), row)
 }
 
+// leaves reads the partitions that have rows.
+func (s postgresSource) leaves(ctx context.Context, t *Table) (leaves []*Table, err error) {
+	err = s.each(ctx, `SELECT c.oid::bigint, n.nspname, c.relname, pg_catalog.pg_table_is_visible(c.oid)
+		FROM pg_catalog.pg_partition_tree($1::bigint::regclass) p JOIN pg_catalog.pg_class c ON c.oid = p.relid AND c.relkind = 'r'
+		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ORDER BY 2, 3`, []any{int64(t.OID)}, func(scan func(...any) error) error {
+		leaf := &Table{Rows: -1, Bytes: -1}
+		var visible bool
+		if err := scan(&leaf.OID, &leaf.Full.Schema, &leaf.Full.Name, &visible); err != nil {
+			return err
+		}
+		if leaf.Name = leaf.Full; visible {
+			leaf.Schema = ""
+		}
+		leaves = append(leaves, leaf)
+		return nil
+	})
+	if err != nil || len(leaves) == 0 {
+		return nil, err
+	}
+	return leaves, s.readIndexes(ctx, leaves)
+}
+
 func (s postgresSource) complete(ctx context.Context, tables []*Table) error {
 	s.findGenerated(tables)
 	for _, read := range []func(context.Context, []*Table) error{s.readChecks, s.readTriggers, s.readViews, s.readUsers, s.readRoutines} {

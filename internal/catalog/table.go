@@ -104,7 +104,8 @@ type User struct {
 // Reference is a foreign key: columns of the table Child refer to those of the table Parent.
 type Reference struct {
 	Name          string   // empty on SQLite, where it has none
-	Child, Parent Name     // full
+	Child, Parent Name     // full; of a foreign key that partitions of PostgreSQL hold or are referred to by, the tables that these are of
+	Partition     Name     // full; the partition, or partition with partitions, that alone has it; empty when Child has
 	Columns       []string // of Child
 	To            []string // of Parent, one for each of Columns
 	OnDelete      string   // NO ACTION, RESTRICT, CASCADE, SET NULL, SET DEFAULT; empty for who may not see it, on MySQL

@@ -25,6 +25,11 @@
 // writers may be at work until the flip. Views that use a column are dropped and made again in the transaction of its type change. On
 // SQLite integers have 64 bits already; a table with AUTOINCREMENT is made anew without it.
 //
+// A type change of a partitioned table of PostgreSQL makes the indexes of its partitions anew; those that are part of an index of the whole get their names,
+// comments and properties back in the same transaction, and an index that was not on all partitions is not on all after it. Temporary indexes are of single
+// partitions, and foreign keys are changed on the partition that declares them. A foreign key with ON UPDATE on what has partitions, and tables that inherit without being
+// partitions, are refused.
+//
 // A rollback leaves the types as they are, makes dropped foreign keys again, and has the database make keys again; the numbers go on above those of the
 // old rows that are there then, and those given when the plan was made. On MySQL, MariaDB and SQLite they go on above the
 // greatest id, snowflakes included.

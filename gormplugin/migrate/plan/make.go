@@ -79,13 +79,14 @@ type builder struct {
 	catalog    *catalog.Catalog
 	db         *sql.DB
 	report     *inspect.Report
-	options    Options                   // complete: with the defaults
-	tables     map[string]*catalog.Table // by the name that the report has; of all keys and references
-	names      map[catalog.Name]string   // the report's names, by the full ones
-	references []*catalog.Reference      // the foreign keys of and to these
-	columns    []*column                 // that get 64 bits: the keys, and what refers to them; each once
-	plan       *Plan                     // Keys and References are complete before the steps are made
-	blocked    []string                  // what stands in the way, in sentences
+	options    Options                             // complete: with the defaults
+	tables     map[string]*catalog.Table           // by the name that the report has; of all keys and references
+	names      map[catalog.Name]string             // the report's names, by the full ones
+	leaves     map[*catalog.Table][]*catalog.Table // of a partitioned table of PostgreSQL, the partitions that have its rows
+	references []*catalog.Reference                // the foreign keys of and to these
+	columns    []*column                           // that get 64 bits: the keys, and what refers to them; each once
+	plan       *Plan                               // Keys and References are complete before the steps are made
+	blocked    []string                            // what stands in the way, in sentences
 }
 
 // column is a column that has to hold snowflakes.
@@ -125,7 +126,7 @@ func newBuilder(ctx context.Context, db *sql.DB, report *inspect.Report, o Optio
 		return nil, fmt.Errorf("%w: the report is of the database %s (%s), this is %s (%s)", ErrOption,
 			report.Database.Name, report.Database.ID, server.Name, server.ID)
 	}
-	b := &builder{catalog: c, db: db, report: report, options: o, tables: map[string]*catalog.Table{}, names: map[catalog.Name]string{}}
+	b := &builder{catalog: c, db: db, report: report, options: o, tables: map[string]*catalog.Table{}, names: map[catalog.Name]string{}, leaves: map[*catalog.Table][]*catalog.Table{}}
 	b.plan = &Plan{
 		Schema: Schema, Tool: o.Tool, Made: o.Now.UTC().Truncate(time.Second), Mode: o.Mode, Database: inspect.Database(server),
 		Layout: o.Layout.String(), Node: -1, Grants: o.Grants, Space: o.Space, Keys: []Key{}, References: []Reference{}, Notes: []string{}, Steps: []Step{},

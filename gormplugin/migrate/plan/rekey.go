@@ -21,7 +21,7 @@ type move struct {
 	path          []string // of JSON documents, where the id is
 	ownerType     string   // the column beside it that says which table is meant, of a polymorphic reference
 	owner         string   // the condition on that column; it begins with AND
-	declared      bool     // a foreign key says so
+	declared      bool     // a foreign key of the whole table says so
 	encoding      string   // how MySQL turns a number into a text that is compared as the column's are
 }
 
@@ -40,8 +40,8 @@ type grammar interface {
 	// equal is the condition that c has the id; number the id that c has, as a number, NULL when it has none.
 	equal(m move, id string) string
 	number(m move) string
-	// createIndex returns a step's actions, each of which undoes the other.
-	createIndex(m move, name string) (do, undo Action)
+	// createIndex returns a step's actions, each of which undoes the other. The table is the move's, or a partition of it.
+	createIndex(t *catalog.Table, m move, name string) (do, undo Action)
 	// broken adds to the counts of orphans what the database itself says of foreign keys.
 	broken(all []rewriting, q *questions)
 	// loosen lets a transaction move a key before what refers to it; tighten has it as it was.
@@ -140,7 +140,7 @@ func (b *builder) rewritings(ctx context.Context) ([]rewriting, error) {
 
 // move returns the column of a reference.
 func (b *builder) move(ctx context.Context, r Reference) (move, error) {
-	m := move{reference: r, table: r.Table, column: r.Column, name: r.Table + "." + r.Column, declared: r.Origin == inspect.Declared}
+	m := move{reference: r, table: r.Table, column: r.Column, name: r.Table + "." + r.Column, declared: r.Origin == inspect.Declared && b.guarded(r)}
 	c := b.columnOf(r.Table, r.Column)
 	if c == nil {
 		return m, fmt.Errorf("%w: %s has no column %s any more: inspect again", ErrOption, r.Table, r.Column)
@@ -171,6 +171,13 @@ func (b *builder) move(ctx context.Context, r Reference) (move, error) {
 		}
 	}
 	return m, nil
+}
+
+// guarded reports whether a foreign key guards all rows of a table, and not those of some of its partitions alone.
+func (b *builder) guarded(r Reference) bool {
+	return b.dialect() != dialect.Postgres || slices.ContainsFunc(b.references, func(f *catalog.Reference) bool {
+		return b.names[f.Child] == r.Table && f.Partition == (catalog.Name{}) && slices.Contains(f.Columns, r.Column)
+	})
 }
 
 // sizeOf adds up estimates, of which any may be unknown.

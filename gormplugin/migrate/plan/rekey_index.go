@@ -9,50 +9,62 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// indexes makes an index for each reference that has none to find its rows by, and returns the steps that drop them again.
+// indexes makes an index for each reference that has none to find its rows by, and returns the steps that drop them again. Of a partitioned table of PostgreSQL each
+// partition that has none gets one of its own: an index of the whole would adopt those that partitions have already, and take them along when it is dropped.
 func (b *builder) indexes(g grammar, all []rewriting) (drops []Step) {
 	seen := map[[2]string]bool{}
 	for _, r := range all {
 		columns, _ := r.split()
 		for _, m := range columns[1:] {
-			at := [2]string{m.table, m.column}
-			if seen[at] || b.indexed(m) {
+			t, at := b.tables[m.table], [2]string{m.table, m.column}
+			if seen[at] || indexed(t, m) {
 				continue
 			}
 			seen[at] = true
-			rows := b.rows(m.table)
-			bytes := rows
-			if rows > 0 {
-				bytes = 40 * rows
+			if t.Related != "partitioned" || b.dialect() != dialect.Postgres {
+				drops = append([]Step{b.index(g, t, m, m.name)}, drops...)
 			}
-			do, undo := g.createIndex(m, b.cut("snowkey_index_"+m.table+"_"+m.column, 1))
-			again, gone := do, undo
-			lock, algorithm := "writers of the table wait", ""
-			switch {
-			case b.dialect() == dialect.MySQL:
-				lock, algorithm = "none for longer than a moment", "INPLACE"
-			case do.Kind == Apart:
-				lock = "none; it waits for transactions that are open"
+			for _, leaf := range b.leaves[t] {
+				if !indexed(leaf, m) {
+					drops = append([]Step{b.index(g, leaf, m, leaf.Name.String()+"."+m.column)}, drops...)
+				}
 			}
-			b.add(Step{
-				Title: fmt.Sprintf("index %s, for as long as it is rewritten", m.name), Phase: "rewrite", Lock: lock, Algorithm: algorithm,
-				Rows: rows, Bytes: bytes, Disk: bytes, Do: do, Undo: &undo,
-			})
-			drops = append([]Step{{
-				Title: fmt.Sprintf("drop the index of %s again", m.name), Phase: "check", Lock: "none for longer than a moment", Algorithm: "catalog only",
-				Do: gone, Undo: &again,
-			}}, drops...)
 		}
 	}
 	return drops
 }
 
+// index makes one index, of a table or of a partition, and returns the step that drops it.
+func (b *builder) index(g grammar, t *catalog.Table, m move, of string) Step {
+	bytes := t.Rows
+	if bytes > 0 {
+		bytes *= 40
+	}
+	do, undo := g.createIndex(t, m, b.cut("snowkey_index_"+t.Name.String()+"_"+m.column, 1))
+	again, gone := do, undo
+	lock, algorithm := "writers of the table wait", ""
+	switch {
+	case b.dialect() == dialect.MySQL:
+		lock, algorithm = "none for longer than a moment", "INPLACE"
+	case do.Kind == Apart:
+		lock = "none; it waits for transactions that are open"
+	}
+	b.add(Step{
+		Title: fmt.Sprintf("index %s, for as long as it is rewritten", of), Phase: "rewrite", Lock: lock, Algorithm: algorithm,
+		Rows: t.Rows, Bytes: bytes, Disk: bytes, Do: do, Undo: &undo,
+	})
+	return Step{
+		Title: fmt.Sprintf("drop the index of %s again", of), Phase: "check", Lock: "none for longer than a moment", Algorithm: "catalog only",
+		Do: gone, Undo: &again,
+	}
+}
+
 // otherIndex are PostgreSQL's that do not find a number or text by its value.
 var otherIndex = regexp.MustCompile(` USING (?:gin|gist|spgist|brin) `)
 
-// indexed reports whether an index finds the rows of a reference.
-func (b *builder) indexed(m move) bool {
-	return slices.ContainsFunc(b.tables[m.table].Indexes, func(i *catalog.Index) bool {
+// indexed reports whether an index of a table, or of a partition of it, finds the rows of a reference.
+func indexed(t *catalog.Table, m move) bool {
+	return slices.ContainsFunc(t.Indexes, func(i *catalog.Index) bool {
 		if i.Where != "" || !i.Valid || len(i.Columns) == 0 || otherIndex.MatchString(i.Definition) {
 			return false
 		}

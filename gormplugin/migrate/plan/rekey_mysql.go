@@ -119,8 +119,7 @@ func (g mysqlRekey) schema(name catalog.Name) string {
 	return g.literal(name.Schema)
 }
 
-func (g mysqlRekey) createIndex(m move, name string) (do, undo Action) {
-	t := g.tables[m.table]
+func (g mysqlRekey) createIndex(t *catalog.Table, m move, name string) (do, undo Action) {
 	part := g.quote(m.column)
 	if c := g.columnOf(m.table, m.column); m.text && (c.Digits == 0 || c.Digits > 64) {
 		part += "(32)" // an index has room for 768 characters, and not for all of a TEXT

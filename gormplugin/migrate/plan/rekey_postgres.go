@@ -89,18 +89,12 @@ func (g *postgresRekey) number(m move) string {
 	return fmt.Sprintf("CASE WHEN %s%s ~ '%s' THEN CAST(%[2]s AS bigint) END", condition, value, decimal)
 }
 
-func (g *postgresRekey) createIndex(m move, name string) (do, undo Action) {
-	t := g.tables[m.table]
-	full := catalog.Name{Schema: t.Full.Schema, Name: name}
-	quoted := g.catalog.Quoted(full)
-	if t.Related == "partitioned" { // which CONCURRENTLY cannot
-		do = Action{Kind: Together, SQL: []string{fmt.Sprintf("CREATE INDEX %s ON %s (%s)", g.quote(name), g.quoted(m.table), g.quote(m.column))}}
-		return do, Action{Kind: Together, SQL: []string{"DROP INDEX " + quoted}}
-	}
+func (g *postgresRekey) createIndex(t *catalog.Table, m move, name string) (do, undo Action) {
+	quoted := g.catalog.Quoted(catalog.Name{Schema: t.Full.Schema, Name: name})
 	there := "FROM pg_catalog.pg_index WHERE indexrelid = to_regclass(" + g.literal(quoted) + ")"
 	drop := fmt.Sprintf("DROP INDEX CONCURRENTLY IF EXISTS %s", quoted)
 	do = Action{
-		Kind: Apart, SQL: []string{fmt.Sprintf("CREATE INDEX CONCURRENTLY %s ON %s (%s)", g.quote(name), g.quoted(m.table), g.quote(m.column))},
+		Kind: Apart, SQL: []string{fmt.Sprintf("CREATE INDEX CONCURRENTLY %s ON %s (%s)", g.quote(name), g.catalog.Quoted(t.Name), g.quote(m.column))},
 		Applied: "SELECT COUNT(*) " + there + " AND indisvalid", Repair: []string{drop}, // a failed one leaves an index that is not valid
 	}
 	undo = Action{Kind: Apart, SQL: []string{drop}, Applied: "SELECT 1 - COUNT(*) " + there}
@@ -133,10 +127,10 @@ func (g *postgresRekey) loosen(ctx context.Context, all []rewriting) error {
 		if !concerns {
 			continue
 		}
-		if by[f.Child] == nil {
-			children = append(children, f.Child)
+		if by[f.On()] == nil {
+			children = append(children, f.On())
 		}
-		by[f.Child] = append(by[f.Child], f)
+		by[f.On()] = append(by[f.On()], f)
 	}
 	slices.SortFunc(children, compareNames)
 	for _, child := range children {
@@ -193,7 +187,7 @@ func (c *change) step(steps []Step, title string) []Step {
 	return append(steps, s)
 }
 
-// loosenChild does it for the foreign keys of one table, in the order of their names, in one transaction as far as no rows have to be read.
+// loosenChild does it for the foreign keys of one table, or of one partition alone, in the order of their names, in one transaction as far as no rows have to be read.
 func (g *postgresRekey) loosenChild(ctx context.Context, child catalog.Name, keys []*catalog.Reference) error {
 	var swaps []swap
 	var alone change
@@ -211,7 +205,7 @@ func (g *postgresRekey) loosenChild(ctx context.Context, child catalog.Name, key
 		if f.Deferrable {
 			continue
 		}
-		alter := fmt.Sprintf("ALTER TABLE %s ALTER CONSTRAINT %s ", g.catalog.Quoted(f.Child), g.quote(f.Name))
+		alter := fmt.Sprintf("ALTER TABLE %s ALTER CONSTRAINT %s ", g.catalog.Quoted(child), g.quote(f.Name))
 		alone.then([]string{alter + "DEFERRABLE INITIALLY IMMEDIATE"}, []string{alter + "NOT DEFERRABLE"})
 	}
 	before, after := alone, change{do: alone.undo, undo: alone.do}
@@ -291,11 +285,11 @@ func (g *postgresRekey) exchange(first *change, swaps []swap, why, title string,
 func (g *postgresRekey) replace(ctx context.Context, f *catalog.Reference) (*swap, error) {
 	was, stand, err := definitions(f.Definition)
 	if err != nil {
-		return nil, fmt.Errorf("plan: the foreign key %s of %s: %w", f.Name, f.Child, err)
+		return nil, fmt.Errorf("plan: the foreign key %s of %s: %w", f.Name, f.On(), err)
 	}
-	if table := g.tables[g.names[f.Child]]; table != nil && table.Related == "partitioned" {
+	if g.divided(f) {
 		g.block(fmt.Sprintf("%s: its foreign key %s has ON UPDATE %s, which is in the way of rewriting, and on a partitioned table it cannot be replaced without a long lock. "+
-			"Replace it by one without ON UPDATE first.", f.Child, f.Name, f.OnUpdate))
+			"Replace it by one without ON UPDATE first.", f.On(), f.Name, f.OnUpdate))
 		return nil, nil
 	}
 	comment, err := g.comment(ctx, f)
@@ -305,8 +299,14 @@ func (g *postgresRekey) replace(ctx context.Context, f *catalog.Reference) (*swa
 	return &swap{
 		in:    constraint{name: g.quote(g.cut("snowkey_foreign_"+f.Name, 1)), definition: stand},
 		out:   constraint{name: g.quote(f.Name), definition: was, comment: comment},
-		child: g.catalog.Quoted(f.Child), parent: f.Parent, valid: f.Valid,
+		child: g.catalog.Quoted(f.On()), parent: f.Parent, valid: f.Valid,
 	}, nil
+}
+
+// divided reports whether a foreign key is of what has partitions: a table, or a partition that has some of its own.
+func (g *postgresRekey) divided(f *catalog.Reference) bool {
+	table := g.tables[g.names[f.Child]]
+	return table != nil && table.Related == "partitioned" && !slices.ContainsFunc(g.leaves[table], func(leaf *catalog.Table) bool { return leaf.Full == f.Partition })
 }
 
 // comment returns the statement that says of a constraint what is said of it now.
@@ -314,14 +314,14 @@ func (g *postgresRekey) comment(ctx context.Context, f *catalog.Reference) ([]st
 	var text string
 	err := g.db.QueryRowContext(ctx, `SELECT COALESCE(obj_description(c.oid, 'pg_constraint'), '') FROM pg_catalog.pg_constraint c
 		JOIN pg_catalog.pg_class t ON t.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
-		WHERE c.conname = $1 AND t.relname = $2 AND n.nspname = $3`, f.Name, f.Child.Name, f.Child.Schema).Scan(&text)
+		WHERE c.conname = $1 AND t.relname = $2 AND n.nspname = $3`, f.Name, f.On().Name, f.On().Schema).Scan(&text)
 	if err != nil {
-		return nil, fmt.Errorf("plan: the comment of the foreign key %s of %s: %w", f.Name, f.Child, err)
+		return nil, fmt.Errorf("plan: the comment of the foreign key %s of %s: %w", f.Name, f.On(), err)
 	}
 	if text == "" {
 		return nil, nil
 	}
-	return []string{fmt.Sprintf("COMMENT ON CONSTRAINT %s ON %s IS %s", g.quote(f.Name), g.catalog.Quoted(f.Child), g.literal(text))}, nil
+	return []string{fmt.Sprintf("COMMENT ON CONSTRAINT %s ON %s IS %s", g.quote(f.Name), g.catalog.Quoted(f.On()), g.literal(text))}, nil
 }
 
 // definitions returns a foreign key's definition, as it is, and as one that can stand in for it while keys move.

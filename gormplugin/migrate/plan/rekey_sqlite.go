@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/catalog"
 )
 
 // sqliteRekey is the grammar of SQLite.
@@ -74,7 +76,7 @@ func (g *sqliteRekey) number(m move) string {
 	return g.column(m)
 }
 
-func (g *sqliteRekey) createIndex(m move, name string) (do, undo Action) {
+func (g *sqliteRekey) createIndex(_ *catalog.Table, m move, name string) (do, undo Action) {
 	do = Action{Kind: Together, SQL: []string{fmt.Sprintf("CREATE INDEX %s ON %s (%s)", g.quote(name), g.quoted(m.table), g.quote(m.column))}}
 	undo = Action{Kind: Together, SQL: []string{"DROP INDEX " + g.quote(name)}}
 	return do, undo

@@ -251,6 +251,9 @@ func (b *builder) load(ctx context.Context, name string, parsed catalog.Name) er
 		}
 	}
 	b.tables[name], b.names[t.Full] = t, name
+	if b.leaves[t], err = b.catalog.Leaves(ctx, t); err != nil {
+		return fmt.Errorf("plan: the partitions of %s: %w", name, err)
+	}
 	return nil
 }
 
@@ -314,7 +317,7 @@ func (b *builder) declare() {
 			if f.Name != r.Name || b.names[f.Child] != r.Table || at < 0 {
 				continue
 			}
-			r.Loose = !f.Valid
+			r.Loose = r.Loose || !f.Valid // partitions may have some of one name
 			if parent := b.names[f.Parent]; parent != r.To || f.To[at] != r.ToColumn {
 				r.Via, r.ViaColumn, r.Columns, r.ToColumns = b.short(f.Parent).String(), f.To[at], f.Columns, f.To
 			}

@@ -82,7 +82,13 @@ func (b *builder) widenTable(ctx context.Context, look *look, t []*column) error
 		}
 		sql = append(sql, "DROP VIEW "+v.name)
 	}
+	before, after, err := b.attached(ctx, look, table.OID, names)
+	if err != nil {
+		return err
+	}
+	sql = append(sql, before...)
 	sql = append(sql, fmt.Sprintf("ALTER TABLE %s %s", b.quoted(t[0].table), strings.Join(parts, ", ")))
+	sql = append(sql, after...)
 	sql = append(sql, sequences...)
 	for _, v := range views {
 		sql = append(sql, v.make...)
