@@ -61,6 +61,20 @@ func (c *Catalog) Server(ctx context.Context) (Server, error) {
 	return s, failed(err, "the server")
 }
 
+// Silences tells whether the user may set PostgreSQL's session_replication_role, which keeps triggers, and foreign keys, from firing in a session.
+func (c *Catalog) Silences(ctx context.Context) (may bool, err error) {
+	if c.dialect != dialect.Postgres {
+		return false, nil
+	}
+	grants := false
+	err = c.reader.each(ctx, "SELECT current_setting('is_superuser') = 'on', current_setting('server_version_num')::int >= 150000", nil,
+		func(scan func(...any) error) error { return scan(&may, &grants) })
+	if err == nil && !may && grants {
+		err = c.reader.each(ctx, "SELECT pg_catalog.has_parameter_privilege('session_replication_role', 'SET')", nil, func(scan func(...any) error) error { return scan(&may) })
+	}
+	return may, failed(err, "the user's rights")
+}
+
 // Tables returns the tables of the current schema, without views, virtual tables, partitions, and the shadow tables of virtual ones.
 func (c *Catalog) Tables(ctx context.Context) ([]Name, error) {
 	names, err := c.source.list(ctx)

@@ -15,6 +15,7 @@ func Spans(sql string) (found [][][2]int) {
 // Readings calls all that reads definitions.
 func Readings(sql string) []any {
 	deferrable, deferred := sqliteDeferred(sql, 0)
+	timing, of := sqliteTiming(sql)
 	return []any{mysqlBackticks(sql), mysqlLiteral(sql, true), mysqlDeclared(sql), mysqlGrammar.declarations(sql), sqliteChecks(sql), sqliteGenerated(sql, "a"),
-		sqliteWhere(sql), sqliteRowless(sql), sqliteTiming(sql), sqliteAuto(sql), deferrable, deferred, mysqlSequence(sql, "s")}
+		sqliteWhere(sql), sqliteRowless(sql), timing, of, sqliteAuto(sql), deferrable, deferred, mysqlSequence(sql, "s")}
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 )
 
@@ -128,12 +129,18 @@ func (s postgresSource) readTriggers(ctx context.Context, tables []*Table) error
 	return s.eachOf(ctx, tables, `SELECT tgrelid::bigint, tgname, CASE WHEN tgtype & 2 <> 0 THEN 'BEFORE ' WHEN tgtype & 64 <> 0 THEN 'INSTEAD OF ' ELSE 'AFTER ' END
 				|| array_to_string(ARRAY[CASE WHEN tgtype & 4 <> 0 THEN 'INSERT' END, CASE WHEN tgtype & 8 <> 0 THEN 'DELETE' END,
 					CASE WHEN tgtype & 16 <> 0 THEN 'UPDATE' END, CASE WHEN tgtype & 32 <> 0 THEN 'TRUNCATE' END], ' OR '),
-			pg_catalog.pg_get_triggerdef(oid)
+			pg_catalog.pg_get_triggerdef(oid),
+			(SELECT coalesce(json_agg(a.attname), '[]')::text FROM pg_catalog.pg_attribute a WHERE a.attrelid = tgrelid AND a.attnum = ANY (tgattr)),
+			CASE tgenabled WHEN 'D' THEN 'disabled' WHEN 'R' THEN 'replica' WHEN 'A' THEN 'always' ELSE '' END
 		FROM pg_catalog.pg_trigger WHERE tgrelid = ANY ($1::text::oid[]) AND NOT tgisinternal ORDER BY 1, 2`,
 		func(scan func(...any) (*Table, error)) error {
 			var found Trigger
-			t, err := scan(&found.Name, &found.Timing, &found.Definition)
+			var of string
+			t, err := scan(&found.Name, &found.Timing, &found.Definition, &of, &found.Enabled)
 			if err != nil {
+				return err
+			}
+			if err := json.Unmarshal([]byte(of), &found.Of); err != nil {
 				return err
 			}
 			t.Triggers = append(t.Triggers, found)

@@ -74,22 +74,25 @@ func sqliteRowless(create string) bool {
 	return false
 }
 
-// sqliteTiming returns when a trigger runs.
-func sqliteTiming(definition string) string {
+// sqliteTiming returns when a trigger runs, and the columns of UPDATE OF.
+func sqliteTiming(definition string) (timing string, of []string) {
 	when := "BEFORE"
 	tokens := sqliteGrammar.tokens(definition)
 	if len(tokens) < 4 {
-		return ""
+		return "", nil
 	}
-	for _, t := range tokens[3:] { // its name is before, and may be a keyword
+	for i, t := range tokens[3:] { // its name is before, and may be a keyword
 		switch {
 		case t.is("BEFORE"), t.is("AFTER"):
 			when = strings.ToUpper(t.value)
 		case t.is("INSTEAD"):
 			when = "INSTEAD OF"
 		case t.is("INSERT"), t.is("UPDATE"), t.is("DELETE"):
-			return when + " " + strings.ToUpper(t.value)
+			for rest := tokens[4+i:]; len(rest) > 1 && (rest[0].is("OF") || rest[0].is(",")); rest = rest[2:] {
+				of = append(of, rest[1].value)
+			}
+			return when + " " + strings.ToUpper(t.value), of
 		}
 	}
-	return ""
+	return "", nil
 }

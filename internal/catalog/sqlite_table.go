@@ -113,7 +113,8 @@ func findUsers(t *Table, objects []sqliteObject) {
 	for _, o := range objects {
 		switch {
 		case o.kind == "trigger" && strings.EqualFold(o.table, t.Full.Name):
-			t.Triggers = append(t.Triggers, Trigger{Name: o.name.Name, Timing: sqliteTiming(o.sql), Definition: o.sql})
+			timing, of := sqliteTiming(o.sql)
+			t.Triggers = append(t.Triggers, Trigger{Name: o.name.Name, Timing: timing, Definition: o.sql, Of: of})
 		case o.kind == "trigger" && named(o.tokens, t.Full.Name) || o.kind == "trigger" && slices.ContainsFunc(below[1:], func(view string) bool { return strings.EqualFold(view, o.table) }):
 			t.Users = append(t.Users, User{Kind: "trigger", Name: o.name, Definition: o.sql})
 		case o.kind == "table" && strings.HasPrefix(o.sql, "CREATE VIRTUAL "):

@@ -1,5 +1,10 @@
 package catalog
 
+import (
+	"slices"
+	"strings"
+)
+
 // Class is what a column can hold.
 type Class uint8
 
@@ -88,8 +93,29 @@ type Check struct {
 // Trigger is a trigger of a table that is not one of the database's own.
 type Trigger struct {
 	Name       string
-	Timing     string // such as BEFORE INSERT
-	Definition string // the statement that makes it
+	Timing     string   // such as BEFORE INSERT
+	Definition string   // the statement that makes it
+	Of         []string `json:"-"` // the columns of UPDATE OF; none: any
+	Enabled    string   `json:"-"` // of PostgreSQL, whose sessions it fires in: empty for those that are no replica's, else disabled, always or replica
+}
+
+// Updates tells whether the trigger fires when columns of the table are assigned, in a session that is no replica's.
+func (t Trigger) Updates(columns []string) bool {
+	return strings.Contains(t.Timing, "UPDATE") && t.Enabled != "disabled" && t.Enabled != "replica" &&
+		(len(t.Of) == 0 || slices.ContainsFunc(t.Of, func(of string) bool {
+			return slices.ContainsFunc(columns, func(name string) bool { return strings.EqualFold(of, name) })
+		}))
+}
+
+// Silenced returns the trigger as it is in a session of PostgreSQL whose session_replication_role is replica.
+func (t Trigger) Silenced() Trigger {
+	switch t.Enabled {
+	case "":
+		t.Enabled = "disabled"
+	case "replica":
+		t.Enabled = "always"
+	}
+	return t
 }
 
 // User is something outside of a table that is made of it, or of one of its columns, and stands in the way of changes. Views come before

@@ -70,6 +70,7 @@ type inspector struct {
 	subjects   []*subject                // all tables that are looked at
 	singulars  map[string]string         // of words, that were put in the singular
 	candidates []*candidate              // references, the surest first for each column
+	silences   bool                      // no trigger of usual sessions fires in those that rewrite rows
 	report     *Report
 }
 

@@ -34,7 +34,10 @@ func (i *inspector) obstacle(s *subject, o Obstacle) {
 }
 
 // findObstacles finds what stands in the way: of the database, and of each table with columns that a migration changes.
-func (i *inspector) findObstacles(ctx context.Context) error {
+func (i *inspector) findObstacles(ctx context.Context) (err error) {
+	if i.silences, err = i.catalog.Silences(ctx); err != nil {
+		return err
+	}
 	changed := false
 	for n, s := range i.subjects {
 		i.progress(n, len(i.subjects), "looking at what depends on "+s.Name.String())
@@ -220,19 +223,27 @@ func (i *inspector) ofTable(s *subject) {
 	}
 }
 
-// ofTriggers notes triggers of a table whose rows are rewritten.
+// ofTriggers notes triggers that fire for rows whose keys and references are rewritten, and those that keep a column's type.
 func (i *inspector) ofTriggers(s *subject) {
 	for _, t := range s.Triggers {
 		if strings.HasPrefix(t.Name, ownPrefix) {
 			continue // of a migration that is under way
 		}
 		o := Obstacle{
-			Kind: "trigger", Name: t.Name, Text: "the trigger " + t.Name + " (" + t.Timing + ") fires for each row that is rewritten, or is lost with the table it was of",
+			Kind: "trigger", Name: t.Name, Text: "the trigger " + t.Name + " (" + t.Timing + ") fires for each row that is rewritten",
 			Do: "see that it does no harm when keys change, or drop it until the migration is done; then accept it", Blocks: rewriting,
 		}
-		if i.dialect == dialect.Postgres && len(i.mentioned(s, t.Definition)) > 0 && usesColumns.MatchString(t.Definition) {
+		switch {
+		case i.dialect == dialect.Postgres && len(i.mentioned(s, t.Definition)) > 0 && usesColumns.MatchString(t.Definition):
 			o.Text = "the trigger " + t.Name + " names the column: \"cannot alter type of a column used in a trigger definition\""
 			o.Do, o.Blocks = "drop it, and make it again after the migration", everything
+		case i.silences && !t.Silenced().Updates(s.changed):
+			continue // no session of the migration fires it
+		case !i.silences && !t.Updates(s.changed):
+			continue
+		case i.dialect == dialect.Postgres && !i.silences:
+			o.Do = "inspect and migrate as a superuser, or, from PostgreSQL 15 on, after GRANT SET ON PARAMETER session_replication_role TO the user: then it is fired in no session " +
+				"of the migration; or see that it does no harm when keys change, and accept it"
 		}
 		i.obstacle(s, o)
 	}

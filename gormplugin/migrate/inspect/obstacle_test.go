@@ -24,7 +24,8 @@ func TestObstaclesOfPostgres(t *testing.T) {
 		{"a materialized view", []string{"CREATE MATERIALIZED VIEW v AS SELECT id FROM p"}, []string{"materialized view:p.public.v widen,rekey,shadow"}},
 		{"a rule", []string{"CREATE RULE r AS ON DELETE TO p DO ALSO DELETE FROM c WHERE p_id = old.id"}, []string{"rule:c.public.r widen,rekey,shadow", "rule:p.public.r widen,rekey,shadow"}},
 		{"a policy", []string{"CREATE POLICY y ON p USING (id > 5)"}, []string{"policy:p.public.y widen,rekey,shadow"}},
-		{"a trigger", []string{"CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'", "CREATE TRIGGER t AFTER UPDATE ON p FOR EACH ROW EXECUTE FUNCTION f()"}, []string{"trigger:p.t rekey,shadow"}},
+		{"a trigger", []string{"CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'", "CREATE TRIGGER t AFTER UPDATE ON p FOR EACH ROW EXECUTE FUNCTION f()"}, nil},
+		{"a trigger that fires always", []string{"CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'", "CREATE TRIGGER t AFTER UPDATE ON p FOR EACH ROW EXECUTE FUNCTION f()", "ALTER TABLE p ENABLE ALWAYS TRIGGER t"}, []string{"trigger:p.t rekey,shadow"}},
 		{
 			"a trigger of the column", []string{"CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'", "CREATE TRIGGER t AFTER UPDATE OF p_id ON c FOR EACH ROW EXECUTE FUNCTION f()"},
 			[]string{"trigger:c.t widen,rekey,shadow"},

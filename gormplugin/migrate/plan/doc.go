@@ -30,6 +30,15 @@
 // partitions, and foreign keys are changed on the partition that declares them. A foreign key with ON UPDATE on what has partitions, and tables that inherit without being
 // partitions, are refused.
 //
+// # Triggers in rekey
+//
+// Batches change keys and references, and nothing that a trigger is for: updated_at stays, and no audit sees an update. On PostgreSQL the sessions of batches
+// have session_replication_role = replica, where the user may set it: superusers, and from PostgreSQL 15 on those with GRANT SET ON PARAMETER. Then no trigger fires
+// for the plan's rows, and for all others they all do; a trigger that is ENABLE ALWAYS or REPLICA has to be accepted. Nor do the triggers fire that
+// foreign keys are made of. They hold nevertheless: a batch changes the key first, then all references to it, each by a statement that sees what was
+// committed before, and a child of another session waits for the key's row, and is refused by its own session's foreign key. Where the user may not,
+// foreign keys are made deferrable for the time, those with ON UPDATE are replaced, and each trigger that an UPDATE fires has to be accepted.
+//
 // A rollback leaves the types as they are, makes dropped foreign keys again, and has the database make keys again; the numbers go on above those of the
 // old rows that are there then, and those given when the plan was made. On MySQL, MariaDB and SQLite they go on above the
 // greatest id, snowflakes included.

@@ -86,6 +86,8 @@ type builder struct {
 	references []*catalog.Reference                // the foreign keys of and to these
 	columns    []*column                           // that get 64 bits: the keys, and what refers to them; each once
 	plan       *Plan                               // Keys and References are complete before the steps are made
+	silent     bool                                // sessions that rewrite rows fire no triggers, and none of the foreign keys': PostgreSQL's session_replication_role
+	quiet      []string                            // the triggers that do not fire for it, with their tables
 	blocked    []string                            // what stands in the way, in sentences
 }
 
@@ -126,7 +128,13 @@ func newBuilder(ctx context.Context, db *sql.DB, report *inspect.Report, o Optio
 		return nil, fmt.Errorf("%w: the report is of the database %s (%s), this is %s (%s)", ErrOption,
 			report.Database.Name, report.Database.ID, server.Name, server.ID)
 	}
-	b := &builder{catalog: c, db: db, report: report, options: o, tables: map[string]*catalog.Table{}, names: map[catalog.Name]string{}, leaves: map[*catalog.Table][]*catalog.Table{}}
+	silent := false
+	if o.Mode != Widen {
+		if silent, err = c.Silences(ctx); err != nil {
+			return nil, fmt.Errorf("plan: %w", err)
+		}
+	}
+	b := &builder{catalog: c, db: db, report: report, options: o, silent: silent, tables: map[string]*catalog.Table{}, names: map[catalog.Name]string{}, leaves: map[*catalog.Table][]*catalog.Table{}}
 	b.plan = &Plan{
 		Schema: Schema, Tool: o.Tool, Made: o.Now.UTC().Truncate(time.Second), Mode: o.Mode, Database: inspect.Database(server),
 		Layout: o.Layout.String(), Node: -1, Grants: o.Grants, Space: o.Space, Keys: []Key{}, References: []Reference{}, Notes: []string{}, Steps: []Step{},

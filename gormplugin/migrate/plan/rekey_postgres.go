@@ -18,12 +18,33 @@ type postgresRekey struct {
 
 // session has a batch's rows found by the map's range, and by the indexes on what refers to them: the planner would rather read whole tables,
 // for the range of each batch anew, which takes the longer the more rows there are. Where it has to read one nevertheless, that seems so dear to it that it would compile each query.
-func (*postgresRekey) session() []string {
-	return []string{"SET enable_hashjoin=off", "SET enable_mergejoin=off", "SET enable_seqscan=off", "SET jit=off"}
+//
+// READ COMMITTED has each statement of a batch see what was committed before it, so that the references find the rows that were written while
+// the batch waited for their parent. In a session of [SilentSession] nothing else would.
+func (g *postgresRekey) session() []string {
+	return append([]string{"SET default_transaction_isolation = 'read committed'", "SET enable_hashjoin=off", "SET enable_mergejoin=off", "SET enable_seqscan=off", "SET jit=off"}, g.silence()...)
+}
+
+// SilentSession has no trigger fire in a session of PostgreSQL, and none of those that foreign keys are made of; but for those that are ENABLE ALWAYS, or
+// ENABLE REPLICA. Foreign keys hold all the same: the statements of a batch have all references in them, the key's first, and what other
+// sessions write is looked at by their own triggers, which wait for the key's row.
+const SilentSession = "SET session_replication_role = replica"
+
+// silence returns what keeps triggers from firing in a session, where the user may have it.
+func (b *builder) silence() []string {
+	if !b.silent {
+		return nil
+	}
+	return []string{SilentSession}
 }
 
 // first has foreign keys looked at when the batch is committed: loosen has made all deferrable that are in the way.
-func (*postgresRekey) first() []string { return []string{"SET CONSTRAINTS ALL DEFERRED"} }
+func (g *postgresRekey) first() []string {
+	if g.silent {
+		return nil
+	}
+	return []string{"SET CONSTRAINTS ALL DEFERRED"}
+}
 
 func (g *postgresRekey) column(m move) string { return "c." + g.quote(m.column) }
 
@@ -117,6 +138,15 @@ func (g *postgresRekey) loosen(ctx context.Context, all []rewriting) error {
 		Title: "gather statistics of the maps", Phase: "rewrite", Lock: "none", Rows: rows,
 		Do: Action{Kind: Together, SQL: []string{"ANALYZE " + strings.Join(maps, ", ")}}, Kept: "they go with the maps",
 	})
+	g.note("Rewritten rows are written anew, and the old ones are space to be used again after a VACUUM of the rewritten tables, which autovacuum does in time. " +
+		"VACUUM (ANALYZE) them after the run; only VACUUM FULL or pg_repack gives the space back to the system.")
+	if g.silent {
+		if len(g.quiet) > 0 {
+			g.note("For the rows that the plan rewrites these triggers do not fire, for session_replication_role is replica in its own sessions; for all others they go on: " + strings.Join(g.quiet, ", ") + ".")
+		}
+		g.enclosed(moved)
+		return nil
+	}
 	var children []catalog.Name
 	by := map[catalog.Name][]*catalog.Reference{}
 	for _, f := range g.references {
@@ -139,9 +169,18 @@ func (g *postgresRekey) loosen(ctx context.Context, all []rewriting) error {
 			return err
 		}
 	}
-	g.note("Rewritten rows are written anew, and the old ones are space to be used again after a VACUUM of the rewritten tables, which autovacuum does in time. " +
-		"VACUUM (ANALYZE) them after the run; only VACUUM FULL or pg_repack gives the space back to the system.")
 	return nil
+}
+
+// enclosed blocks foreign keys that lead to a column that moves, full table and name, from one that does not: a silent session would not notice.
+func (g *postgresRekey) enclosed(moved map[[2]string]bool) {
+	for _, f := range g.references {
+		for i := range f.To {
+			if moved[[2]string{f.Parent.String(), f.To[i]}] && !moved[[2]string{f.Child.String(), f.Columns[i]}] {
+				g.block(fmt.Sprintf("%s: its foreign key %s refers to %s.%s, which gets new ids, and %s is not known as a reference to it: inspect again.", f.Child, f.Name, f.Parent, f.To[i], f.Columns[i]))
+			}
+		}
+	}
 }
 
 // What a change of foreign keys locks: to alter one, its table alone; to add or drop one, the table that it refers to as well.

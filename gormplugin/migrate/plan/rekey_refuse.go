@@ -73,6 +73,18 @@ func (b *builder) refuseTable(ctx context.Context, name string, moved []string) 
 			b.tryCheck(ctx, name, check, moved)
 		}
 	}
+	for _, trigger := range t.Triggers {
+		fires := trigger.Updates(moved)
+		if b.silent {
+			if fires && trigger.Enabled == "" {
+				b.quiet = append(b.quiet, name+"."+trigger.Name)
+			}
+			fires = trigger.Silenced().Updates(moved)
+		}
+		if fires && !b.reported("trigger", name) { // the report is another user's, or older
+			b.refuse("trigger", name, trigger.Name, fmt.Sprintf("%s: the trigger %s (%s) fires for each row that is rewritten: see that it does no harm when keys change.", name, trigger.Name, trigger.Timing))
+		}
+	}
 	by, err := b.partitioning(ctx, t)
 	if err != nil {
 		return err

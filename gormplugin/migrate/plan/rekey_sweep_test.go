@@ -81,7 +81,13 @@ func TestRekeySweepsWhatCameLate(t *testing.T) {
 // Foreign keys of all sorts are afterwards what they were, in a schema and with names that have to be quoted.
 func TestRekeyForeignKeysPostgres(t *testing.T) {
 	t.Parallel()
-	s := open(t, "postgres",
+	t.Run("silent", func(t *testing.T) { rekeyForeignKeys(t, salesOf(t)) })
+	t.Run("of an owner", func(t *testing.T) { rekeyForeignKeys(t, salesOf(t).owner()) })
+}
+
+func salesOf(t *testing.T) *schema {
+	t.Parallel()
+	return open(t, "postgres",
 		`CREATE SCHEMA "Sales x"`,
 		`CREATE TABLE "Sales x"."The ""Order""" ("Id" serial PRIMARY KEY, tenant int NOT NULL, mark text, created_at timestamptz DEFAULT '2025-03-01', UNIQUE (tenant, "Id"))`,
 		`CREATE TABLE "Sales x".lines (id serial PRIMARY KEY, tenant int, o int, mark text, created_at timestamptz DEFAULT '2025-03-01',
@@ -93,6 +99,9 @@ func TestRekeyForeignKeysPostgres(t *testing.T) {
 		`INSERT INTO old SELECT g, 'x' || g FROM generate_series(20, 50) g`,
 		`ALTER TABLE old ADD CONSTRAINT fk_old FOREIGN KEY (o) REFERENCES "Sales x"."The ""Order""" ("Id") ON UPDATE SET NULL NOT VALID`,
 		`COMMENT ON CONSTRAINT fk_old ON old IS 'it''s old\'`)
+}
+
+func rekeyForeignKeys(t *testing.T, s *schema) {
 	order, lines := catalog.Name{Schema: "Sales x", Name: `The "Order"`}.String(), catalog.Name{Schema: "Sales x", Name: "lines"}.String()
 	r := handmade(t, s.DB, dialect.Postgres, nil, nil)
 	for table, key := range map[string]string{order: "Id", lines: "id"} {

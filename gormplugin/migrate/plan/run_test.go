@@ -36,6 +36,7 @@ type schema struct {
 	kind string
 	gorm *gorm.DB
 	name string // of the database
+	base dbtest.Database
 }
 
 // open makes a database with the statements run.
@@ -56,7 +57,7 @@ func open(t testing.TB, kind string, statements ...string) *schema {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &schema{DB: db, t: t, kind: kind, gorm: g}
+	s := &schema{DB: db, t: t, kind: kind, gorm: g, base: d}
 	for _, statement := range statements {
 		s.exec(statement)
 	}

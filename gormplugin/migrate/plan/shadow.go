@@ -231,7 +231,10 @@ func (b *builder) admit(t *moving) {
 		b.block(fmt.Sprintf("%s has no index that begins with an integer that is never NULL, along which it could be gone through.", t.name))
 	}
 	for _, g := range t.of.Triggers {
-		if strings.Contains(strings.ToUpper(g.Timing), "UPDATE") && !b.reported("trigger", t.name) {
+		if b.silent {
+			g = g.Silenced()
+		}
+		if g.Updates(nil) && !b.reported("trigger", t.name) {
 			b.refuse("trigger", t.name, g.Name, fmt.Sprintf("The trigger %s of %s is for updates, and filling the second columns updates each row: it would act on each.", g.Name, t.name))
 		}
 	}

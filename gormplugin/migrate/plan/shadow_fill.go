@@ -57,7 +57,7 @@ func (b *builder) fill(t *moving, phase, title string) {
 		Title: title, Phase: phase, Algorithm: "batches", Rows: t.of.Rows, Bytes: t.of.Bytes, Disk: t.of.Bytes,
 		Lock: "the rows of a batch, against other changes of the same rows; readers and new rows are not held up",
 		Do: Action{
-			Kind:   Batch,
+			Kind: Batch, Session: b.silence(),
 			SQL:    []string{fmt.Sprintf("UPDATE %s SET %s WHERE %s > :after AND %s <= :upto AND (%s)", table, strings.Join(set, ", "), through, through, b.any(t))},
 			Cursor: fmt.Sprintf("SELECT max(r.x) FROM (SELECT %s AS x FROM %s WHERE %s > :after ORDER BY %s LIMIT :rows) r", through, table, through, through),
 			Again:  b.lacking(t),

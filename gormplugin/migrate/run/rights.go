@@ -3,8 +3,11 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
+	"github.com/snowkey-go/snowkey/internal/catalog"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
@@ -29,8 +32,27 @@ func (r *runner) rights(ctx context.Context) error {
 	return nil
 }
 
+// silent tells whether a session of the plan keeps triggers from firing.
+func silent(p *plan.Plan) bool {
+	return slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return slices.Contains(s.Do.Session, plan.SilentSession) })
+}
+
 // postgresRights: only an owner alters a table, and a schema says who makes tables in it.
 func (r *runner) postgresRights(ctx context.Context) (missing []string, err error) {
+	if silent(r.p) {
+		c, err := catalog.New(r.db, r.dialect)
+		if err != nil {
+			return nil, err
+		}
+		may, err := c.Silences(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !may {
+			missing = append(missing, "SET on the parameter session_replication_role, which the plan's batches set: GRANT SET ON PARAMETER session_replication_role TO the user (PostgreSQL 15), "+
+				"run as a superuser, or plan again as this user")
+		}
+	}
 	schemas := []string{""}
 	for _, name := range r.names {
 		quoted := dialect.Postgres.Quote("x")[:1]

@@ -1,0 +1,164 @@
+package migrate_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/gormplugin/migrate"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/run"
+)
+
+// stamping has triggers on UPDATE that stamp rows, and one that raises an error, which a rewriting of keys must not fire; and foreign keys of
+// all actions.
+var stamping = []string{
+	"CREATE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.updated_at := clock_timestamp(); RETURN NEW; END'",
+	"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no rows of % are changed'', TG_TABLE_NAME; END'",
+	"CREATE TABLE films (id serial PRIMARY KEY, sequel_id int REFERENCES films, title text, created_at timestamptz NOT NULL, updated_at timestamptz NOT NULL)",
+	"CREATE TABLE prices (id serial PRIMARY KEY, film_id int CONSTRAINT fk_cascade REFERENCES films ON UPDATE CASCADE ON DELETE RESTRICT, created_at timestamptz NOT NULL, updated_at timestamptz NOT NULL)",
+	"CREATE TABLE rentals (film_id int CONSTRAINT fk_restrict REFERENCES films ON UPDATE RESTRICT ON DELETE CASCADE, price_id int CONSTRAINT fk_null REFERENCES prices ON UPDATE SET NULL, updated_at timestamptz NOT NULL, PRIMARY KEY (film_id, price_id))",
+	"INSERT INTO films SELECT g, nullif(g - 1, 0), 'film ' || g, timestamptz '2024-01-01' + g * interval '1 second', '2024-02-02' FROM generate_series(1, 300) g",
+	"INSERT INTO prices SELECT g, g, timestamptz '2024-01-01' + g * interval '1 second', '2024-02-02' FROM generate_series(1, 300) g",
+	"INSERT INTO rentals SELECT g, 301 - g, '2024-02-02' FROM generate_series(1, 300) g",
+	"CREATE TRIGGER stamp BEFORE UPDATE ON films FOR EACH ROW EXECUTE FUNCTION stamp()",
+	"CREATE TRIGGER stamp BEFORE UPDATE ON prices FOR EACH ROW EXECUTE FUNCTION stamp()",
+	"CREATE TRIGGER refuse AFTER UPDATE ON rentals FOR EACH ROW EXECUTE FUNCTION refuse()",
+	"CREATE TRIGGER born AFTER INSERT ON films FOR EACH ROW EXECUTE FUNCTION refuse()",
+	"CREATE TRIGGER titles BEFORE UPDATE OF title ON films FOR EACH ROW EXECUTE FUNCTION refuse()",
+	"CREATE TRIGGER off BEFORE UPDATE ON prices FOR EACH ROW EXECUTE FUNCTION refuse()",
+	"ALTER TABLE prices DISABLE TRIGGER off",
+}
+
+// as returns the database as a new role has it, which owns the schema and the tables, and has been granted more.
+func (d *database) as(t *testing.T, grants ...string) *database {
+	t.Helper()
+	role := strings.TrimSpace(d.lines("SELECT 'owner_' || current_database()"))
+	d.exec("CREATE ROLE "+role, "GRANT USAGE, CREATE ON SCHEMA public TO "+role)
+	for _, table := range d.texts("SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace") {
+		d.exec("ALTER TABLE " + table + " OWNER TO " + role)
+	}
+	for _, grant := range grants {
+		d.exec(grant + " TO " + role)
+	}
+	t.Cleanup(func() {
+		for _, s := range []string{"DROP OWNED BY " + role + " CASCADE", "DROP ROLE " + role} {
+			if _, err := d.pool.ExecContext(context.Background(), s); err != nil {
+				t.Errorf("%s: %v", s, err)
+			}
+		}
+	})
+	separator := "?"
+	if strings.Contains(d.name, "?") {
+		separator = "&"
+	}
+	return connect(t, d.kind, d.name+separator+"role="+role)
+}
+
+// TestStampingTriggers rewrites keys under triggers that nobody has dropped or accepted, where the user may keep them from firing.
+func TestStampingTriggers(t *testing.T) {
+	t.Parallel()
+	for _, user := range []string{"superuser", "granted"} {
+		for _, mode := range []migrate.Mode{migrate.Rekey, migrate.Shadow} {
+			t.Run(user+" "+string(mode), func(t *testing.T) {
+				t.Parallel()
+				d := open(t, "postgres")
+				d.exec(stamping...)
+				if user == "granted" {
+					d = d.as(t, "GRANT SET ON PARAMETER session_replication_role")
+				}
+				stampless(t, d, mode)
+			})
+		}
+	}
+}
+
+func stampless(t *testing.T, d *database, mode migrate.Mode) {
+	const wrong = `SELECT COUNT(*) FROM rentals r LEFT JOIN films f ON f.id = r.film_id LEFT JOIN prices p ON p.id = r.price_id LEFT JOIN films q ON q.id = p.film_id
+		WHERE f.created_at IS DISTINCT FROM timestamptz '2024-01-01' + 301 * interval '1 second' - (p.created_at - timestamptz '2024-01-01') OR q.created_at IS DISTINCT FROM p.created_at`
+	const late = "SELECT (SELECT COUNT(*) FROM films WHERE updated_at <> '2024-02-02') + (SELECT COUNT(*) FROM prices WHERE updated_at <> '2024-02-02')"
+	d.none("rows of other parents before", wrong)
+	p := d.plan(migrate.InspectOptions{Tables: []string{"films", "prices"}}, migrate.PlanOptions{Mode: mode, Zone: "UTC"})
+	if mode == migrate.Rekey && !slices.ContainsFunc(p.Notes, func(note string) bool {
+		return strings.HasSuffix(note, "for all others they go on: films.stamp, prices.stamp, rentals.refuse.")
+	}) {
+		t.Errorf("got the notes\n%s\nwant one that names the triggers that do not fire", strings.Join(p.Notes, "\n"))
+	}
+	d.runUntil(p, "contract")
+	d.verify(p)
+	d.none("films with old ids", "SELECT COUNT(*) FROM films WHERE id < 4398046511104 OR sequel_id < 4398046511104")
+	d.none("rows of other parents", wrong)
+	d.none("rows that were stamped", late)
+	d.none("triggers that are not as they were", "SELECT COUNT(*) FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> CASE tgname WHEN 'off' THEN 'D' ELSE 'O' END")
+	const held = "DELETE FROM films WHERE title = 'film 300'"
+	d.refused(held) // the foreign key of prices
+	d.refused("UPDATE rentals SET film_id = 1")
+	d.rollback(p)
+	d.none("films with new ids", "SELECT COUNT(*) FROM films WHERE id > 300 OR sequel_id <> id - 1")
+	d.none("rows of other parents after the rollback", wrong)
+	d.none("rows that were stamped by the rollback", late)
+	d.exec("UPDATE films SET sequel_id = NULL WHERE title = 'film 9'", "UPDATE prices SET film_id = film_id WHERE id = 9")
+	if n := d.number(late); n != 2 {
+		t.Errorf("%d rows were stamped by an update of somebody else afterwards, want 2", n)
+	}
+	d.refused(held)
+}
+
+// TestStampingTriggersOfOthers: a user who may not keep triggers from firing is told how to, or accepts them, and then they fire.
+func TestStampingTriggersOfOthers(t *testing.T) {
+	t.Parallel()
+	super := open(t, "postgres")
+	super.exec(slices.DeleteFunc(slices.Clone(stamping), func(s string) bool { return strings.HasPrefix(s, "CREATE TRIGGER refuse") })...)
+	d := super.as(t)
+	o := migrate.PlanOptions{Mode: migrate.Rekey}
+	i := migrate.InspectOptions{Tables: []string{"films", "prices"}}
+	_, err := d.tryPlan(i, o)
+	for _, want := range []string{"the trigger stamp (BEFORE UPDATE) fires", "GRANT SET ON PARAMETER session_replication_role", "--accept trigger:films.stamp", "--accept trigger:prices.stamp"} {
+		if !errors.Is(err, plan.ErrBlocked) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want it blocked with %q", err, want)
+		}
+	}
+	for _, never := range []string{"born", "titles", "off"} { // they do not fire
+		if err != nil && strings.Contains(err.Error(), never) {
+			t.Errorf("got %v, want nothing of the trigger %s", err, never)
+		}
+	}
+	o.Accept = []string{"trigger:films.stamp", "trigger:prices.stamp"}
+	p := d.plan(i, o)
+	d.runUntil(p, "contract")
+	d.none("films that were not stamped", "SELECT COUNT(*) FROM films WHERE updated_at = '2024-02-02'")
+	d.none("films with old ids", "SELECT COUNT(*) FROM films WHERE id < 4398046511104 OR sequel_id < 4398046511104")
+	d.rollback(p)
+	d.none("films with new ids", "SELECT COUNT(*) FROM films WHERE id > 300 OR sequel_id <> id - 1")
+
+	// A plan of a superuser's is not for others to run.
+	super.exec("DROP TABLE snowkey_migrate_steps, snowkey_migrate")
+	p = super.plan(i, migrate.PlanOptions{Mode: migrate.Rekey})
+	if _, err := migrate.Run(t.Context(), d.gorm, p, migrate.RunOptions{}); !errors.Is(err, run.ErrRights) || !strings.Contains(err.Error(), "session_replication_role") {
+		t.Errorf("got %v, want ErrRights that names session_replication_role", err)
+	}
+}
+
+// TestTriggersThatFireAlways are in no session silent, or in replicas' alone, which the migration's are.
+func TestTriggersThatFireAlways(t *testing.T) {
+	t.Parallel()
+	for _, enable := range []string{"ALWAYS", "REPLICA"} {
+		t.Run(enable, func(t *testing.T) {
+			t.Parallel()
+			d := open(t, "postgres")
+			d.exec(stamping...)
+			d.exec("ALTER TABLE films ENABLE " + enable + " TRIGGER stamp")
+			o := migrate.PlanOptions{Mode: migrate.Rekey}
+			i := migrate.InspectOptions{Tables: []string{"films", "prices"}}
+			if _, err := d.tryPlan(i, o); !errors.Is(err, plan.ErrBlocked) || !strings.Contains(err.Error(), "--accept trigger:films.stamp") || strings.Contains(err.Error(), "prices") {
+				t.Fatalf("got %v, want it blocked by the trigger of films alone", err)
+			}
+			o.Accept = []string{"trigger:films.stamp"}
+			d.runUntil(d.plan(i, o), "contract")
+			d.none("films that were not stamped", "SELECT COUNT(*) FROM films WHERE updated_at = '2024-02-02'")
+			d.none("prices that were stamped", "SELECT COUNT(*) FROM prices WHERE updated_at <> '2024-02-02'")
+		})
+	}
+}
