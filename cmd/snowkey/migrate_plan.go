@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,7 +37,7 @@ may be none, a trigger that would fire for each row, a table without a time of c
 	mode := flags.String("mode", string(migrate.Widen), "widen, rekey, or on PostgreSQL shadow")
 	node := flags.Int64("node", 0, "number that the new ids of old rows have, and nobody else ever gets (default: the greatest that was never granted)")
 	out := flags.String("out", "", "file to write; one that is there is not replaced (default: standard output)")
-	asJSON := flags.Bool("json", false, "print the plan as one JSON object, for other programs; run takes the other form alone")
+	asJSON := flags.Bool("json", false, "print the plan as the JSON that run takes")
 	_ = c.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]cobra.Completion{
 		cobra.CompletionWithDesc("widen", "old ids stay, new rows get snowflakes"),
 		cobra.CompletionWithDesc("rekey", "old rows get ids that tell when they were made"),
@@ -47,7 +46,7 @@ may be none, a trigger that would fire for each row, a table without a time of c
 	_ = c.MarkFlagFilename("out", "sql")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *asJSON && *out != "" {
-			return usageError{errors.New("--json and --out: the file is what run takes, which is not JSON; give one of them")}
+			return usageError{errors.New("--json and --out: with --out the JSON is written beside the file that people read; give one of them")}
 		}
 		return open(func(ctx context.Context, m migration) error {
 			inspected.Progress = m.looking
@@ -65,11 +64,12 @@ may be none, a trigger that would fire for each row, a table without a time of c
 				return err
 			}
 			m.bar.end()
-			if *asJSON {
-				return writeJSON(c.OutOrStdout(), p)
-			}
 			if *out == "" {
-				text, err := p.Text()
+				encode := p.Text
+				if *asJSON {
+					encode = p.Encode
+				}
+				text, err := encode()
 				if err == nil {
 					_, err = c.OutOrStdout().Write(text)
 				}
@@ -116,22 +116,10 @@ func (p *planning) resolve() migrate.PlanOptions {
 
 // writePlan writes a plan to a file that is not there yet, and says what it comes to, and how it is run on the database of a flag.
 func writePlan(c *cobra.Command, p *migrate.Plan, path, database string) error {
-	text, err := p.Text()
-	if err != nil {
-		return err
-	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return usageError{fmt.Errorf("%s is there already, and may have been run: choose another name", path)}
-	}
-	if err != nil {
+	if err := p.WriteFiles(path); errors.Is(err, fs.ErrExist) {
+		return usageError{fmt.Errorf("%w, and may have been run: choose another name", err)}
+	} else if err != nil {
 		return usageError{err}
-	}
-	if _, err = file.Write(text); err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(err, os.Remove(path)) // half a plan is none
 	}
 	if len(p.Steps) == 0 {
 		c.PrintErrf("%s: no steps. %s\n", path, printable(strings.Join(p.Notes, " ")))
@@ -148,24 +136,26 @@ func writePlan(c *cobra.Command, p *migrate.Plan, path, database string) error {
 	return nil
 }
 
-// readPlan reads the file of a plan, "-" for standard input.
+// readPlan reads a plan by one of its files, or its JSON from standard input, "-".
 func readPlan(c *cobra.Command, path string) (*migrate.Plan, error) {
-	var text []byte
-	var err error
-	if path == "-" {
-		var in io.Reader
-		if in, err = standardInput(c, "PLAN"); err == nil {
-			text, err = io.ReadAll(in)
+	if path != "-" {
+		p, err := migrate.ReadPlanFiles(path)
+		if err != nil {
+			return nil, usageError{err}
 		}
-	} else {
-		text, err = os.ReadFile(path)
+		return p, nil
 	}
+	in, err := standardInput(c, "PLAN")
+	if err != nil {
+		return nil, usageError{err}
+	}
+	text, err := io.ReadAll(in)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	p, err := migrate.ReadPlan(text)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("%s: %w", strings.TrimPrefix(path, "./"), err)}
+		return nil, usageError{fmt.Errorf("standard input: %w", err)}
 	}
 	return p, nil
 }

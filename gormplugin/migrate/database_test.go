@@ -124,7 +124,7 @@ func (d *database) tryPlan(i migrate.InspectOptions, o migrate.PlanOptions) (*mi
 	if err != nil {
 		return nil, err
 	}
-	text, err := p.Text()
+	text, err := p.Encode()
 	if err != nil {
 		return nil, err
 	}

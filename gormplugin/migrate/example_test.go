@@ -48,11 +48,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	text, err := plan.Text()
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "widen.sql"), text, 0o644); err != nil { // which a reviewer reads
+	if err := plan.WriteFiles(filepath.Join(folder, "widen.sql")); err != nil { // which a reviewer reads, and widen.json
 		log.Fatal(err)
 	}
 	outcome, err := migrate.Run(ctx, db, plan, migrate.RunOptions{})

@@ -206,7 +206,7 @@ func (d *database) killPlan(keep bool) (path string) {
 	if os.Getenv("SNOWKEY_TORTURE") == "" {
 		o.Tables = []string{"categories", "users"} // which rows of themselves, foreign keys, texts and documents refer to
 	}
-	text, err := d.plan(sampleInspection, o).Text()
+	text, err := d.plan(sampleInspection, o).Encode()
 	if err != nil {
 		d.t.Fatal(err)
 	}

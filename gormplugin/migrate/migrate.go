@@ -60,8 +60,11 @@ func MakePlan(ctx context.Context, db *gorm.DB, report *Report, o PlanOptions) (
 	return plan.Make(ctx, pool, report, o)
 }
 
-// ReadPlan reads what [Plan.Text] has written.
+// ReadPlan reads what [Plan.Encode] has written.
 func ReadPlan(text []byte) (*Plan, error) { return plan.Parse(text) }
+
+// ReadPlanFiles reads a plan by the path of one of its two files, as [Plan.WriteFiles] has written them; see [plan.ReadFiles].
+func ReadPlanFiles(path string) (*Plan, error) { return plan.ReadFiles(path) }
 
 // Run does the steps of a plan that are not done yet, up to its end or its next hold; see package [run].
 func Run(ctx context.Context, db *gorm.DB, p *Plan, o RunOptions) (Outcome, error) {

@@ -61,7 +61,7 @@ func inChild(t *testing.T, do func(*gorm.DB, *migrate.Plan)) bool {
 // child returns the command for a process that runs the test of a name, with the database and a file of the plan.
 func (d *database) child(ctx context.Context, test string, p *migrate.Plan) *exec.Cmd {
 	d.t.Helper()
-	text, err := p.Text()
+	text, err := p.Encode()
 	if err != nil {
 		d.t.Fatal(err)
 	}

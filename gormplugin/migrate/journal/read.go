@@ -38,7 +38,7 @@ func Read(ctx context.Context, db *sql.DB, d dialect.Dialect, hash string) (plan
 	return plans, steps, nil
 }
 
-// Text returns the text of a plan that the journal has, as its file was when it began: with it a run goes on without the file. The error
+// Text returns the text of a plan that the journal has, the JSON that it began with: a run goes on with it without a file. The error
 // wraps [ErrState] when the journal has no plan of that hash.
 func Text(ctx context.Context, db *sql.DB, d dialect.Dialect, hash string) (string, error) {
 	there, err := present(ctx, db, d)

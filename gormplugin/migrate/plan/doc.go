@@ -3,15 +3,17 @@
 //
 // # From a report to a file
 //
-//	report ──▶ Make ──▶ Plan ──▶ Text ──▶ a file ──▶ Parse ──▶ Plan, the same ──▶ run
+//	report ──▶ Make ──▶ Plan ──▶ WriteFiles ──▶ rekey.sql for people, rekey.json for run ──▶ ReadFiles ──▶ Plan, the same ──▶ run
 //
 // [Make] reads the tables of the report again, with their foreign keys, and finds the columns that have to hold snowflakes: the keys, what
 // refers to them, and what refers to that where a reference is its table's key. It plans, or says all at once what stands in the way and what
 // to do about it ([ErrBlocked]). What is certain to be refused by the database in the middle of a run is refused here.
 //
-// A file has the SQL of each step with its lock, algorithm and estimates, and the plan as JSON at its end. The former is made from the
-// latter: [Parse] makes it again, and refuses a file in which one letter differs ([ErrChanged]), so that what people have read is what is
-// run. The [Plan.Hash] names a plan in the journal.
+// The .sql is what a reviewer reads ([Plan.Text]): what becomes of keys, a table of all steps with their locks, rows and expected times, and the
+// SQL that changes something, once for all tables in which it is the same. The .json is the plan ([Plan.Encode]), with what undoes each step, the
+// settings of its connection, and the queries that count. The .sql is made of the .json, and has its hash: [ReadFiles] makes it again,
+// and refuses a plan in whose files one letter differs ([ErrChanged]), so that what people have read is what is run. The [Plan.Hash] names a plan in the
+// journal, which keeps the JSON: a run goes on, and is undone, without the files.
 //
 // # Widen
 //

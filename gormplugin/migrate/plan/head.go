@@ -6,35 +6,24 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/inspect"
 )
 
-// head writes what stands above the steps: what the plan is of, what its phases are, what it costs, and which keys and references it is about.
-func (w *writer) head(p *Plan, hash string, parts []part) {
+// head writes what stands above the steps: what the plan is of, what becomes of keys, and the table of all steps.
+func (w *writer) head(p *Plan, hash string, stages []stage) {
 	w.comment("", fmt.Sprintf("snowkey migrate plan · mode %s · %s", p.Mode, counted(len(p.Steps), "step")))
 	w.comment("plan", hash)
+	w.comment("", "what run does is in the .json beside this file; it refuses both when one of them was changed")
 	w.comment("made", p.Made.UTC().Format(time.RFC3339)+by(p.Tool))
-	w.comment("database", fmt.Sprintf("%s (%s, %s, %s)", p.Database.Name, p.Database.Kind, p.Database.Version, p.Database.ID))
-	w.comment("layout", p.Layout)
-	if p.Node >= 0 {
-		w.comment("node of the new ids of old rows", fmt.Sprintf("%d, of the key space %s in the table %s", p.Node, p.Space, p.Grants))
-	}
+	w.comment("database", fmt.Sprintf("%s (%s, %s)", p.Database.Name, p.Database.Version, p.Database.ID))
 	w.comment("schema", p.Fingerprint)
-	var rows [][]string
-	for _, c := range parts {
-		rows = append(rows, []string{c.numbers(), c.phase, c.does})
-	}
-	w.columns("contents", rows)
+	w.becomes(p)
+	w.summary(stages)
 	w.totals(p)
-	rows = nil
-	for _, k := range p.Keys {
-		rows = append(rows, k.describe())
-	}
-	w.columns("keys", rows)
-	rows = nil
-	for _, r := range p.References {
-		rows = append(rows, r.describe())
-	}
-	w.columns("references", rows)
+	w.locks(p)
+	w.rollback(p)
+	w.references(p)
 	if len(p.Notes) > 0 {
 		w.line("--")
 	}
@@ -44,6 +33,103 @@ func (w *writer) head(p *Plan, hash string, parts []part) {
 	w.line("")
 }
 
+// becomes says what becomes of the keys, those of which the same does in one line.
+func (w *writer) becomes(p *Plan) {
+	if p.Node >= 0 {
+		w.comment("new ids", fmt.Sprintf("of the layout %s, with node %d, which is taken in %s (key space %s) for all time", p.Layout, p.Node, p.Grants, p.Space))
+	}
+	var order []string
+	of := map[string][]string{}
+	for _, k := range p.Keys {
+		does := k.becomes()
+		if of[does] == nil {
+			order = append(order, does)
+		}
+		of[does] = append(of[does], k.Table+"."+k.Column)
+	}
+	w.line("--")
+	for _, does := range order {
+		w.comment(strings.Join(of[does], ", "), does)
+	}
+}
+
+// summary writes the table of the steps.
+func (w *writer) summary(stages []stage) {
+	rows := [][]string{{"step", "", "table", "lock", "rows", "seconds"}}
+	for _, s := range stages {
+		tables := strings.Join(s.tables, ", ")
+		if len(s.tables) > 2 {
+			tables = fmt.Sprintf("%s and %d more", s.tables[0], len(s.tables)-1)
+		}
+		count, took := "", ""
+		if s.rows != 0 {
+			count = grouped(s.rows)
+		}
+		switch seconds := s.took.Seconds(); {
+		case s.took < 0:
+			took = "unknown"
+		case seconds >= 1:
+			took = grouped(int64(seconds + 0.5))
+		case seconds > 0:
+			took = "<1"
+		}
+		what := s.what
+		if runes := []rune(what); len(runes) > 80 {
+			what = string(runes[:79]) + "…"
+		}
+		rows = append(rows, []string{s.numbers(), what, tables, s.lock, count, took})
+	}
+	w.line("--")
+	w.columns(rows, 4)
+}
+
+// locks says of each lock in a word what it is.
+func (w *writer) locks(p *Plan) {
+	seen := map[string]bool{}
+	for _, s := range p.Steps {
+		if word := lockWord(s.Lock); word != "none" && !seen[s.Lock] {
+			seen[s.Lock] = true
+			w.comment("lock "+word, s.Lock)
+		}
+	}
+}
+
+// rollback says how far a rollback goes.
+func (w *writer) rollback(p *Plan) {
+	text := "undoes what was done, the last step first"
+	for i, s := range p.Steps {
+		if s.Final {
+			text += fmt.Sprintf("; there is none once step %d has begun", i+1)
+			break
+		}
+	}
+	w.comment("rollback", text)
+}
+
+// references lists them: what is certain by the tables it is between, and the rest with what is to be known of it.
+func (w *writer) references(p *Plan) {
+	var plain, rest []string
+	for _, r := range p.References {
+		text := fmt.Sprintf("%s.%s → %s", r.Table, r.Column, r.To)
+		if r.Origin == inspect.Declared && r.Orphans <= 0 && r.OwnerType == "" && r.Path == "" {
+			if !slices.Contains(plain, text) {
+				plain = append(plain, text)
+			}
+			continue
+		}
+		rest = append(rest, strings.Join(strings.Fields(strings.Join(r.describe(), " ")), " "))
+	}
+	if len(plain)+len(rest) > 0 {
+		w.line("--")
+	}
+	if len(plain) > 0 {
+		w.comment("references by foreign keys", strings.Join(plain, ", "))
+	}
+	for _, text := range rest {
+		w.comment("reference", text)
+	}
+}
+
 func by(tool string) string {
 	if tool == "" {
 		return ""
@@ -51,31 +137,35 @@ func by(tool string) string {
 	return " by " + tool
 }
 
-// columns writes rows in columns that begin at one place, under a label. An end of a line in a text becomes a space.
-func (w *writer) columns(label string, rows [][]string) {
-	if len(rows) == 0 {
-		return
-	}
-	var width []int
+// columns writes rows in columns that begin at one place, from one column on with numbers, which end at one place.
+func (w *writer) columns(rows [][]string, numbers int) {
+	width := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, text := range row {
-			if i == len(width) {
-				width = append(width, 0)
-			}
 			width[i] = max(width[i], utf8.RuneCountInString(text))
 		}
 	}
-	w.line("--")
-	w.comment(label, "")
 	for _, row := range rows {
 		var line strings.Builder
 		for i, text := range row {
-			if width[i] > 0 { // else it is empty in all rows
-				line.WriteString("  " + text + strings.Repeat(" ", width[i]-utf8.RuneCountInString(text)))
+			space := strings.Repeat(" ", width[i]-utf8.RuneCountInString(text))
+			if i >= numbers {
+				text, space = space+text, ""
 			}
+			line.WriteString("  " + text + space)
 		}
-		w.line(strings.TrimRight("--  "+strings.ReplaceAll(line.String(), "\n", " "), " "))
+		w.line(strings.TrimRight("--"+strings.ReplaceAll(line.String(), "\n", " "), " "))
 	}
+}
+
+// phase says what the steps of a phase do that a stage is of.
+func (p *Plan) phase(s stage) string {
+	for _, part := range p.parts() {
+		if part.from <= s.steps[0] && s.steps[0] <= part.to {
+			return part.does
+		}
+	}
+	return ""
 }
 
 // part is a part of the plan: the steps of one phase that follow one another.
@@ -83,13 +173,6 @@ type part struct {
 	phase    string
 	from, to int // numbers of steps
 	does     string
-}
-
-func (c part) numbers() string {
-	if c.from == c.to {
-		return fmt.Sprintf("step %d", c.from)
-	}
-	return fmt.Sprintf("steps %d–%d", c.from, c.to)
 }
 
 // parts returns the plan's.
@@ -106,11 +189,6 @@ func (p *Plan) parts() []part {
 		c := &parts[i]
 		later := i+1 < len(parts) && slices.ContainsFunc(parts[i+1:], func(o part) bool { return o.phase == "rewrite" })
 		c.does = p.does(c.phase, p.Steps[c.from-1:c.to], later)
-		for n := c.from; n <= c.to; n++ {
-			if s := p.Steps[n-1]; s.Do.Kind == Hold {
-				c.does += fmt.Sprintf("; stops at step %d: %s", n, s.Title)
-			}
-		}
 	}
 	return parts
 }
@@ -152,8 +230,10 @@ func (p *Plan) does(phase string, steps []Step, later bool) string {
 // totals writes what the steps cost together.
 func (w *writer) totals(p *Plan) {
 	var rows, bytes, kept, peak, longest int64
+	var took time.Duration
 	unknown, locks, step := false, false, 0
 	for i, s := range p.Steps {
+		took += max(s.expected(), 0)
 		unknown = unknown || s.Rows < 0 && s.Bytes != 0 || s.Bytes < 0 || s.Disk < 0
 		copied := s.Algorithm == "rewrite" || s.Algorithm == "COPY"
 		if s.Bytes != 0 && (copied || s.Do.Kind == Batch) {
@@ -172,12 +252,12 @@ func (w *writer) totals(p *Plan) {
 			longest, step = s.Bytes, i+1
 		}
 	}
-	text := fmt.Sprintf("%s rows rewritten, %s written, %s more on disk at the peak", grouped(rows), size(bytes), size(peak))
+	text := fmt.Sprintf("%s, %s rows rewritten, %s written, %s more on disk at the peak", took.Round(time.Second), grouped(rows), size(bytes), size(peak))
 	if unknown { // a database that has not gathered statistics
 		text = "at least " + text + ": of some tables the numbers are not known"
 	}
-	w.line("--")
 	w.comment("in all, about", text)
+	w.comment("seconds", "estimated, "+rates)
 	switch {
 	case step > 0:
 		s := p.Steps[step-1]
@@ -189,24 +269,21 @@ func (w *writer) totals(p *Plan) {
 	}
 }
 
-// describe returns the columns of a key's line.
-func (k Key) describe() []string {
-	times, zone, named := "keeps its ids", "", ""
+// becomes says what becomes of a key's rows.
+func (k Key) becomes() string {
+	text := "old rows keep their ids"
 	switch {
 	case k.Through != "":
-		times = fmt.Sprintf("new ids have the time of the row of %s that %s refers to", k.Parent, k.Through)
+		text = fmt.Sprintf("new ids have the time of the row of %s that %s refers to", k.Parent, k.Through)
 	case k.Created != "":
-		times = fmt.Sprintf("new ids have the time of %s, exact to %s", k.Created, k.Unit)
+		text = fmt.Sprintf("new ids have the time of %s, exact to %s", k.Created, k.Unit)
 	case k.Instant != nil:
-		times = "new ids have the time " + k.Instant.UTC().Format(time.RFC3339Nano)
+		text = "new ids have the time " + k.Instant.UTC().Format(time.RFC3339Nano)
 	}
 	if k.Zone != "" {
-		zone = "zone " + k.Zone
+		text += ", in the zone " + k.Zone
 	}
-	if k.Map != "" {
-		named = "map " + k.Map
-	}
-	return []string{k.Table + "." + k.Column, "old below " + grouped(k.Below), times, zone, named, second(k.Shadow)}
+	return text + "; old are ids below " + grouped(k.Below)
 }
 
 // describe returns the columns of a reference's line.

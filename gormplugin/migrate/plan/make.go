@@ -18,8 +18,8 @@ import (
 var (
 	ErrOption  = errors.New("plan: invalid option")              // a table, column, time or number that cannot be
 	ErrBlocked = errors.New("plan: something stands in the way") // the message has all of it, and what to do
-	ErrText    = errors.New("plan: not a plan")                  // Parse
-	ErrChanged = errors.New("plan: changed since it was made")   // Parse: the file is not what it was made as
+	ErrText    = errors.New("plan: not a plan")                  // Parse, ReadFiles
+	ErrChanged = errors.New("plan: changed since it was made")   // Parse, ReadFiles: a file is not what it was made as
 )
 
 // Options say what to plan.

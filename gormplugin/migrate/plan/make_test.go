@@ -136,7 +136,7 @@ func TestMakeNothing(t *testing.T) {
 	if len(p.Steps) != 0 || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "There is nothing to do") {
 		t.Errorf("got %d steps and the notes %q, want none and that there is nothing to do", len(p.Steps), p.Notes)
 	}
-	if read, err := plan.Parse([]byte(textOf(t, p))); err != nil || len(read.Steps) != 0 {
+	if read, err := plan.Parse([]byte(encoded(t, p))); err != nil || len(read.Steps) != 0 {
 		t.Errorf("got %v for the text of a plan without steps", err)
 	}
 }

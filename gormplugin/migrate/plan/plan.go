@@ -8,7 +8,7 @@ import (
 )
 
 // Schema is the number of the plan's form, raised when a field changes its meaning or goes.
-const Schema = 1
+const Schema = 2
 
 // Mode is what a plan does to keys.
 type Mode string
@@ -20,7 +20,7 @@ const (
 	Shadow Mode = "shadow"
 )
 
-// Plan is a list of steps for one database. It is made by [Make], written by [Plan.Text] and read by [Parse].
+// Plan is a list of steps for one database. It is made by [Make], written by [Plan.WriteFiles] and read by [ReadFiles].
 type Plan struct {
 	Schema      int              `json:"schema"`
 	Tool        string           `json:"tool"` // the program and its version

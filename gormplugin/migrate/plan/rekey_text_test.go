@@ -59,7 +59,7 @@ func TestRekeyText(t *testing.T) {
 			if kind == "sqlite" {
 				p.Database.Name = "shop"
 			}
-			s.golden(p, "rekey_"+kind+".sql")
+			s.golden(p, "rekey_"+kind)
 		})
 	}
 }

@@ -1,9 +1,11 @@
 package plan_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -279,8 +281,9 @@ func same(t testing.TB, what, got, want string) {
 	}
 }
 
-// golden compares a plan's text with the file in testdata, but for what each database has of its own.
-func (s *schema) golden(p *plan.Plan, file string) {
+// golden compares a plan as people read it with the file of a name in testdata that ends in .sql, and its steps with the one that ends in .json, but for what
+// each database has of its own.
+func (s *schema) golden(p *plan.Plan, name string) {
 	s.t.Helper()
 	copied := *p
 	copied.Steps = append([]plan.Step(nil), p.Steps...)
@@ -300,25 +303,31 @@ func (s *schema) golden(p *plan.Plan, file string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if _, err := plan.Parse(text); err != nil {
+	var steps bytes.Buffer
+	encoder := json.NewEncoder(&steps)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", " ")
+	if err := encoder.Encode(copied.Steps); err != nil {
 		s.t.Fatal(err)
 	}
-	got, _, _ := strings.Cut(string(text), "\n-- the plan as the program reads it")
-	if s.name != "" {
-		got = strings.ReplaceAll(got, s.name, "shop")
+	read := string(text)
+	if head, rest, ok := strings.Cut(read, "\n-- plan: "); ok {
+		read = head + "\n-- plan: 0" + rest[64:]
 	}
-	if head, rest, ok := strings.Cut(got, "\n-- plan: "); ok {
-		got = head + "\n-- plan: 0" + rest[64:]
-	}
-	path := filepath.Join("testdata", file)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+	for file, got := range map[string]string{name + ".sql": read, name + ".json": steps.String()} {
+		if s.name != "" {
+			got = strings.ReplaceAll(got, s.name, "shop")
+		}
+		path := filepath.Join("testdata", file)
+		if *update {
+			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
 			s.t.Fatal(err)
 		}
+		same(s.t, path, got, string(want))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	same(s.t, path, got, string(want))
 }

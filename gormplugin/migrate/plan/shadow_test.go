@@ -50,10 +50,10 @@ func TestShadowGolden(t *testing.T) {
 	if got != string(want) {
 		different(t, "not the golden steps (write them with -update-shadow)", got, string(want))
 	}
-	again, err := e.p.Text()
+	again, err := e.p.Encode()
 	must(t, err)
 	if _, err := plan.Parse(again); err != nil {
-		t.Errorf("Parse of Text: %v", err)
+		t.Errorf("Parse of Encode: %v", err)
 	}
 }
 

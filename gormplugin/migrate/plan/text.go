@@ -2,173 +2,197 @@ package plan
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
-const (
-	marker    = "-- the plan as the program reads it; any change above or below makes it another plan"
-	prefix    = "-- | " // of the lines below the marker, which no marker begins with
-	lineWidth = 160     // of JSON in them, in letters
-)
-
-// Text returns the plan as people read it: SQL in order, with each step's lock, algorithm, estimates and what undoes it in comments, and at the end
-// the plan as JSON in comments, which is what Parse reads. Everything but that JSON is made from it, so Parse notices any change.
+// Text returns the plan as people read it, and may refuse it: what becomes of keys, a table of all steps with their locks, rows and expected
+// times, and the SQL that changes something. Steps that do the same to one table after another are shown together. What undoes a step, the
+// settings of its connection and the queries that count are in [Plan.Encode] alone, whose hash is in the text.
 func (p *Plan) Text() ([]byte, error) {
-	encoded, err := p.encode()
+	hash, err := p.Hash()
 	if err != nil {
 		return nil, err
 	}
 	var w writer
-	w.plan(p, digest(encoded))
-	w.line(marker)
-	for rest := []rune(string(encoded)); len(rest) > 0; {
-		n := min(lineWidth, len(rest))
-		for n < len(rest) && (rest[n-1] == ' ' || rest[n] == ' ') { // editors cut spaces at the end of a line
-			n++
+	stages := p.stages()
+	w.head(p, hash, stages)
+	for i, s := range stages {
+		if i == 0 || stages[i-1].phase != s.phase {
+			if i > 0 {
+				w.line("")
+			}
+			w.comment("", fmt.Sprintf("== %s · %s", s.phase, p.phase(s)))
 		}
-		w.line(prefix + string(rest[:n]))
-		rest = rest[n:]
+		w.stage(p, s)
 	}
 	return w.Bytes(), nil
 }
 
-// Hash returns the SHA-256 of the plan's JSON in hexadecimal.
-func (p *Plan) Hash() (string, error) {
-	encoded, err := p.encode()
-	if err != nil {
-		return "", err
-	}
-	return digest(encoded), nil
-}
-
-func digest(encoded []byte) string {
-	sum := sha256.Sum256(encoded)
-	return hex.EncodeToString(sum[:])
-}
-
-// encode returns the plan's JSON, in one line. It fails for a plan that would be another one when it is read again: one with a text that is not UTF-8.
-func (p *Plan) encode() ([]byte, error) {
-	encoded, err := marshal(p)
-	if err != nil {
-		return nil, err
-	}
-	var again Plan
-	if err := json.Unmarshal(encoded, &again); err != nil {
-		return nil, fmt.Errorf("plan: %w", err)
-	}
-	second, err := marshal(&again)
-	if err != nil {
-		return nil, err
-	}
-	if !bytes.Equal(encoded, second) {
-		return nil, errors.New("plan: a name or text in it is not UTF-8, and cannot be written to a file")
-	}
-	return encoded, nil
-}
-
-func marshal(p *Plan) ([]byte, error) {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false) // SQL has < and >
-	if err := encoder.Encode(p); err != nil {
-		return nil, fmt.Errorf("plan: %w", err)
-	}
-	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), nil
-}
-
-// Parse reads what Text has written. The error wraps [ErrText], or [ErrChanged] when it is not byte for byte what Text writes.
-func Parse(text []byte) (*Plan, error) {
-	encoded, err := block(text)
-	if err != nil {
-		return nil, err
-	}
-	var head struct {
-		Schema *int `json:"schema"`
-	}
-	if err := json.Unmarshal(encoded, &head); err != nil {
-		return nil, fmt.Errorf("%w: its last lines are not whole, or were changed: %v", ErrText, err)
-	}
-	if head.Schema == nil || *head.Schema != Schema {
-		found := "no form"
-		if head.Schema != nil {
-			found = fmt.Sprintf("the form %d", *head.Schema)
-		}
-		return nil, fmt.Errorf("%w: it has %s, this program reads the form %d: make the plan again with this one, or use the one that has made it", ErrText, found, Schema)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(encoded))
-	decoder.DisallowUnknownFields()
-	var p Plan
-	if err := decoder.Decode(&p); err != nil {
-		return nil, fmt.Errorf("%w: its last lines: %v", ErrText, err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%w: there is something after its last line", ErrText)
-	}
+// Check returns an error that wraps [ErrChanged], with the first line that differs, when a text is not the plan's [Plan.Text].
+func (p *Plan) Check(text []byte) error {
 	want, err := p.Text()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrText, err)
+		return err
 	}
-	if !bytes.Equal(text, want) {
-		return nil, differs(text, want)
+	if bytes.Equal(text, want) {
+		return nil
 	}
-	return &p, nil
+	if bytes.Contains(text, []byte("\r\n")) {
+		return fmt.Errorf("%w: its lines end in CR LF, as those of Windows do, and have to end in LF: convert it, and have it transferred as it is", ErrText)
+	}
+	return differs(text, want)
 }
 
-// block returns the JSON that is below the last marker.
-func block(text []byte) ([]byte, error) {
-	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, fmt.Errorf("%w: the file is empty", ErrText)
-	}
-	found := bytes.LastIndex(text, []byte("\n"+marker))
-	if found < 0 {
-		return nil, fmt.Errorf("%w: it has no line that reads %q: it is another file, or was cut off", ErrText, marker)
-	}
-	rest, whole := bytes.CutPrefix(text[found+1+len(marker):], []byte("\n"))
-	if bytes.HasPrefix(rest, []byte("\r\n")) {
-		return nil, fmt.Errorf("%w: its lines end in CR LF, as those of Windows do, and have to end in LF: convert it, and have it transferred as it is", ErrText)
-	}
-	if !whole || len(rest) == 0 {
-		return nil, fmt.Errorf("%w: it was cut off below the line %q", ErrText, marker)
-	}
-	var encoded bytes.Buffer
-	for line := range bytes.Lines(rest) {
-		part, ok := bytes.CutPrefix(line, []byte(prefix))
-		if !ok {
-			return nil, fmt.Errorf("%w: a line below %q does not begin with %q: %q", ErrText, marker, prefix, shorten(string(line)))
-		}
-		encoded.Write(bytes.TrimSuffix(part, []byte("\n")))
-	}
-	if !bytes.HasSuffix(rest, []byte("\n")) {
-		return nil, fmt.Errorf("%w: its last line has no end: it was cut off", ErrText)
-	}
-	return encoded.Bytes(), nil
-}
+// writer writes a plan as people read it. Nothing in it depends on the time, the machine or the locale.
+type writer struct{ bytes.Buffer }
 
-// differs returns the error for a text that is not what was written, with the first line that differs.
-func differs(got, want []byte) error {
-	gots, wants := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
-	for i, w := range wants {
-		if i >= len(gots) || gots[i] != w {
-			g := ""
-			if i < len(gots) {
-				g = gots[i]
+func (w *writer) line(text string) { w.WriteString(text + "\n") }
+
+// lineWidth is how long a line of words gets, in letters.
+const lineWidth = 150
+
+// comment writes a text in comment lines, with a word in front of the first.
+func (w *writer) comment(label, text string) {
+	if label != "" {
+		text = label + ": " + text
+	}
+	indent := ""
+	for _, part := range strings.Split(text, "\n") {
+		for {
+			rest := ""
+			if utf8.RuneCountInString(part) > lineWidth {
+				runes := []rune(part)
+				line := string(runes[:lineWidth])
+				at := strings.LastIndex(line, "; ") + 1 // names that belong together stay together
+				if at < len(line)/2 {
+					at = strings.LastIndex(line, " ")
+				}
+				if at > 0 {
+					part, rest = part[:at], part[at+1:]
+				}
 			}
-			return fmt.Errorf("%w: line %d reads %q, and was made as %q: make the plan again, with other options where it has to be another", ErrChanged, i+1, shorten(g), shorten(w))
+			w.line(strings.TrimRight("-- "+indent+part, " "))
+			indent = "    "
+			if part = rest; part == "" {
+				break
+			}
 		}
 	}
-	return fmt.Errorf("%w: line %d, %q, was added", ErrChanged, len(wants)+1, shorten(gots[len(wants)]))
 }
 
-// shorten returns the beginning of a line, for errors.
-func shorten(line string) string {
-	if runes := []rune(line); len(runes) > 100 {
-		return string(runes[:100]) + "…"
+// stage writes what some steps do.
+func (w *writer) stage(p *Plan, s stage) {
+	w.comment("", s.numbers()+" · "+s.what)
+	var sql, each []string
+	for _, n := range s.steps {
+		do := p.Steps[n-1].Do
+		switch do.Kind {
+		case Together, Apart, Batch:
+			sql = append(sql, do.SQL...)
+		case Count, Expect:
+			each = append(each, do.Each...)
+		}
 	}
-	return line
+	first := p.Steps[s.steps[0]-1]
+	switch do := first.Do; do.Kind {
+	case Count:
+		w.comment("   counts", p.list(each))
+	case Expect:
+		want := "   each has to be " + strconv.FormatInt(do.Want, 10)
+		if do.Like != "" {
+			want = "   each has to be what it was before"
+		}
+		w.comment(want, p.list(each))
+	case Steady:
+		w.comment("", fmt.Sprintf("   for %s nothing may change there, else: %s", do.Window, do.Otherwise))
+	case Hold:
+		w.comment("", "   the run ends here: "+do.Text)
+	}
+	for _, f := range fold(sql) {
+		for _, part := range strings.Split(f.template+";", "\n") {
+			w.line(strings.TrimRight(part, " "))
+		}
+		if f.places > 0 {
+			w.comment("", "   "+f.list())
+		}
+	}
+	if first.Final {
+		w.comment("", "   no rollback once this is done. "+first.Kept)
+	}
+}
+
+// list returns what queries are about: those that differ in names alone as one, with the names.
+func (p *Plan) list(each []string) string {
+	var order []string
+	groups := map[string][]title{}
+	for _, text := range each {
+		t := p.title(text)
+		if groups[t.shape] == nil {
+			order = append(order, t.shape)
+		}
+		groups[t.shape] = append(groups[t.shape], t)
+	}
+	var parts []string
+	for _, shape := range order {
+		group := groups[shape]
+		text := common(group)
+		if len(group) > 1 {
+			var names []string
+			for _, t := range group {
+				var row []string
+				for i, word := range t.words {
+					if slices.ContainsFunc(group, func(o title) bool { return i < len(o.words) && o.words[i] != word }) {
+						row = append(row, word)
+					}
+				}
+				names = append(names, strings.Join(row, " "))
+			}
+			text += " (" + strings.Join(names, ", ") + ")"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// grouped returns a number as people read it, 1,234,567.
+func grouped(n int64) string {
+	if n == -1 {
+		return "unknown"
+	}
+	digits := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}
+
+// size returns bytes as people read them, 1.2 GB.
+func size(n int64) string {
+	if n < 0 {
+		return "unknown"
+	}
+	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB", "EB"}
+	value, unit := float64(n), 0
+	for ; value >= 1000; unit++ {
+		value /= 1000
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d %s", n, units[0])
+	}
+	return fmt.Sprintf("%.1f %s", value, units[unit])
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -14,5 +14,5 @@ func TestTwoTables(t *testing.T) {
 		"CREATE TABLE orders (id serial PRIMARY KEY, customer_id integer NOT NULL CONSTRAINT fk_customer REFERENCES customers, created_at timestamptz NOT NULL DEFAULT '2025-05-06T07:08:10Z')",
 		"INSERT INTO customers (name) VALUES ('Ada'), ('Bob')", "INSERT INTO orders (customer_id) VALUES (1), (2), (2)", "ANALYZE")
 	p := s.plan(plan.Options{Mode: plan.Rekey})
-	s.golden(p, "two_tables_postgres.sql")
+	s.golden(p, "two_tables_postgres")
 }

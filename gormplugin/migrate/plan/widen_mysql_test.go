@@ -76,7 +76,7 @@ func TestWidenMySQL(t *testing.T) {
 	before, rows := definitions(s, mysqlTables...), contents(s, mysqlTables...)
 	p := s.plan(plan.Options{})
 	if strings.HasPrefix(p.Database.Version, "MariaDB") {
-		s.golden(p, "widen_mysql.sql")
+		s.golden(p, "widen_mysql")
 	}
 	e := s.executor(p)
 	held := false

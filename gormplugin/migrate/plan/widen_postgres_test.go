@@ -124,7 +124,7 @@ func TestPlanPostgres(t *testing.T) {
 			p.Steps[i].Do.SQL[j] = strings.ReplaceAll(text, "OWNER TO "+s.text("SELECT current_user"), "OWNER TO owner")
 		}
 	}
-	s.golden(p, "widen_postgres.sql")
+	s.golden(p, "widen_postgres")
 }
 
 // TestBlockedPostgres checks that what would fail at the type change is told before it.

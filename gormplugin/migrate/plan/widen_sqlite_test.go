@@ -40,7 +40,7 @@ func TestWidenSQLite(t *testing.T) {
 	s.SetMaxOpenConns(5)
 	before, rows, sequence := sqliteState(s), sqliteRows(s), s.rows("SELECT * FROM sqlite_sequence ORDER BY 1")
 	p := s.plan(plan.Options{Accept: []string{`trigger:"or""der s".main.other`}})
-	s.golden(p, "widen_sqlite.sql")
+	s.golden(p, "widen_sqlite")
 	c, err := catalog.New(s.DB, dialect.SQLite)
 	if err != nil {
 		t.Fatal(err)

@@ -107,7 +107,7 @@ func (w *world) wantText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := w.plan.Text()
+	want, err := w.plan.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -220,12 +220,12 @@ func (r *runner) take(ctx context.Context, state journal.State, text string) err
 	})
 }
 
-// text returns the plan's text for the journal, empty when that has it already.
+// text returns the plan's JSON for the journal, empty when that has it already.
 func (r *runner) text() (string, error) {
 	if r.was != nil {
 		return "", nil
 	}
-	text, err := r.p.Text()
+	text, err := r.p.Encode()
 	return string(text), err
 }
 

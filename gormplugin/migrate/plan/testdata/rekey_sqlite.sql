@@ -1,325 +1,117 @@
 -- snowkey migrate plan · mode rekey · 28 steps
 -- plan: 0
+-- what run does is in the .json beside this file; it refuses both when one of them was changed
 -- made: 2026-11-21T20:00:00Z
--- database: shop (sqlite, SQLite 1.2.3, 1)
--- layout: time=41@1ms,node=10,sequence=12;epoch=2025-01-01T00:00:00Z
--- node of the new ids of old rows: 1023, of the key space default in the table snowkey_nodes
+-- database: shop (SQLite 1.2.3, 1)
 -- schema: 0000000000000000000000000000000000000000000000000000000000000000
+-- new ids: of the layout time=41@1ms,node=10,sequence=12;epoch=2025-01-01T00:00:00Z, with node 1023, which is taken in snowkey_nodes (key space
+--     default) for all time
 --
--- contents:
---    steps 1–9    map       what is there is counted, and each old id gets a new one, in a map
---    step 10      check     what has to be true before the first row changes is looked at
---    steps 11–21  rewrite   keys, and what refers to them, get the new ids, in batches
---    steps 22–26  check     the result is looked at: no old id is left, and no reference is lost
---    steps 27–28  contract  the maps are dropped, after which there is no rollback; stops at step 27: wait until the result was verified
+-- authors.id, books.id: new ids have the time of created_at, exact to 1ms, in the zone UTC; old are ids below 4,398,046,511,104
+-- notes.id: old rows keep their ids; old are ids below 4,398,046,511,104
 --
--- in all, about: 3,703,701 rows rewritten, 3.7 MB written, 0 bytes more on disk at the peak
+--  step                                                                                     table               lock         rows  seconds
+--  1      count the orphans of each reference                                               books and 2 more    none
+--  2      count the rows of each table                                                      authors and 2 more  none
+--  3–5    take the digest of the other columns of …                                         authors and 2 more  none
+--  6      take node 1023 of the key space default for the new ids of old rows                                   none
+--  7      make the maps of old ids to new ones                                                                  none
+--  8–9    fill the map of the ids of …                                                      authors, books      none
+--  10     make sure that each old row has a new id, and that no new id is known anywhere …  authors and 2 more  none
+--  11     index books.author_id, for as long as it is rewritten                             books               writes
+--  12     index notes.owner_id (author's), for as long as it is rewritten                   notes               writes
+--  13     index books.order, for as long as it is rewritten                                 books               writes
+--  14     count the references to authors that no foreign key guards; a rollback looks fo…  books, notes        none
+--  15     count the ids of authors in the JSON of notes.doc:$.author.id; a rollback rewri…  notes               none
+--  16     count the references to books that no foreign key guards; a rollback looks for …  books               none
+--  17–18  give the rows of …, and all that refers to them, their new ids                    authors and 2 more  rows    2,469,134       82
+--  19     rewrite the ids of authors in the JSON of notes.doc:$.author.id                   notes               rows    1,234,567       41
+--  20–21  look for references to … that were written with old ids meanwhile                 books, notes        rows
+--  22     make sure that no old id is left                                                  authors and 2 more  none
+--  23     make sure that there are as many orphans as before                                books, authors      none
+--  24     drop the index of books.order again                                               books               none
+--  25     drop the index of notes.owner_id (author's) again                                 notes               none
+--  26     drop the index of books.author_id again                                           books               none
+--  27     wait until the result was verified                                                                    none
+--  28     drop the maps                                                                                         all
+-- in all, about: 2m3s, 3,703,701 rows rewritten, 3.7 MB written, 0 bytes more on disk at the peak
+-- seconds: estimated, rows a second: 30,000 in batches, 50,000 into maps, 100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes,
+--     1,000,000 counted
 -- longest lock: none for longer than a moment
+-- lock writes: writers of the table wait
+-- lock rows: writers wait for the rows of a batch, for as long as it takes
+-- lock all: nobody else uses them
+-- rollback: undoes what was done, the last step first; there is none once step 28 has begun
 --
--- keys:
---    authors.id  old below 4,398,046,511,104  new ids have the time of created_at, exact to 1ms  zone UTC  map snowkey_map_authors
---    books.id    old below 4,398,046,511,104  new ids have the time of created_at, exact to 1ms  zone UTC  map snowkey_map_books
---    notes.id    old below 4,398,046,511,104  keeps its ids
+-- references by foreign keys: books.author_id → authors
+-- reference: books.order to books.id given certain
+-- reference: notes.owner_id to authors.id polymorphic certain where owner_type is "author's"
+-- reference: notes.doc:$.author.id to authors.id given certain
 --
--- references:
---    books.author_id        to authors.id  declared     certain
---    books.order            to books.id    given        certain
---    notes.owner_id         to authors.id  polymorphic  certain  where owner_type is "author's"
---    notes.doc:$.author.id  to authors.id  given        certain
---
--- note 1: The JSON of notes.doc:$.author.id is rewritten after the keys: until then it has old ids. Spaces in a changed document, and the order of its members, may come out as the database writes them.
+-- note 1: The JSON of notes.doc:$.author.id is rewritten after the keys: until then it has old ids. Spaces in a changed document, and the order of its
+--     members, may come out as the database writes them.
 
--- == map · steps 1–9 · what is there is counted, and each old id gets a new one, in a map
+-- == map · what is there is counted, and each old id gets a new one, in a map
+-- 1 · count the orphans of each reference
+--    counts: orphans of … → … (books.author_id authors, notes.doc:$.author.id authors, books.order books);
+--     orphans of notes.owner_id (author's) → authors; rows of books that break a foreign key
+-- 2 · count the rows of each table
+--    counts: rows of … (authors, books, notes)
+-- 3–5 · take the digest of the other columns of …
+-- 6 · take node 1023 of the key space default for the new ids of old rows
+-- 7 · make the maps of old ids to new ones
+CREATE TABLE "snowkey_map_{1}" (old_id INTEGER NOT NULL PRIMARY KEY, new_id INTEGER NOT NULL UNIQUE);
+--    {1} = authors, books
+-- 8–9 · fill the map of the ids of …
 
--- step 1 of 28 · map · count the orphans of each reference
--- lock: none
--- the numbers are noted:
--- orphans of books.author_id → authors:
-SELECT COUNT(*) FROM "books" c WHERE c."author_id" IS NOT NULL AND NOT EXISTS (SELECT 1 FROM "authors" p WHERE p."id" = c."author_id");
--- orphans of notes.owner_id (author's) → authors:
-SELECT COUNT(*) FROM "notes" c WHERE CASE WHEN CAST(CAST(c."owner_id" AS INTEGER) AS TEXT) = CAST(c."owner_id" AS TEXT) THEN CAST(c."owner_id" AS INTEGER) END IS NOT NULL AND CASE WHEN CAST(CAST(c."owner_id" AS INTEGER) AS TEXT) = CAST(c."owner_id" AS TEXT) THEN CAST(c."owner_id" AS INTEGER) END <> 0 AND c."owner_type" = 'author''s' AND NOT EXISTS (SELECT 1 FROM "authors" p WHERE p."id" = CASE WHEN CAST(CAST(c."owner_id" AS INTEGER) AS TEXT) = CAST(c."owner_id" AS TEXT) THEN CAST(c."owner_id" AS INTEGER) END);
--- orphans of notes.doc:$.author.id → authors:
-SELECT COUNT(*) FROM "notes" c WHERE CASE WHEN json_valid(c."doc") THEN CASE WHEN json_type(c."doc", '$."author"."id"') IN ('integer', 'text') THEN CASE WHEN CAST(CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) AS TEXT) = CAST(json_extract(c."doc", '$."author"."id"') AS TEXT) THEN CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) END END END IS NOT NULL AND CASE WHEN json_valid(c."doc") THEN CASE WHEN json_type(c."doc", '$."author"."id"') IN ('integer', 'text') THEN CASE WHEN CAST(CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) AS TEXT) = CAST(json_extract(c."doc", '$."author"."id"') AS TEXT) THEN CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) END END END <> 0 AND NOT EXISTS (SELECT 1 FROM "authors" p WHERE p."id" = CASE WHEN json_valid(c."doc") THEN CASE WHEN json_type(c."doc", '$."author"."id"') IN ('integer', 'text') THEN CASE WHEN CAST(CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) AS TEXT) = CAST(json_extract(c."doc", '$."author"."id"') AS TEXT) THEN CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) END END END);
--- orphans of books.order → books:
-SELECT COUNT(*) FROM "books" c WHERE c."order" IS NOT NULL AND c."order" <> 0 AND NOT EXISTS (SELECT 1 FROM "books" p WHERE p."id" = c."order");
--- rows of books that break a foreign key:
-SELECT COUNT(*) FROM pragma_foreign_key_check('books');
+-- == check · what has to be true before the first row changes is looked at
+-- 10 · make sure that each old row has a new id, and that no new id is known anywhere yet
+--    each has to be 0: old rows of … without a new id (authors, books); new ids of … that are old ones (authors, books);
+--     new ids of … that … has already (authors books.author_id, authors notes.doc:$.author.id, books books.order);
+--     new ids of authors that notes.owner_id (author's) has already
 
--- step 2 of 28 · map · count the rows of each table
--- lock: none
--- the numbers are noted:
--- rows of authors:
-SELECT COUNT(*) FROM "authors";
--- rows of books:
-SELECT COUNT(*) FROM "books";
--- rows of notes:
-SELECT COUNT(*) FROM "notes";
-
--- step 3 of 28 · map · take the digest of the other columns of authors
--- lock: none
--- the program notes a digest of all that must stay as it is in authors
-
--- step 4 of 28 · map · take the digest of the other columns of books
--- lock: none
--- the program notes a digest of all that must stay as it is in books
-
--- step 5 of 28 · map · take the digest of the other columns of notes
--- lock: none
--- the program notes a digest of all that must stay as it is in notes
-
--- step 6 of 28 · map · take node 1023 of the key space default for the new ids of old rows
--- lock: none
--- the node is taken in the table of grants, so that no generator gets it
--- undo: none: ids with it may be known elsewhere, so no generator ever gets it
-
--- step 7 of 28 · map · make the maps of old ids to new ones
--- lock: none
--- algorithm: catalog only
--- in one transaction:
-CREATE TABLE "snowkey_map_authors" (old_id INTEGER NOT NULL PRIMARY KEY, new_id INTEGER NOT NULL UNIQUE);
-CREATE TABLE "snowkey_map_books" (old_id INTEGER NOT NULL PRIMARY KEY, new_id INTEGER NOT NULL UNIQUE);
--- undo:
---     in one transaction:
---     DROP TABLE "snowkey_map_authors";
---     DROP TABLE "snowkey_map_books";
-
--- step 8 of 28 · map · fill the map of the ids of authors
--- lock: none: only the map is written
--- algorithm: batches
--- the program fills the map of authors with a new id for each old one
--- undo: none: it goes with the map
-
--- step 9 of 28 · map · fill the map of the ids of books
--- lock: none: only the map is written
--- algorithm: batches
--- the program fills the map of books with a new id for each old one
--- undo: none: it goes with the map
-
--- == check · step 10 · what has to be true before the first row changes is looked at
-
--- step 10 of 28 · check · make sure that each old row has a new id, and that no new id is known anywhere yet
--- lock: none
--- each has to be 0, else: Old rows without a new id came while the maps were filled: a writer still makes ids of the old kind, so stop it. New ids that are there already would be two rows' after the rewriting, or give an orphan a row: take another node, or another layout. In each case roll back, and plan again.
--- old rows of authors without a new id:
-SELECT COUNT(*) FROM "authors" c WHERE c."id" < 4398046511104 AND NOT EXISTS (SELECT 1 FROM "snowkey_map_authors" m WHERE m.old_id = c."id");
--- new ids of authors that are old ones:
-SELECT (SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "authors" c ON c."id" = m.new_id) + (SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "snowkey_map_authors" o ON o.old_id = m.new_id);
--- new ids of authors that books.author_id has already:
-SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "books" c ON c."author_id" = m.new_id;
--- new ids of authors that notes.owner_id (author's) has already:
-SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "notes" c ON c."owner_id" = CAST(m.new_id AS TEXT) AND length(c."owner_id") = length(m.new_id) AND c."owner_type" = 'author''s';
--- new ids of authors that notes.doc:$.author.id has already:
-SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "notes" c ON CASE WHEN json_valid(c."doc") THEN CASE WHEN json_type(c."doc", '$."author"."id"') IN ('integer', 'text') THEN CASE WHEN CAST(CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) AS TEXT) = CAST(json_extract(c."doc", '$."author"."id"') AS TEXT) THEN CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) END END END = m.new_id;
--- old rows of books without a new id:
-SELECT COUNT(*) FROM "books" c WHERE c."id" < 4398046511104 AND NOT EXISTS (SELECT 1 FROM "snowkey_map_books" m WHERE m.old_id = c."id");
--- new ids of books that are old ones:
-SELECT (SELECT COUNT(*) FROM "snowkey_map_books" m JOIN "books" c ON c."id" = m.new_id) + (SELECT COUNT(*) FROM "snowkey_map_books" m JOIN "snowkey_map_books" o ON o.old_id = m.new_id);
--- new ids of books that books.order has already:
-SELECT COUNT(*) FROM "snowkey_map_books" m JOIN "books" c ON c."order" = m.new_id;
-
--- == rewrite · steps 11–21 · keys, and what refers to them, get the new ids, in batches
-
--- step 11 of 28 · rewrite · index books.author_id, for as long as it is rewritten
--- lock: writers of the table wait
--- in one transaction:
+-- == rewrite · keys, and what refers to them, get the new ids, in batches
+-- 11 · index books.author_id, for as long as it is rewritten
 CREATE INDEX "snowkey_index_books_author_id_b390907f" ON "books" ("author_id");
--- undo:
---     in one transaction:
---     DROP INDEX "snowkey_index_books_author_id_b390907f";
-
--- step 12 of 28 · rewrite · index notes.owner_id (author's), for as long as it is rewritten
--- lock: writers of the table wait
--- in one transaction:
+-- 12 · index notes.owner_id (author's), for as long as it is rewritten
 CREATE INDEX "snowkey_index_notes_owner_id_6ae0f472" ON "notes" ("owner_id");
--- undo:
---     in one transaction:
---     DROP INDEX "snowkey_index_notes_owner_id_6ae0f472";
-
--- step 13 of 28 · rewrite · index books.order, for as long as it is rewritten
--- lock: writers of the table wait
--- in one transaction:
+-- 13 · index books.order, for as long as it is rewritten
 CREATE INDEX "snowkey_index_books_order_17815251" ON "books" ("order");
--- undo:
---     in one transaction:
---     DROP INDEX "snowkey_index_books_order_17815251";
-
--- step 14 of 28 · rewrite · count the references to authors that no foreign key guards; a rollback looks for those that are left
--- lock: none
--- the numbers are noted:
--- old ids of authors:
-SELECT (SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "books" c ON c."author_id" = m.old_id) + (SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "notes" c ON c."owner_id" = CAST(m.old_id AS TEXT) AND length(c."owner_id") = length(m.old_id) AND c."owner_type" = 'author''s');
--- undo:
---     on a connection of its own, after:
---     PRAGMA foreign_keys=OFF;
---     again and again, for one range of :after < id <= :upto after another, each in one transaction; the next range ends at:
---     SELECT MAX(old_id) FROM (SELECT old_id FROM "snowkey_map_authors" WHERE old_id > :after ORDER BY old_id LIMIT :rows) x
---     and anew when this gives more than 0 at the end: SELECT (SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "books" c ON c."author_id" = m.new_id) + (SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "notes" c ON c."owner_id" = CAST(m.new_id AS TEXT) AND length(c."owner_id") = length(m.new_id) AND c."owner_type" = 'author''s')
---     UPDATE "books" AS c SET "author_id" = m.old_id FROM "snowkey_map_authors" AS m WHERE c."author_id" = +m.new_id AND m.old_id > :after AND m.old_id <= :upto;
---     UPDATE "notes" AS c SET "owner_id" = CAST(m.old_id AS TEXT) FROM "snowkey_map_authors" AS m WHERE c."owner_id" = CAST(+m.new_id AS TEXT) AND length(c."owner_id") = length(+m.new_id) AND c."owner_type" = 'author''s' AND m.old_id > :after AND m.old_id <= :upto;
-
--- step 15 of 28 · rewrite · count the ids of authors in the JSON of notes.doc:$.author.id; a rollback rewrites them here
--- lock: none
--- the numbers are noted:
--- old ids of authors:
-SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "notes" c ON CASE WHEN json_valid(c."doc") THEN CASE WHEN json_type(c."doc", '$."author"."id"') IN ('integer', 'text') THEN CASE WHEN CAST(CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) AS TEXT) = CAST(json_extract(c."doc", '$."author"."id"') AS TEXT) THEN CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) END END END = m.old_id;
--- undo:
---     on a connection of its own, after:
---     PRAGMA foreign_keys=OFF;
---     again and again, for one range of :after < id <= :upto after another, each in one transaction; the next range ends at:
---     SELECT MAX("id") FROM (SELECT "id" FROM "notes" WHERE "id" > :after ORDER BY "id" LIMIT :rows) x
---     and anew when this gives more than 0 at the end: SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "notes" c ON CASE WHEN json_valid(c."doc") THEN CASE WHEN json_type(c."doc", '$."author"."id"') IN ('integer', 'text') THEN CASE WHEN CAST(CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) AS TEXT) = CAST(json_extract(c."doc", '$."author"."id"') AS TEXT) THEN CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) END END END = m.new_id
---     UPDATE "notes" AS c SET "doc" = json_set(c."doc", '$."author"."id"', CASE WHEN json_type(c."doc", '$."author"."id"') = 'text' THEN CAST(m.old_id AS TEXT) ELSE m.old_id END) FROM "snowkey_map_authors" AS m WHERE CASE WHEN json_valid(c."doc") THEN CASE WHEN json_type(c."doc", '$."author"."id"') IN ('integer', 'text') THEN CASE WHEN CAST(CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) AS TEXT) = CAST(json_extract(c."doc", '$."author"."id"') AS TEXT) THEN CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) END END END = m.new_id AND c."id" > :after AND c."id" <= :upto;
-
--- step 16 of 28 · rewrite · count the references to books that no foreign key guards; a rollback looks for those that are left
--- lock: none
--- the numbers are noted:
--- old ids of books:
-SELECT (SELECT COUNT(*) FROM "snowkey_map_books" m JOIN "books" c ON c."order" = m.old_id);
--- undo:
---     on a connection of its own, after:
---     PRAGMA foreign_keys=OFF;
---     again and again, for one range of :after < id <= :upto after another, each in one transaction; the next range ends at:
---     SELECT MAX(old_id) FROM (SELECT old_id FROM "snowkey_map_books" WHERE old_id > :after ORDER BY old_id LIMIT :rows) x
---     and anew when this gives more than 0 at the end: SELECT (SELECT COUNT(*) FROM "snowkey_map_books" m JOIN "books" c ON c."order" = m.new_id)
---     UPDATE "books" AS c SET "order" = m.old_id FROM "snowkey_map_books" AS m WHERE c."order" = +m.new_id AND m.old_id > :after AND m.old_id <= :upto;
-
--- step 17 of 28 · rewrite · give the rows of authors, and all that refers to them, their new ids
--- lock: writers wait for the rows of a batch, for as long as it takes
--- algorithm: batches
--- about: 1,234,567 rows, 1.2 MB written, 0 bytes more on disk at the peak
--- on a connection of its own, after:
-PRAGMA foreign_keys=OFF;
--- again and again, for one range of :after < id <= :upto after another, each in one transaction; the next range ends at:
--- SELECT MAX(old_id) FROM (SELECT old_id FROM "snowkey_map_authors" WHERE old_id > :after ORDER BY old_id LIMIT :rows) x
-UPDATE "authors" AS c SET "id" = m.new_id FROM "snowkey_map_authors" AS m WHERE c."id" = +m.old_id AND m.old_id > :after AND m.old_id <= :upto;
-UPDATE "books" AS c SET "author_id" = m.new_id FROM "snowkey_map_authors" AS m WHERE c."author_id" = +m.old_id AND m.old_id > :after AND m.old_id <= :upto;
+-- 14 · count the references to authors that no foreign key guards; a rollback looks for those that are left
+--    counts: old ids of authors
+-- 15 · count the ids of authors in the JSON of notes.doc:$.author.id; a rollback rewrites them here
+--    counts: old ids of authors
+-- 16 · count the references to books that no foreign key guards; a rollback looks for those that are left
+--    counts: old ids of books
+-- 17–18 · give the rows of …, and all that refers to them, their new ids
+UPDATE "{1}" AS c SET "{2}" = m.new_id FROM "snowkey_map_{3}" AS m WHERE c."{2}" = +m.old_id AND m.old_id > :after AND m.old_id <= :upto;
+--    {1} {2} {3} = authors id authors; books author_id authors; books id books; books order books
 UPDATE "notes" AS c SET "owner_id" = CAST(m.new_id AS TEXT) FROM "snowkey_map_authors" AS m WHERE c."owner_id" = CAST(+m.old_id AS TEXT) AND length(c."owner_id") = length(+m.old_id) AND c."owner_type" = 'author''s' AND m.old_id > :after AND m.old_id <= :upto;
--- undo:
---     on a connection of its own, after the same statements as above
---     again and again, for one range of :after < id <= :upto after another, each in one transaction; the next range ends at:
---     SELECT MAX(old_id) FROM (SELECT old_id FROM "snowkey_map_authors" WHERE old_id > :after ORDER BY old_id LIMIT :rows) x
---     UPDATE "authors" AS c SET "id" = m.old_id FROM "snowkey_map_authors" AS m WHERE c."id" = +m.new_id AND m.old_id > :after AND m.old_id <= :upto;
---     UPDATE "books" AS c SET "author_id" = m.old_id FROM "snowkey_map_authors" AS m WHERE c."author_id" = +m.new_id AND m.old_id > :after AND m.old_id <= :upto;
---     UPDATE "notes" AS c SET "owner_id" = CAST(m.old_id AS TEXT) FROM "snowkey_map_authors" AS m WHERE c."owner_id" = CAST(+m.new_id AS TEXT) AND length(c."owner_id") = length(+m.new_id) AND c."owner_type" = 'author''s' AND m.old_id > :after AND m.old_id <= :upto;
-
--- step 18 of 28 · rewrite · give the rows of books, and all that refers to them, their new ids
--- lock: writers wait for the rows of a batch, for as long as it takes
--- algorithm: batches
--- about: 1,234,567 rows, 1.2 MB written, 0 bytes more on disk at the peak
--- on a connection of its own, after:
-PRAGMA foreign_keys=OFF;
--- again and again, for one range of :after < id <= :upto after another, each in one transaction; the next range ends at:
--- SELECT MAX(old_id) FROM (SELECT old_id FROM "snowkey_map_books" WHERE old_id > :after ORDER BY old_id LIMIT :rows) x
-UPDATE "books" AS c SET "id" = m.new_id FROM "snowkey_map_books" AS m WHERE c."id" = +m.old_id AND m.old_id > :after AND m.old_id <= :upto;
-UPDATE "books" AS c SET "order" = m.new_id FROM "snowkey_map_books" AS m WHERE c."order" = +m.old_id AND m.old_id > :after AND m.old_id <= :upto;
--- undo:
---     on a connection of its own, after the same statements as above
---     again and again, for one range of :after < id <= :upto after another, each in one transaction; the next range ends at:
---     SELECT MAX(old_id) FROM (SELECT old_id FROM "snowkey_map_books" WHERE old_id > :after ORDER BY old_id LIMIT :rows) x
---     UPDATE "books" AS c SET "id" = m.old_id FROM "snowkey_map_books" AS m WHERE c."id" = +m.new_id AND m.old_id > :after AND m.old_id <= :upto;
---     UPDATE "books" AS c SET "order" = m.old_id FROM "snowkey_map_books" AS m WHERE c."order" = +m.new_id AND m.old_id > :after AND m.old_id <= :upto;
-
--- step 19 of 28 · rewrite · rewrite the ids of authors in the JSON of notes.doc:$.author.id
--- lock: writers wait for the rows of a batch, for as long as it takes
--- algorithm: batches
--- about: 1,234,567 rows, 1.2 MB written, 0 bytes more on disk at the peak
--- on a connection of its own, after:
-PRAGMA foreign_keys=OFF;
--- again and again, for one range of :after < id <= :upto after another, each in one transaction; the next range ends at:
--- SELECT MAX("id") FROM (SELECT "id" FROM "notes" WHERE "id" > :after ORDER BY "id" LIMIT :rows) x
--- and anew when this gives more than 0 at the end: SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "notes" c ON CASE WHEN json_valid(c."doc") THEN CASE WHEN json_type(c."doc", '$."author"."id"') IN ('integer', 'text') THEN CASE WHEN CAST(CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) AS TEXT) = CAST(json_extract(c."doc", '$."author"."id"') AS TEXT) THEN CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) END END END = m.old_id
+-- 19 · rewrite the ids of authors in the JSON of notes.doc:$.author.id
 UPDATE "notes" AS c SET "doc" = json_set(c."doc", '$."author"."id"', CASE WHEN json_type(c."doc", '$."author"."id"') = 'text' THEN CAST(m.new_id AS TEXT) ELSE m.new_id END) FROM "snowkey_map_authors" AS m WHERE CASE WHEN json_valid(c."doc") THEN CASE WHEN json_type(c."doc", '$."author"."id"') IN ('integer', 'text') THEN CASE WHEN CAST(CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) AS TEXT) = CAST(json_extract(c."doc", '$."author"."id"') AS TEXT) THEN CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) END END END = m.old_id AND c."id" > :after AND c."id" <= :upto;
--- undo: none: a rollback does it when the keys are back, where the step that has counted them is undone
-
--- step 20 of 28 · rewrite · look for references to authors that were written with old ids meanwhile
--- lock: writers wait for the rows of a batch, for as long as it takes
--- algorithm: batches
--- on a connection of its own, after:
-PRAGMA foreign_keys=OFF;
--- again and again, for one range of :after < id <= :upto after another, each in one transaction; the next range ends at:
--- SELECT MAX(old_id) FROM (SELECT old_id FROM "snowkey_map_authors" WHERE old_id > :after ORDER BY old_id LIMIT :rows) x
--- and anew when this gives more than 0 at the end: SELECT (SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "books" c ON c."author_id" = m.old_id) + (SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "notes" c ON c."owner_id" = CAST(m.old_id AS TEXT) AND length(c."owner_id") = length(m.old_id) AND c."owner_type" = 'author''s')
-UPDATE "books" AS c SET "author_id" = m.new_id FROM "snowkey_map_authors" AS m WHERE c."author_id" = +m.old_id AND m.old_id > :after AND m.old_id <= :upto;
+-- 20–21 · look for references to … that were written with old ids meanwhile
+UPDATE "books" AS c SET "{1}" = m.new_id FROM "snowkey_map_{2}" AS m WHERE c."{1}" = +m.old_id AND m.old_id > :after AND m.old_id <= :upto;
+--    {1} {2} = author_id authors; order books
 UPDATE "notes" AS c SET "owner_id" = CAST(m.new_id AS TEXT) FROM "snowkey_map_authors" AS m WHERE c."owner_id" = CAST(+m.old_id AS TEXT) AND length(c."owner_id") = length(+m.old_id) AND c."owner_type" = 'author''s' AND m.old_id > :after AND m.old_id <= :upto;
--- undo: none: what it moves goes back with the rest
 
--- step 21 of 28 · rewrite · look for references to books that were written with old ids meanwhile
--- lock: writers wait for the rows of a batch, for as long as it takes
--- algorithm: batches
--- on a connection of its own, after:
-PRAGMA foreign_keys=OFF;
--- again and again, for one range of :after < id <= :upto after another, each in one transaction; the next range ends at:
--- SELECT MAX(old_id) FROM (SELECT old_id FROM "snowkey_map_books" WHERE old_id > :after ORDER BY old_id LIMIT :rows) x
--- and anew when this gives more than 0 at the end: SELECT (SELECT COUNT(*) FROM "snowkey_map_books" m JOIN "books" c ON c."order" = m.old_id)
-UPDATE "books" AS c SET "order" = m.new_id FROM "snowkey_map_books" AS m WHERE c."order" = +m.old_id AND m.old_id > :after AND m.old_id <= :upto;
--- undo: none: what it moves goes back with the rest
-
--- == check · steps 22–26 · the result is looked at: no old id is left, and no reference is lost
-
--- step 22 of 28 · check · make sure that no old id is left
--- lock: none
--- each has to be 0, else: Old ids in a reference were written since it was rewritten: stop who writes them, put them right with the statements above, and run on. Old ids in a key are rows that came with ids that were others' old ones: stop who writes them, give them ids that are new, and run on.
--- old ids of authors in authors.id:
-SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "authors" c ON c."id" = m.old_id;
--- old ids of authors in books.author_id:
-SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "books" c ON c."author_id" = m.old_id;
---     put right by: UPDATE "books" AS c SET "author_id" = m.new_id FROM "snowkey_map_authors" AS m WHERE c."author_id" = +m.old_id AND 1 = 1
--- old ids of authors in notes.owner_id (author's):
-SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "notes" c ON c."owner_id" = CAST(m.old_id AS TEXT) AND length(c."owner_id") = length(m.old_id) AND c."owner_type" = 'author''s';
---     put right by: UPDATE "notes" AS c SET "owner_id" = CAST(m.new_id AS TEXT) FROM "snowkey_map_authors" AS m WHERE c."owner_id" = CAST(+m.old_id AS TEXT) AND length(c."owner_id") = length(+m.old_id) AND c."owner_type" = 'author''s' AND 1 = 1
--- old ids of authors in notes.doc:$.author.id:
-SELECT COUNT(*) FROM "snowkey_map_authors" m JOIN "notes" c ON CASE WHEN json_valid(c."doc") THEN CASE WHEN json_type(c."doc", '$."author"."id"') IN ('integer', 'text') THEN CASE WHEN CAST(CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) AS TEXT) = CAST(json_extract(c."doc", '$."author"."id"') AS TEXT) THEN CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) END END END = m.old_id;
---     put right by: UPDATE "notes" AS c SET "doc" = json_set(c."doc", '$."author"."id"', CASE WHEN json_type(c."doc", '$."author"."id"') = 'text' THEN CAST(m.new_id AS TEXT) ELSE m.new_id END) FROM "snowkey_map_authors" AS m WHERE CASE WHEN json_valid(c."doc") THEN CASE WHEN json_type(c."doc", '$."author"."id"') IN ('integer', 'text') THEN CASE WHEN CAST(CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) AS TEXT) = CAST(json_extract(c."doc", '$."author"."id"') AS TEXT) THEN CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) END END END = m.old_id AND 1 = 1
--- old ids of books in books.id:
-SELECT COUNT(*) FROM "snowkey_map_books" m JOIN "books" c ON c."id" = m.old_id;
--- old ids of books in books.order:
-SELECT COUNT(*) FROM "snowkey_map_books" m JOIN "books" c ON c."order" = m.old_id;
---     put right by: UPDATE "books" AS c SET "order" = m.new_id FROM "snowkey_map_books" AS m WHERE c."order" = +m.old_id AND 1 = 1
-
--- step 23 of 28 · check · make sure that there are as many orphans as before
--- lock: none
--- each has to be what the step "count the orphans of each reference" has found for it, else: References that a foreign key guards have not as many values that are keys of no row as before. Look at them before going on; a rollback is possible.
--- orphans of books.author_id → authors:
-SELECT COUNT(*) FROM "books" c WHERE c."author_id" IS NOT NULL AND NOT EXISTS (SELECT 1 FROM "authors" p WHERE p."id" = c."author_id");
--- rows of books that break a foreign key:
-SELECT COUNT(*) FROM pragma_foreign_key_check('books');
-
--- step 24 of 28 · check · drop the index of books.order again
--- lock: none for longer than a moment
--- algorithm: catalog only
--- in one transaction:
+-- == check · the result is looked at: no old id is left, and no reference is lost
+-- 22 · make sure that no old id is left
+--    each has to be 0: old ids of … in … (authors authors.id, authors books.author_id, authors notes.doc:$.author.id, books books.id, books
+--     books.order); old ids of authors in notes.owner_id (author's)
+-- 23 · make sure that there are as many orphans as before
+--    each has to be what it was before: orphans of books.author_id → authors; rows of books that break a foreign key
+-- 24 · drop the index of books.order again
 DROP INDEX "snowkey_index_books_order_17815251";
--- undo:
---     in one transaction:
---     CREATE INDEX "snowkey_index_books_order_17815251" ON "books" ("order");
-
--- step 25 of 28 · check · drop the index of notes.owner_id (author's) again
--- lock: none for longer than a moment
--- algorithm: catalog only
--- in one transaction:
+-- 25 · drop the index of notes.owner_id (author's) again
 DROP INDEX "snowkey_index_notes_owner_id_6ae0f472";
--- undo:
---     in one transaction:
---     CREATE INDEX "snowkey_index_notes_owner_id_6ae0f472" ON "notes" ("owner_id");
-
--- step 26 of 28 · check · drop the index of books.author_id again
--- lock: none for longer than a moment
--- algorithm: catalog only
--- in one transaction:
+-- 26 · drop the index of books.author_id again
 DROP INDEX "snowkey_index_books_author_id_b390907f";
--- undo:
---     in one transaction:
---     CREATE INDEX "snowkey_index_books_author_id_b390907f" ON "books" ("author_id");
 
--- == contract · steps 27–28 · the maps are dropped, after which there is no rollback; stops at step 27: wait until the result was verified
-
--- step 27 of 28 · contract · wait until the result was verified
--- the run ends here: All ids are rewritten. Verify the plan, look at what else keeps ids (caches, other services), and go on when the maps of old ids to new ones are not needed any more: they are dropped then, and there is no rollback after that.
-
--- step 28 of 28 · contract · drop the maps
--- lock: nobody else uses them
--- algorithm: catalog only
--- in one transaction:
-DROP TABLE "snowkey_map_authors";
-DROP TABLE "snowkey_map_books";
--- undo: none, and no rollback of the plan once this is done. Without the maps nobody knows the old ids.
+-- == contract · the maps are dropped, after which there is no rollback
+-- 27 · wait until the result was verified
+--    the run ends here: All ids are rewritten. Verify the plan, look at what else keeps ids (caches, other services), and go on when the maps of old
+--     ids to new ones are not needed any more: they are dropped then, and there is no rollback after that.
+-- 28 · drop the maps
+DROP TABLE "snowkey_map_{1}";
+--    {1} = authors, books
+--    no rollback once this is done. Without the maps nobody knows the old ids.
