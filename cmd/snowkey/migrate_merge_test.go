@@ -49,9 +49,10 @@ func TestMerge(t *testing.T) {
 					}
 					t.Fatal(err)
 				}
-				for done := false; !done; {
-					stdout, _ := snowkey(0, "run", "--db", database.DSN, "--continue", path)
-					done = strings.HasPrefix(stdout, "done: ")
+				for args := []string{"run", "--db", database.DSN, path}; ; args = append(args[:4], "--continue") {
+					if stdout, _ := snowkey(0, args...); strings.HasPrefix(stdout, "done: ") {
+						break
+					}
 				}
 			}
 			if stdout, _ := snowkey(0, append(merge, "--dry")...); !strings.Contains(stdout, "0 rows copied") {

@@ -125,14 +125,13 @@ func writePlan(c *cobra.Command, p *migrate.Plan, path, database string) error {
 		c.PrintErrf("%s: no steps. %s\n", path, printable(strings.Join(p.Notes, " ")))
 		return nil
 	}
-	holds := 0
-	for _, s := range p.Steps {
-		if s.Do.Kind == "hold" {
-			holds++
-		}
+	holds := p.Holds()
+	names := ""
+	if len(holds) > 0 {
+		names = " (" + strings.Join(holds, ", ") + ")"
 	}
-	c.PrintErrf("%s: %s, and %s at which a run waits for --continue. Read it, then: snowkey migrate run %s%s\n",
-		path, count(len(p.Steps), "step"), count(holds, "hold"), database, path)
+	c.PrintErrf("%s: %s, and %s at which a run ends%s until --continue passes it. Read it, then: snowkey migrate run %s%s\n",
+		path, count(len(p.Steps), "step"), count(len(holds), "hold"), names, database, path)
 	return nil
 }
 

@@ -17,20 +17,25 @@ func newMigrateRun() *cobra.Command {
 		Use:   "run PLAN",
 		Short: "Do a plan, or go on with it",
 		Long: `Do the steps of a plan, in batches, up to its end or to a hold: a point at which something has to be done outside of
-the database first, such as to deploy another version of the application. Run it again with --continue to pass the hold.
+the database first, such as to deploy another version of the application. Once that is done, --continue=NAME passes the
+hold: deploy-writers is before the database stops making keys, drop-maps before the old ids are dropped. --continue
+passes the one that the run stands at, as status shows it. It is refused where the run stands at another, or at none:
+each hold is reached by a run before another one can pass it.
 
 It may be ended with Ctrl-C or killed at any point: what is done is in the database, in the tables snowkey_migrate and
 snowkey_migrate_steps, and the next run goes on from there. The plan's file, or a schema, that has changed meanwhile is
 refused. Writers go on; the plan says which locks it takes, and for how long each is waited for is --lock-wait.`,
 		Example: `  snowkey migrate run --db sqlite:app.db widen.sql
-  snowkey migrate run --db sqlite:app.db --continue widen.sql
+  snowkey migrate run --db sqlite:app.db --continue=deploy-writers widen.sql
   snowkey migrate run --db-file /run/secrets/app --target 200ms --throttle 0.5 \
       --replica-file /run/secrets/replicas --max-lag 5s rekey.sql`,
 		Args: cobra.ExactArgs(1),
 	}
 	open := migrateDatabase(c)
 	o := runFlags(c)
-	c.Flags().BoolVar(&o.Continue, "continue", false, "pass the hold that the run is at, since what it asks for is done")
+	c.Flags().Var((*holdFlag)(&o.Continue), "continue", "pass the hold that the run stands at, since what it asks for is done; --continue=NAME: if it is that one")
+	c.Flags().Lookup("continue").NoOptDefVal = "true"
+	_ = c.RegisterFlagCompletionFunc("continue", completeHolds)
 	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c, open, args[0], migrate.Run, "done") }
 	return c
 }
@@ -51,6 +56,37 @@ to new ones, cannot be undone any more; nor can one that is done once a later pl
 		return o.run(c, open, args[0], migrate.Rollback, "undone")
 	}
 	return c
+}
+
+// holdFlag is the name of a hold. Without a value the flag is the hold that the run stands at.
+type holdFlag string
+
+// Set takes the name, of which "true" is what the flag has without one.
+func (f *holdFlag) Set(name string) error {
+	switch name {
+	case "true":
+		name = migrate.Here
+	case "", "false":
+		return errors.New("it takes the name of a hold, or none, without =")
+	}
+	*f = holdFlag(name)
+	return nil
+}
+
+func (f *holdFlag) String() string { return string(*f) }
+
+// Type is that of a flag whose value may be left out.
+func (f *holdFlag) Type() string { return "bool" }
+
+// completeHolds completes the name of a hold: of the plan that the command line has, or of any plan.
+func completeHolds(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	names := []string{migrate.DeployWriters, migrate.DropMaps}
+	if len(args) > 0 && args[0] != "-" {
+		if p, err := readPlan(c, args[0]); err == nil {
+			names = p.Holds()
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // running is what the flags of a run were given.
@@ -101,13 +137,21 @@ func (o *running) run(c *cobra.Command, open func(func(context.Context, migratio
 		o.Progress = m.running()
 		outcome, err := do(ctx, m.db, p, o.RunOptions)
 		m.bar.end()
+		var hold *migrate.HoldError
+		if errors.As(err, &hold) {
+			further := ""
+			if hold.Stands != "" {
+				further = "--continue=" + hold.Stands + " "
+			}
+			return fmt.Errorf("%w: snowkey migrate run %s%s%s", err, m.flag, further, path)
+		}
 		if err != nil {
 			return interrupted(ctx, err, "what was done is kept")
 		}
 		if o.json {
 			return writeJSON(c.OutOrStdout(), outcome)
 		}
-		return writeOutcome(c, outcome, word, len(p.Steps), m.flag+"--continue "+path)
+		return writeOutcome(c, outcome, word, len(p.Steps), m.flag+"--continue="+outcome.Hold+" "+path)
 	})
 }
 
@@ -153,7 +197,7 @@ func writeOutcome(c *cobra.Command, o migrate.Outcome, word string, steps int, f
 	case steps == 0:
 		text = word + ": the plan has no steps, there was nothing to do\n"
 	case o.Held != "":
-		text = fmt.Sprintf("at the hold of step %d of %d, %s. %s\nThen: snowkey migrate run %s\n", o.Step+1, steps, came, printable(o.Held), further)
+		text = fmt.Sprintf("at the hold %s, step %d of %d, %s. %s\nThen: snowkey migrate run %s\n", printable(o.Hold), o.Step+1, steps, came, printable(o.Held), further)
 	}
 	_, err := fmt.Fprint(c.OutOrStdout(), text)
 	return err

@@ -201,7 +201,8 @@ func TestSignalEndsMigration(t *testing.T) {
 		}
 	}
 	do(0, "plan", "--mode", "rekey", "--zone", "UTC", "--window", "10ms", "--reference", "audit_log.user_id=users.id", "--reference", "events.data:$.user.id=users.id", "--out", file)
-	p := begin(t, t.TempDir(), "migrate", "run", "--db", database.DSN, "--continue", "--target", "1ms", "--throttle", "0.95", file)
+	do(0, "run", file)
+	p := begin(t, t.TempDir(), "migrate", "run", "--db", database.DSN, "--continue=deploy-writers", "--target", "1ms", "--throttle", "0.95", file)
 	p.until(t, "a batch in the middle of a step", func() bool {
 		var rows int
 		return db.QueryRowContext(t.Context(), "SELECT MAX(changed_rows) FROM snowkey_migrate_steps WHERE state = 'begun'").Scan(&rows) == nil && rows > 0
@@ -219,11 +220,11 @@ func TestSignalEndsMigration(t *testing.T) {
 		t.Errorf("got the standard output %q", &p.stdout)
 	}
 	do(0, "run", file)
-	if !strings.Contains(stdout.String(), "at the hold of step ") {
+	if !strings.Contains(stdout.String(), "at the hold drop-maps, step ") {
 		t.Errorf("got the standard output %q", &stdout)
 	}
 	do(0, "verify", file)
-	do(0, "run", "--continue", file)
+	do(0, "run", "--continue=drop-maps", file)
 	if after, err := migratetest.Checksum(t.Context(), db, "sqlite"); err != nil || after != before {
 		t.Errorf("got %s, %v, want %s", after, err, before)
 	}

@@ -146,7 +146,7 @@ func (d *database) runUntil(p *migrate.Plan, phase string) (outcome migrate.Outc
 	d.t.Helper()
 	for range len(p.Steps) + 1 {
 		var err error
-		if outcome, err = migrate.Run(d.t.Context(), d.gorm, p, migrate.RunOptions{Continue: outcome.Held != ""}); err != nil {
+		if outcome, err = migrate.Run(d.t.Context(), d.gorm, p, migrate.RunOptions{Continue: outcome.Hold}); err != nil {
 			d.t.Fatal(err)
 		}
 		if outcome.Done || p.Steps[outcome.Step].Phase == phase {

@@ -44,7 +44,7 @@
 // At the flip, when the database stops making keys: a writer that does not fill its keys fails from then on. On MySQL and MariaDB
 // there is no safe time in which some writers fill keys and others do not: after a snowflake AUTO_INCREMENT goes on from it, and takes ids that the generator
 // makes later. So a trigger, the gate, refuses snowflakes until the flip. The order is: run to the hold; deploy the writers that fill keys; run
-// on with Continue; from the flip on they succeed. On PostgreSQL keys that are given do not move a sequence, and both kinds of writers may be at work together.
+// on with Continue naming the hold; from the flip on they succeed. On PostgreSQL keys that are given do not move a sequence, and both kinds of writers may be at work together.
 //
 // In rekey: a transaction that read a key before its batch and writes it as a reference after it fails with the foreign key's error,
 // and succeeds when it is tried again with the key as it is now. Where a reference is not declared nothing fails: such rows are found by a last sweep over
@@ -53,14 +53,8 @@
 //
 // # The journal
 //
-//	             run                  last step
-//	(none) ─────────────▶ running ──────────────▶ done
-//	                       ▲   │ a hold, an error, a signal, kill -9: the row says running, its runner is gone
-//	                       └───┘ run again
-//	           rollback: running or done ─────▶ undoing ─────▶ undone
-//
-// and of each step: none ▶ begun (only of what commits by itself) ▶ done ▶ undone. A plan that is undoing cannot run on; one that is undone
-// is forgotten by the next plan for its tables. There is one journal a database, and one plan in it that is not done or undone.
+// Package journal has the states of a plan and of its steps, and the changes between them. There is one journal a database, and one plan in it
+// that is not done or undone. A plan that is undoing cannot run on.
 //
 // # What is not protected
 //

@@ -66,7 +66,7 @@ func snowflakes() goose.ProviderOption {
 		}}
 	}
 	on := config
-	on.Run.Continue = true
+	on.Run.Continue = migrate.DeployWriters
 	return goose.WithGoMigrations(
 		goose.NewGoMigration(2, does(migrate.Up, config), does(migrate.Down, config)),
 		goose.NewGoMigration(3, does(migrate.Up, on), nil), // 2 undoes both

@@ -53,8 +53,8 @@ func Example() {
 	}
 	outcome, err := migrate.Run(ctx, db, plan, migrate.RunOptions{})
 	for err == nil && outcome.Held != "" {
-		fmt.Println("held after step", outcome.Step)
-		outcome, err = migrate.Run(ctx, db, plan, migrate.RunOptions{Continue: true}) // once the program that fills its keys is deployed
+		fmt.Println("held after step", outcome.Step, "at", outcome.Hold)
+		outcome, err = migrate.Run(ctx, db, plan, migrate.RunOptions{Continue: outcome.Hold}) // once what outcome.Held asks for is done
 	}
 	if err != nil {
 		log.Fatal(err)
@@ -71,6 +71,6 @@ func Example() {
 	fmt.Println("done:", outcome.Done)
 	// Output:
 	// notes id
-	// held after step 0
+	// held after step 0 at deploy-writers
 	// done: true
 }

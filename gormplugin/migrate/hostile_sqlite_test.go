@@ -201,7 +201,7 @@ func (h hostile) try(t *testing.T, mode migrate.Mode, stop int) (end bool, err e
 	}
 	var outcome migrate.Outcome
 	for n := 0; n <= stop; n++ {
-		if outcome, err = migrate.Run(t.Context(), d.gorm, p, migrate.RunOptions{Continue: n > 0}); err != nil {
+		if outcome, err = migrate.Run(t.Context(), d.gorm, p, migrate.RunOptions{Continue: outcome.Hold}); err != nil {
 			if _, back := migrate.Rollback(t.Context(), d.gorm, p, migrate.RunOptions{}); back != nil && !errors.Is(back, journal.ErrState) {
 				t.Errorf("%s: neither run, %v, nor rolled back: %v", mode, err, back)
 			}
@@ -239,9 +239,9 @@ func (h hostile) try(t *testing.T, mode migrate.Mode, stop int) (end bool, err e
 	if stop > 0 {
 		again = p // which may be run once more
 	}
+	outcome = migrate.Outcome{}
 	for range len(again.Steps) + 1 {
-		outcome, err := migrate.Run(t.Context(), d.gorm, again, migrate.RunOptions{Continue: true})
-		if err != nil {
+		if outcome, err = migrate.Run(t.Context(), d.gorm, again, migrate.RunOptions{Continue: outcome.Hold}); err != nil {
 			return true, errors.Join(errors.New("the plan after a rollback"), err)
 		}
 		if outcome.Done {

@@ -71,7 +71,7 @@ func runKilled(name, path string, rollback bool) error {
 		return err
 	}
 	begun := sync.OnceFunc(func() { fmt.Println("begun") })
-	o := migrate.RunOptions{Continue: true, Target: 5 * time.Millisecond, Progress: func(migrate.Progress) { begun() }}
+	o := migrate.RunOptions{Target: 5 * time.Millisecond, Progress: func(migrate.Progress) { begun() }}
 	if rollback {
 		_, err := migrate.Rollback(context.Background(), db, p, o)
 		return err
@@ -81,6 +81,7 @@ func runKilled(name, path string, rollback bool) error {
 		if err != nil || outcome.Done {
 			return err
 		}
+		o.Continue = outcome.Hold
 	}
 	return errors.New("the plan has no end")
 }

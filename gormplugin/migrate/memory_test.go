@@ -20,7 +20,7 @@ func TestMemory(t *testing.T) {
 	if inChild(t, func(db *gorm.DB, p *migrate.Plan) {
 		for outcome := (migrate.Outcome{}); !outcome.Done; {
 			var err error
-			if outcome, err = migrate.Run(t.Context(), db, p, migrate.RunOptions{Continue: true}); err != nil {
+			if outcome, err = migrate.Run(t.Context(), db, p, migrate.RunOptions{Continue: outcome.Hold}); err != nil {
 				t.Fatal(err)
 			}
 		}

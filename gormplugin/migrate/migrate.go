@@ -25,6 +25,7 @@ type (
 	RunOptions     = run.Options
 	Progress       = run.Progress
 	Outcome        = run.Outcome
+	HoldError      = run.HoldError
 	Check          = verify.Check
 	VerifyOptions  = verify.Options
 	MergeOptions   = merge.Options
@@ -38,6 +39,13 @@ const (
 	Widen  = plan.Widen
 	Rekey  = plan.Rekey
 	Shadow = plan.Shadow
+)
+
+// The names of holds, for RunOptions.Continue; see Outcome.Hold.
+const (
+	DeployWriters = plan.DeployWriters
+	DropMaps      = plan.DropMaps
+	Here          = run.Here
 )
 
 // Misuse returns the errors that say that what was asked for is wrong: another table, option, file or database would do. Others are of what

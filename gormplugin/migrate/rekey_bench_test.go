@@ -187,7 +187,7 @@ func benchRun(b *testing.B, kind string, parents int) cost {
 		var outcome migrate.Outcome
 		for range len(p.Steps) + 1 {
 			var err error
-			outcome, err = migrate.Run(b.Context(), d.gorm, p, migrate.RunOptions{Continue: outcome.Held != "", Progress: func(now migrate.Progress) {
+			outcome, err = migrate.Run(b.Context(), d.gorm, p, migrate.RunOptions{Continue: outcome.Hold, Progress: func(now migrate.Progress) {
 				if now.Step != step {
 					next(now.Step)
 				}

@@ -62,7 +62,7 @@ func (d *database) runSlowly(p *migrate.Plan) {
 	for outcome.Held == "" || p.Steps[outcome.Step].Phase != "contract" {
 		var err error
 		if outcome, err = migrate.Run(d.t.Context(), d.gorm, p, migrate.RunOptions{
-			Continue: true, Target: time.Millisecond, Throttle: 0.5, LockWait: time.Second, Attempts: 1000, // the writers leave it little of SQLite's lock
+			Continue: outcome.Hold, Target: time.Millisecond, Throttle: 0.5, LockWait: time.Second, Attempts: 1000, // the writers leave it little of SQLite's lock
 		}); err != nil {
 			d.t.Fatal(err)
 		}

@@ -93,7 +93,7 @@ func testWriters(t *testing.T, d *database) {
 		filled.await(20)
 	}
 	for range 2 {
-		if outcome, err = migrate.Run(ctx, d.gorm, p, migrate.RunOptions{Continue: true}); !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "a writer is at work") {
+		if outcome, err = migrate.Run(ctx, d.gorm, p, migrate.RunOptions{Continue: migrate.DeployWriters}); !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "a writer is at work") {
 			t.Fatalf("got %+v (%v), want that the flip waits for the old writers", outcome, err)
 		}
 	}
@@ -102,7 +102,7 @@ func testWriters(t *testing.T, d *database) {
 		t.Errorf("%d snowflakes were let in beside the counter", made)
 	}
 	old.stop()
-	if outcome, err = migrate.Run(ctx, d.gorm, p, migrate.RunOptions{Continue: true}); err != nil || !outcome.Done {
+	if outcome, err = migrate.Run(ctx, d.gorm, p, migrate.RunOptions{Continue: migrate.DeployWriters}); err != nil || !outcome.Done {
 		t.Fatalf("got %+v (%v), want the end of the plan", outcome, err)
 	}
 	filled.await(20)
@@ -151,7 +151,7 @@ func startWriter(ctx context.Context, t *testing.T, d *database, goroutines int,
 				switch err := write(d.gorm.WithContext(ctx)); {
 				case err == nil:
 					w.made.Add(1)
-				case strings.Contains(err.Error(), "snowkey migrate: no snowflakes in entries before the flip: run on with Continue, then try again"),
+				case strings.Contains(err.Error(), "snowkey migrate: no snowflakes in entries before the flip: first run --continue=deploy-writers"),
 					strings.Contains(err.Error(), "snowkey migrate: no snowflakes in entry_lines before the flip"):
 					w.refused.Add(1)
 				case again(err):

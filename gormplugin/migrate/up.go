@@ -18,7 +18,7 @@ import (
 type Config struct {
 	Inspect InspectOptions // of Up; the models, and the references that nothing declares
 	Plan    PlanOptions    // of Up
-	Run     RunOptions     // with Continue a call passes the first hold that it meets
+	Run     RunOptions     // Run.Continue names the hold that a call passes; see Outcome.Hold
 
 	// Through passes all holds, and does not wait for Plan.Window unless that is set. It is for databases that nobody else uses meanwhile,
 	// such as a developer's or a test's: a hold is where writers have to be deployed first.
@@ -30,10 +30,10 @@ const throughWindow = time.Millisecond
 
 // Up goes on with the plan that the journal has unfinished, which is the one that began, whatever Config.Plan says now; or it inspects, plans
 // and runs. It ends when the plan is done, or at a hold: Outcome.Held says what has to be done before Up is called once more with
-// Run.Continue. It can be killed and called again, at each start of a program, too: when the keys are as they should be nothing is done, and
-// nothing written.
+// Outcome.Hold as Run.Continue. It can be killed and called again, at each start of a program, too: when the keys are as they should be nothing
+// is done, and nothing written. So can a call that names a hold: once that is passed, it goes on.
 //
-// The errors are those of [Inspect], [MakePlan] and [Run]; that of a plan which is being rolled back wraps the journal's ErrState: [Down]
+// The errors are those of [Inspect], [MakePlan] and [Run], [HoldError] for a call that names a hold before another has reached it; that of a plan which is being rolled back wraps the journal's ErrState: [Down]
 // goes on with it.
 func Up(ctx context.Context, db *gorm.DB, c Config) (Outcome, error) {
 	pool, d, err := database(db)
@@ -75,6 +75,9 @@ func did(ctx context.Context, pool *sql.DB, d dialect.Dialect, p *Plan) (bool, e
 func through(ctx context.Context, db *gorm.DB, p *Plan, c Config) (Outcome, error) {
 	var rows int64
 	var took time.Duration
+	if c.Through {
+		c.Run.Continue = "" // the first run finds out at which hold it stands
+	}
 	for {
 		outcome, err := Run(ctx, db, p, c.Run)
 		rows, took = rows+outcome.Rows, took+outcome.Took
@@ -82,7 +85,7 @@ func through(ctx context.Context, db *gorm.DB, p *Plan, c Config) (Outcome, erro
 		if err != nil || outcome.Held == "" || !c.Through {
 			return outcome, err
 		}
-		c.Run.Continue = true
+		c.Run.Continue = outcome.Hold
 	}
 }
 

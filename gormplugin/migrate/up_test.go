@@ -97,9 +97,9 @@ func TestUp(t *testing.T) {
 		if again := d.up(migrate.Up, other); again.Held != first.Held || again.Step != first.Step {
 			t.Errorf("got %+v without Continue, want the hold again", again)
 		}
-		other.Run.Continue = true
 		for outcome := first; !outcome.Done; {
 			step := outcome.Step
+			other.Run.Continue = outcome.Hold
 			if outcome = d.up(migrate.Up, other); outcome.Step <= step {
 				t.Fatalf("got %+v after step %d, want it to go on", outcome, step)
 			}

@@ -1,4 +1,3 @@
-// Package journal is what a run of a plan keeps in the database: which plan it is, who runs it, and how far it is.
 package journal
 
 import (
@@ -43,9 +42,11 @@ type Plan struct {
 	Changed     time.Time `json:"changed"`
 }
 
-// The states of a step. A step is undoing when what undoes it commits by itself or in batches, and was begun.
+// The states of a step. A step is undoing when what undoes it commits by itself or in batches, and was begun. A hold is held once a run has
+// reached it, and done once a run has passed it.
 const (
 	StepBegun   = "begun"
+	StepHeld    = "held"
 	StepDone    = "done"
 	StepUndoing = "undoing"
 	StepUndone  = "undone"
@@ -55,7 +56,7 @@ const (
 type Step struct {
 	Number  int       `json:"step"` // from 1
 	Title   string    `json:"title"`
-	State   string    `json:"state"`           // begun, done, undoing, undone
+	State   string    `json:"state"`           // begun, held, done, undoing, undone
 	Cursor  int64     `json:"cursor"`          // of batches: up to which they are done, or undone while the state is undoing
 	Pass    int       `json:"pass"`            // of batches that began anew
 	Rows    int64     `json:"rows"`            // changed so far

@@ -23,12 +23,11 @@ func settle(t *testing.T, into *place, others []*place, o merge.Options) merge.O
 		t.Fatalf("got %d plans, %v", len(got.Rekeys), err)
 	}
 	for i, p := range append(got.Rekeys, got.Widen) {
-		for done := p == nil; !done; {
-			outcome, err := run.Run(t.Context(), append(slices.Clone(others), into)[i].pool, p, run.Options{Continue: true})
-			if err != nil {
+		for outcome := (run.Outcome{Done: p == nil}); !outcome.Done; {
+			var err error
+			if outcome, err = run.Run(t.Context(), append(slices.Clone(others), into)[i].pool, p, run.Options{Continue: outcome.Hold}); err != nil {
 				t.Fatal(err)
 			}
-			done = outcome.Done
 		}
 	}
 	again, err := merge.Merge(t.Context(), into.db, all(others), o)

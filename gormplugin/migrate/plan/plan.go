@@ -39,6 +39,17 @@ type Plan struct {
 	Steps       []Step           `json:"steps"`
 }
 
+// Holds returns the names of the plan's holds, in their order.
+func (p *Plan) Holds() []string {
+	var names []string
+	for i := range p.Steps {
+		if do := &p.Steps[i].Do; do.Kind == Hold {
+			names = append(names, do.Name)
+		}
+	}
+	return names
+}
+
 // Key returns the plan's key of a table, nil when it changes none there.
 func (p *Plan) Key(table string) *Key {
 	i := slices.IndexFunc(p.Keys, func(k Key) bool { return k.Table == table })
@@ -116,13 +127,20 @@ const (
 	Expect Kind = "expect"
 	// Steady: SQL is one query for a text or number, which has to stay the same for Window. Otherwise the run stops and says Otherwise.
 	Steady Kind = "steady"
-	// Hold: the run ends here, and says Text; one with Continue goes on.
+	// Hold: the run ends here, and says Text; one that is told to continue at Name goes on.
 	Hold Kind = "hold"
+)
+
+// The names of the holds that [Make] puts into plans, as run.Options.Continue and --continue take them. A plan has each at most once.
+const (
+	DeployWriters = "deploy-writers" // until the program that fills its keys is deployed, before the database stops making keys
+	DropMaps      = "drop-maps"      // until the result was verified, before the maps of old ids to new ones are dropped
 )
 
 // Action is what is done in a step.
 type Action struct {
 	Kind      Kind          `json:"kind"`
+	Name      string        `json:"name,omitempty"`    // of a Hold; no other of the plan has it
 	Session   []string      `json:"session,omitempty"` // statements that are run first, on a connection that only actions with the same statements use
 	SQL       []string      `json:"sql,omitempty"`
 	Each      []string      `json:"each,omitempty"` // of a Count or Expect: what each of SQL is about, in words; see RowsOf

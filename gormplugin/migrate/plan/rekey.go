@@ -349,7 +349,7 @@ func (b *builder) contract() {
 	}
 	b.add(Step{
 		Title: "wait until the result was verified", Phase: "contract",
-		Do: Action{Kind: Hold, Text: "All ids are rewritten. Verify the plan, look at what else keeps ids (caches, other services), and go on when the maps of old ids " +
+		Do: Action{Kind: Hold, Name: DropMaps, Text: "All ids are rewritten. Verify the plan, look at what else keeps ids (caches, other services), and go on when the maps of old ids " +
 			"to new ones are not needed any more: they are dropped then, and there is no rollback after that."},
 	})
 	b.dropMaps()

@@ -203,9 +203,9 @@ func (b *builder) endShadow(x *exchange) {
 		}
 	}
 	if len(flipped) > 0 {
-		b.add(Step{Title: "deploy writers that fill keys", Phase: "flip", Lock: "none", Do: Action{Kind: Hold,
+		b.add(Step{Title: "deploy writers that fill keys", Phase: "flip", Lock: "none", Do: Action{Kind: Hold, Name: DeployWriters,
 			Text: "The columns are swapped: keys and references are the new ids. Writers that leave keys to the database get snowflakes from it. " +
-				"Deploy the writers that fill keys themselves, then run on with Continue: from then on the database makes no more ids."}})
+				"Deploy the writers that fill keys themselves: past this hold the database makes no more ids."}})
 	}
 	for _, t := range flipped {
 		b.flip(t)
@@ -213,7 +213,7 @@ func (b *builder) endShadow(x *exchange) {
 	if b.options.Keep {
 		return
 	}
-	b.add(Step{Title: "before old ids are dropped", Phase: "contract", Lock: "none", Do: Action{Kind: Hold,
+	b.add(Step{Title: "before old ids are dropped", Phase: "contract", Lock: "none", Do: Action{Kind: Hold, Name: DropMaps,
 		Text: "What comes now drops the old columns and the maps, and cannot be undone. Verify first. Whatever keeps old ids elsewhere needs the maps: copy them."}})
 	for _, t := range x.tables {
 		var drops []string
@@ -239,7 +239,7 @@ func (b *builder) flip(t *moving) {
 	m, first := b.mint(t), b.quote(t.own().column.Name)
 	b.add(Step{Title: "no writer leaves the keys of " + t.name + " to the database", Phase: "flip", Lock: "none", Do: Action{Kind: Steady,
 		SQL: []string{"SELECT last_value FROM " + m.sequence}, Window: b.options.Window,
-		Otherwise: "A writer still leaves the keys of " + t.name + " to the database: deploy it as one that fills them, and run again with Continue."}})
+		Otherwise: "A writer still leaves the keys of " + t.name + " to the database: deploy it as one that fills them, and run again."}})
 	table := "ALTER TABLE " + b.whole(t) + " ALTER COLUMN " + first
 	b.add(Step{
 		Title: "the database stops making keys of " + t.name, Phase: "flip", Lock: brief, Algorithm: "catalog only",

@@ -110,7 +110,7 @@ func (w *writer) stage(p *Plan, s stage) {
 	case Steady:
 		w.comment("", fmt.Sprintf("   for %s nothing may change there, else: %s", do.Window, do.Otherwise))
 	case Hold:
-		w.comment("", "   the run ends here: "+do.Text)
+		w.comment("", "   the run ends here, and run --continue="+do.Name+" goes on: "+do.Text)
 	}
 	for _, f := range fold(sql) {
 		for _, part := range strings.Split(f.template+";", "\n") {

@@ -33,7 +33,7 @@ func every() *plan.Plan {
 			{Title: "index", Phase: "swap", Do: plan.Action{Kind: plan.Apart, SQL: []string{"CREATE INDEX"}, Applied: "SELECT 1", Repair: []string{"DROP INDEX"}}, Final: true, Kept: "it is gone"},
 			{Title: "expect", Phase: "check", Do: plan.Action{Kind: plan.Expect, SQL: []string{"SELECT 1"}, Each: []string{"ones"}, Like: "count", Otherwise: "other"}},
 			{Title: "steady", Phase: "check", Do: plan.Action{Kind: plan.Steady, SQL: []string{"SELECT 1"}, Window: time.Minute, Otherwise: "other"}},
-			{Title: strings.Repeat("long ", 100), Phase: "flip", Do: plan.Action{Kind: plan.Hold, Text: "deploy"}},
+			{Title: strings.Repeat("long ", 100), Phase: "flip", Do: plan.Action{Kind: plan.Hold, Name: plan.DeployWriters, Text: "deploy"}},
 		},
 	}
 }
@@ -66,7 +66,7 @@ func TestText(t *testing.T) {
 		"  table  lock        rows  seconds\n", "  other  1,234,567       41\n",
 		"-- rollback: undoes what was done, the last step first; there is none once step 6 has begun\n",
 		"-- reference: u.t_id:$.a to t.id where kind is \"T\" 1,234 orphans now second column s\n",
-		"-- note 1: one\n--     two\n", "WHERE id > :after AND id <= :upto;\n", "--    for 1m0s nothing may change there, else: other\n", "--    the run ends here: deploy\n",
+		"-- note 1: one\n--     two\n", "WHERE id > :after AND id <= :upto;\n", "--    for 1m0s nothing may change there, else: other\n", "--    the run ends here, and run --continue=deploy-writers goes on: deploy\n",
 		"--    no rollback once this is done. it is gone\n", "--    counts: ones\n", "--    each has to be what it was before: ones\n",
 	} {
 		if !strings.Contains(text, want) {

@@ -13,7 +13,7 @@ import (
 // What steps of several dialects say.
 const (
 	keptWide  = "the column keeps its 64 bits, for ids may be in it that need them; a narrower type holds nothing that it does not"
-	heldSince = "Now deploy the program that fills its keys with snowflakes, and stop every writer that leaves them to the database. Then run on with Continue."
+	heldSince = "Now deploy the program that fills its keys with snowflakes, and stop every writer that leaves them to the database."
 	stillOld  = "Ids below the limit were made meanwhile: a writer is at work that leaves its keys to the database. Stop it, and run again: from the flip on its writes fail."
 )
 
@@ -95,7 +95,7 @@ func (b *builder) beforeFlip(queries []string) {
 	}
 	b.add(Step{
 		Title: "deploy writers that fill their keys", Phase: "flip",
-		Do: Action{Kind: Hold, Text: heldSince},
+		Do: Action{Kind: Hold, Name: DeployWriters, Text: heldSince},
 	})
 	b.add(Step{
 		Title: "make sure that no writer leaves its keys to the database", Phase: "flip", Lock: "none",

@@ -80,7 +80,7 @@ func (b *builder) gate(k *column) {
 	trigger := b.catalog.Quoted(name)
 	there := fmt.Sprintf("FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = %s AND TRIGGER_NAME = %s", b.literal(k.of.Full.Schema), b.literal(name.Name))
 	// At most 128 letters, and a plain text.
-	message := fmt.Sprintf("snowkey migrate: no snowflakes in %.40s before the flip: run on with Continue, then try again", strings.ReplaceAll(k.table, `\`, "/"))
+	message := fmt.Sprintf("snowkey migrate: no snowflakes in %.40s before the flip: first run --continue=%s", strings.ReplaceAll(k.table, `\`, "/"), DeployWriters)
 	b.add(Step{
 		Title: fmt.Sprintf("keep snowflakes out of %s until the flip", k.full()), Phase: "expand",
 		Lock: "writes to the table wait for a moment", Algorithm: "catalog only",

@@ -29,8 +29,6 @@ func disturbed(t *testing.T, w *world, disturb func(cancel context.CancelFunc, a
 	}), w.plan, run.Run)
 	after := w.contents(t)
 	finish(t, w.db, w.plan, run.Rollback)
-	o := fast
-	o.Continue = true
 	for i := range w.points() {
 		n := 1 + (2*i+1)*total.Load()/(2*w.points())
 		for _, undo := range []bool{false, true} {
@@ -46,7 +44,7 @@ func disturbed(t *testing.T, w *world, disturb func(cancel context.CancelFunc, a
 				}
 				return disturb(cancel, (i%2 == 1) != undo, do)
 			})
-			outcome, err := do(ctx, db, w.plan, o)
+			outcome, err := passing(do)(ctx, db, w.plan, fast)
 			cancel()
 			if err != nil {
 				check(t, err)
@@ -135,8 +133,6 @@ func TestTakenOver(t *testing.T) {
 		w.run(t)
 		after := w.contents(t)
 		finish(t, w.db, w.plan, run.Rollback)
-		o := fast
-		o.Continue = true
 		for n, met := 1, true; met; n += int(40 / w.points()) {
 			met = false
 			count, held := 0, ""
@@ -153,7 +149,7 @@ func TestTakenOver(t *testing.T) {
 				}
 				return do()
 			})
-			_, err := run.Run(t.Context(), db, w.plan, o)
+			_, err := passing(run.Run)(t.Context(), db, w.plan, fast)
 			if met {
 				if !errors.Is(err, journal.ErrLost) {
 					t.Errorf("transaction %d: got %v, want ErrLost", n, err)
@@ -180,8 +176,6 @@ func TestCommitLost(t *testing.T) {
 	w.run(t)
 	after := w.contents(t)
 	finish(t, w.db, w.plan, run.Rollback)
-	o := fast
-	o.Continue = true
 	for n, met := 1, true; met; n++ {
 		met = false
 		for _, made := range []bool{false, true} {
@@ -201,7 +195,7 @@ func TestCommitLost(t *testing.T) {
 				}
 				return errLost
 			})
-			if _, err := run.Run(t.Context(), db, w.plan, o); met != (err != nil) || met && !strings.Contains(err.Error(), "the journal knows") {
+			if _, err := passing(run.Run)(t.Context(), db, w.plan, fast); met != (err != nil) || met && !strings.Contains(err.Error(), "the journal knows") {
 				t.Errorf("commit %d: got %v", n, err)
 			}
 			if err := db.Close(); err != nil {

@@ -66,8 +66,10 @@ func (r *runner) do(ctx context.Context, j *job) error {
 	case plan.Steady:
 		err = r.steady(ctx, j)
 	case plan.Hold:
-		r.continued, r.surveyed = true, false
-		err = r.note(ctx, j, "")
+		r.surveyed = false
+		if j.row.State != j.end { // else an earlier run has said that it stands here
+			err = r.note(ctx, j, "")
+		}
 	}
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%w (%v)", context.Cause(ctx), err)
@@ -161,7 +163,9 @@ func complete(p *plan.Plan, a *plan.Action) error {
 		if len(a.SQL) != 1 {
 			return errors.New("want one query")
 		}
-	case plan.Reserve, plan.Digest, plan.Hold:
+	case plan.Hold:
+		return named(p, a)
+	case plan.Reserve, plan.Digest:
 	default:
 		return fmt.Errorf("the kind %q is not known", a.Kind)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/mapping"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/run"
@@ -15,21 +16,81 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/grant"
 )
 
-// Continue passes one hold.
-func TestTwoHolds(t *testing.T) {
-	w := newWorld(t, "sqlite")
-	hold := func(text string) plan.Step {
-		return plan.Step{Title: text, Do: plan.Action{Kind: plan.Hold, Text: text}}
-	}
-	w.plan.Steps = []plan.Step{hold("first"), hold("second"), hold("third")}
-	o := fast
-	o.Continue = true
-	for _, want := range []string{"second", "third", ""} {
-		outcome, err := run.Run(t.Context(), w.db, w.plan, o)
-		if err != nil || outcome.Held != want || outcome.Done != (want == "") {
-			t.Errorf("got %+v, %v, want it held at %q", outcome, err, want)
+// A run passes the hold that it stands at, and no other: not one that it has not reached, or that it reaches itself. What it refuses it refuses
+// before it writes.
+func TestContinue(t *testing.T) {
+	everywhere(t, func(t *testing.T, w *world) {
+		hold := func(name string) plan.Step {
+			return plan.Step{Title: name, Do: plan.Action{Kind: plan.Hold, Name: name, Text: "Do " + name + "."}}
 		}
+		stops := plan.Step{Title: "stops", Do: plan.Action{Kind: plan.Expect, SQL: []string{"SELECT COUNT(*) FROM parent WHERE name = 'go'"}, Each: []string{"words"}, Want: 1, Otherwise: "Say it."}}
+		w.plan.Steps = []plan.Step{hold("first"), hold("second"), stops, hold("third"), stops}
+		do := func(name string) (run.Outcome, error) {
+			t.Helper()
+			o := fast
+			o.Continue = name
+			return run.Run(t.Context(), w.db, w.plan, o)
+		}
+		refused := func(name, stands, reason string) {
+			t.Helper()
+			before := w.everything(t)
+			_, err := do(name)
+			var hold *run.HoldError
+			if !errors.As(err, &hold) || hold.Stands != stands || !errors.Is(err, run.ErrOption) || !strings.Contains(err.Error(), reason) {
+				t.Errorf("Continue %q: got %v, want that it stands at %q, %q", name, err, stands, reason)
+			}
+			if now := w.everything(t); now != before {
+				t.Errorf("Continue %q: got %s, want that nothing was written, %s", name, now, before)
+			}
+		}
+		held := func(name, want string) {
+			t.Helper()
+			outcome, err := do(name)
+			if err != nil || outcome.Hold != want || outcome.Held != "Do "+want+"." {
+				t.Errorf("Continue %q: got %+v, %v, want it held at %q", name, outcome, err, want)
+			}
+		}
+		stopped := func(name string) {
+			t.Helper()
+			if _, err := do(name); !errors.Is(err, run.ErrExpected) {
+				t.Errorf("Continue %q: got %v, want ErrExpected", name, err)
+			}
+		}
+		refused(run.Here, "", "it was not begun")
+		refused("first", "", "it was not begun")
+		refused("fourth", "", `no hold "fourth", it has first, second, third`)
+		held("", "first")
+		held("", "first") // it does not go on by itself
+		refused("second", "first", `stands at the hold "first", step 1 of 5, and not at "second"; do what it asks for, then continue with its name. Do first.`)
+		held("first", "second")
+		refused("first", "second", `and not at "first"`)
+		stopped(run.Here) // which has passed the second, and reached no other
+		refused(run.Here, "", "ended before step 3 of 5 (stops)")
+		refused("third", "", "ended before step 3 of 5 (stops)")
+		stopped("second") // the same command once more: it passes what is passed
+		w.exec(t, "UPDATE parent SET name = 'go' WHERE id = 1")
+		held("second", "third")
+		w.exec(t, "UPDATE parent SET name = 'stay' WHERE id = 1")
+		stopped("third")
+		w.exec(t, "UPDATE parent SET name = 'go' WHERE id = 1")
+		if outcome, err := do("third"); err != nil || !outcome.Done {
+			t.Errorf("got %+v, %v, want it done", outcome, err)
+		}
+		finish(t, w.db, w.plan, run.Rollback)
+		refused("first", "", "it was not begun") // anew: what was passed before the rollback is not
+		held("", "first")
+	})
+}
+
+// everything returns all of the journal, and the contents.
+func (w *world) everything(t *testing.T) string {
+	t.Helper()
+	text := w.contents(t)
+	if w.has(t, journal.PlansTable) {
+		plans, steps := w.journal(t)
+		text = fmt.Sprint(plans, steps, text)
 	}
+	return text
 }
 
 // What is expected is looked at again by the next run.

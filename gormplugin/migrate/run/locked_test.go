@@ -27,14 +27,14 @@ func TestRowLocked(t *testing.T) {
 			}
 		}
 		o := fast
-		o.Attempts, o.Continue = 2, true
+		o.Attempts = 2
 		var waited []string
 		o.Progress = func(p run.Progress) {
 			if p.Waits != "" {
 				waited = append(waited, p.Waits)
 			}
 		}
-		outcome, err := run.Run(t.Context(), w.db, w.plan, o)
+		outcome, err := passing(run.Run)(t.Context(), w.db, w.plan, o)
 		if !errors.Is(err, run.ErrLocked) {
 			t.Errorf("got %+v, %v, want ErrLocked", outcome, err)
 		}

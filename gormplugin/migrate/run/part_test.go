@@ -125,12 +125,12 @@ func TestSound(t *testing.T) {
 	if err := run.Sound(&plan.Plan{}); err != nil {
 		t.Errorf("got %v for no steps", err)
 	}
-	good := plan.Action{Kind: plan.Hold}
+	good := plan.Action{Kind: plan.Hold, Name: "good"}
 	for _, a := range []plan.Action{
 		{}, {Kind: plan.Together}, {Kind: plan.Apart, SQL: []string{"x"}}, {Kind: plan.Apart, SQL: []string{"x", "y"}, Applied: "z"}, {Kind: plan.Batch, SQL: []string{"x"}},
 		{Kind: plan.Batch, Cursor: "x"}, {Kind: plan.Map, Table: "t"}, {Kind: plan.Count}, {Kind: plan.Expect},
 		{Kind: plan.Count, SQL: []string{"x"}}, {Kind: plan.Expect, SQL: []string{"x", "y"}, Each: []string{"a", "a"}}, {Kind: plan.Expect, SQL: []string{"x"}, Each: []string{"a"}, Like: "no such step"},
-		{Kind: plan.Steady, SQL: []string{"x", "y"}},
+		{Kind: plan.Steady, SQL: []string{"x", "y"}}, {Kind: plan.Hold}, {Kind: plan.Hold, Name: run.Here}, {Kind: plan.Hold, Name: "good"},
 	} {
 		if err := run.Sound(&plan.Plan{Steps: []plan.Step{{Do: good}, {Do: a}}}); !errors.Is(err, run.ErrPlan) {
 			t.Errorf("%+v: got %v, want ErrPlan", a, err)

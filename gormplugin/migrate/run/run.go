@@ -19,6 +19,22 @@ var (
 	ErrPlan     = errors.New("run: the plan cannot be run") // a step of no known kind, or one that lacks what its kind needs
 )
 
+// Here is, as Options.Continue, the hold that the run stands at.
+const Here = "here"
+
+// HoldError says that Options.Continue names another hold than the one that the run stands at, or that it stands at none. Nothing was
+// written. It wraps [ErrOption].
+type HoldError struct {
+	Stands string // the name of the hold that the run stands at; empty: at none
+	reason string
+}
+
+// Error says where the run stands, and what to do.
+func (e *HoldError) Error() string { return ErrOption.Error() + ": Continue: " + e.reason }
+
+// Unwrap returns [ErrOption].
+func (e *HoldError) Unwrap() error { return ErrOption }
+
 // Options say how to run.
 type Options struct {
 	Target   time.Duration // that a batch aims at; default 500 ms
@@ -27,7 +43,7 @@ type Options struct {
 	Replicas []*sql.DB     // whose lag is looked at
 	LockWait time.Duration // for one attempt to get a lock; default 2 seconds
 	Attempts int           // to get it, with pauses in between; default 30
-	Continue bool          // past the first hold that is met
+	Continue string        // the name of the hold that the run stands at, to pass it; Here, whichever that is; empty: none. See [HoldError]
 	Progress func(Progress)
 }
 
@@ -47,7 +63,8 @@ type Progress struct {
 type Outcome struct {
 	Done bool          `json:"done"`           // the plan's last step is done
 	Step int           `json:"step"`           // the last that was done, from 1
-	Held string        `json:"held,omitempty"` // the text of the hold that it ended at
+	Hold string        `json:"hold,omitempty"` // the name of the hold that it ended at, for Options.Continue
+	Held string        `json:"held,omitempty"` // what that hold asks for
 	Rows int64         `json:"rows"`           // changed by this run
 	Took time.Duration `json:"took_ns"`
 }

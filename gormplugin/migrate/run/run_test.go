@@ -18,7 +18,7 @@ func TestRunAndRollback(t *testing.T) {
 		before := w.contents(t)
 		for range 2 { // the second finds the hold again
 			outcome, err := run.Run(t.Context(), w.db, w.plan, fast)
-			if err != nil || outcome.Done || outcome.Held != "Deploy now." || outcome.Step != 8 {
+			if err != nil || outcome.Done || outcome.Hold != plan.DeployWriters || outcome.Held != "Deploy now." || outcome.Step != 8 {
 				t.Fatalf("got %+v, %v, want it held after step 8", outcome, err)
 			}
 		}
@@ -29,6 +29,9 @@ func TestRunAndRollback(t *testing.T) {
 			t.Fatalf("got %d parents with new ids, want %d", got, rowCount)
 		}
 		w.wantText(t)
+		if _, steps := w.journal(t); len(steps) != 9 || steps[8].State != journal.StepHeld {
+			t.Errorf("got steps %+v, want the last of nine held", steps)
+		}
 		outcome := w.run(t)
 		if outcome.Step != len(w.plan.Steps) || outcome.Rows != 2*rowCount {
 			t.Errorf("got %+v, want the last step and %d rows", outcome, 2*rowCount)
@@ -84,13 +87,12 @@ func TestEachStepIsReported(t *testing.T) {
 	}
 	w.plan.Steps[9].Do.SQL = append(w.plan.Steps[9].Do.SQL, "CREATE TABLE besides (id INTEGER)", "DROP TABLE besides")
 	o := fast
-	o.Continue = true
 	o.Progress = func(p run.Progress) {
 		if len(got) == 0 || got[len(got)-1] != p.Step {
 			got = append(got, p.Step)
 		}
 	}
-	outcome, err := run.Run(t.Context(), w.db, w.plan, o)
+	outcome, err := passing(run.Run)(t.Context(), w.db, w.plan, o)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v, want a report of each of %v", got, err, want)
 	}

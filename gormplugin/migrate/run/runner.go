@@ -32,7 +32,7 @@ type runner struct {
 	progress    *progress
 	changed     int64 // rows, by this run
 	surveyed    bool  // the rows to be mapped were surveyed by this run, which has passed no hold since
-	continued   bool  // a hold was passed
+	passes      int   // the step of the hold that this run passes, for it stood there when it began; 0: none
 	owner       bool  // the plan is this runner's
 }
 
@@ -40,7 +40,7 @@ type runner struct {
 // back; the error is the context's then. A plan that is done already is no error,
 // nor is one without steps, of which the journal says nothing.
 //
-// The error wraps, before anything is written, [ErrDatabase], [ErrSchema], [ErrRights], [ErrDisk], [ErrOption], [ErrPlan],
+// The error wraps, before anything is written, [ErrDatabase], [ErrSchema], [ErrRights], [ErrDisk], [ErrOption], [HoldError], [ErrPlan],
 // mapping.ErrRefused, or the journal's ErrRunning, ErrOther and ErrState; and later [ErrExpected], [ErrLocked], [ErrSchema], the journal's
 // ErrLost, or the database's. It says how to go on.
 func Run(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) (Outcome, error) {
@@ -151,6 +151,9 @@ func (r *runner) forward(ctx context.Context, outcome *Outcome) error {
 			return fmt.Errorf("%w: the plan is being rolled back; roll it back to the end, then make a new plan", journal.ErrState)
 		}
 	}
+	if err := r.pass(); err != nil {
+		return err
+	}
 	if err := r.preconditions(ctx); err != nil {
 		return err
 	}
@@ -167,12 +170,17 @@ func (r *runner) forward(ctx context.Context, outcome *Outcome) error {
 			outcome.Step = n
 			continue
 		}
-		if step.Do.Kind == plan.Hold && (!r.o.Continue || r.continued) {
-			outcome.Held = step.Do.Text
-			return nil
+		begun, end := journal.StepBegun, journal.StepDone
+		held := step.Do.Kind == plan.Hold && n != r.passes
+		if held {
+			begun, end = journal.StepHeld, journal.StepHeld
 		}
-		if err := r.do(ctx, r.job(n, step, &step.Do, journal.StepBegun, journal.StepDone)); err != nil {
+		if err := r.do(ctx, r.job(n, step, &step.Do, begun, end)); err != nil {
 			return r.stopped(n, "run", err)
+		}
+		if held {
+			outcome.Hold, outcome.Held = step.Do.Name, step.Do.Text
+			return nil
 		}
 		outcome.Step = n
 	}

@@ -181,7 +181,7 @@ func (w *world) steps() []plan.Step {
 			Undo: batch(cursor("child", "id"), "UPDATE child SET visits = visits - 1 WHERE id > :after AND id <= :upto")},
 		{Title: "orphans as before", Do: plan.Action{Kind: plan.Expect, SQL: []string{orphans}, Each: []string{"orphans"}, Like: "count orphans", Otherwise: "Look for them."}},
 		{Title: "nobody writes", Do: plan.Action{Kind: plan.Steady, SQL: []string{"SELECT COUNT(*) FROM parent"}, Window: 20 * time.Millisecond, Otherwise: "Stop the writers."}},
-		{Title: "wait for the deployment", Do: plan.Action{Kind: plan.Hold, Text: "Deploy now."}},
+		{Title: "wait for the deployment", Do: plan.Action{Kind: plan.Hold, Name: plan.DeployWriters, Text: "Deploy now."}},
 		{Title: "longer names", Do: plan.Action{Kind: plan.Together, SQL: []string{"UPDATE parent SET name = " + longer, "UPDATE child SET visits = visits + 100"}},
 			Undo: &plan.Action{Kind: plan.Together, SQL: []string{"UPDATE child SET visits = visits - 100", "UPDATE parent SET name = substr(name, 1, length(name) - 1)"}}},
 		{Title: "take the node", Do: plan.Action{Kind: plan.Reserve}, Kept: "A node is taken for all time."},
@@ -244,12 +244,23 @@ func (w *world) run(t *testing.T) run.Outcome {
 	return finish(t, w.db, w.plan, run.Run)
 }
 
+// passing does the same as another, and passes each hold once a run stands at it.
+func passing(do doing) doing {
+	return func(ctx context.Context, db *sql.DB, p *plan.Plan, o run.Options) (run.Outcome, error) {
+		for {
+			outcome, err := do(ctx, db, p, o)
+			if err != nil || outcome.Hold == "" {
+				return outcome, err
+			}
+			o.Continue = outcome.Hold
+		}
+	}
+}
+
 // finish runs or rolls back to the end.
-func finish(t *testing.T, db *sql.DB, p *plan.Plan, do func(context.Context, *sql.DB, *plan.Plan, run.Options) (run.Outcome, error)) run.Outcome {
+func finish(t *testing.T, db *sql.DB, p *plan.Plan, do doing) run.Outcome {
 	t.Helper()
-	o := fast
-	o.Continue = true
-	outcome, err := do(t.Context(), db, p, o)
+	outcome, err := passing(do)(t.Context(), db, p, fast)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,8 +103,8 @@ ALTER TABLE `notes` DROP INDEX `snowkey_index_notes_owner_id_6ae0f472`, ALGORITH
 
 -- == contract · the maps are dropped, after which there is no rollback
 -- 26 · wait until the result was verified
---    the run ends here: All ids are rewritten. Verify the plan, look at what else keeps ids (caches, other services), and go on when the maps of old
---     ids to new ones are not needed any more: they are dropped then, and there is no rollback after that.
+--    the run ends here, and run --continue=drop-maps goes on: All ids are rewritten. Verify the plan, look at what else keeps ids (caches, other
+--     services), and go on when the maps of old ids to new ones are not needed any more: they are dropped then, and there is no rollback after that.
 -- 27 · drop the maps
 DROP TABLE IF EXISTS `snowkey_map_authors`, `snowkey_map_books`;
 --    no rollback once this is done. Without the maps nobody knows the old ids.

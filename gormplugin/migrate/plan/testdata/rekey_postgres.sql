@@ -113,8 +113,8 @@ DROP INDEX CONCURRENTLY IF EXISTS "public"."snowkey_index_books_author_id_b39090
 
 -- == contract · the maps are dropped, after which there is no rollback
 -- 28 · wait until the result was verified
---    the run ends here: All ids are rewritten. Verify the plan, look at what else keeps ids (caches, other services), and go on when the maps of old
---     ids to new ones are not needed any more: they are dropped then, and there is no rollback after that.
+--    the run ends here, and run --continue=drop-maps goes on: All ids are rewritten. Verify the plan, look at what else keeps ids (caches, other
+--     services), and go on when the maps of old ids to new ones are not needed any more: they are dropped then, and there is no rollback after that.
 -- 29 · drop the maps
 DROP TABLE "snowkey_map_authors", "snowkey_map_books";
 --    no rollback once this is done. Without the maps nobody knows the old ids.

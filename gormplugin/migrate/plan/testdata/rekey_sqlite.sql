@@ -109,8 +109,8 @@ DROP INDEX "snowkey_index_books_author_id_b390907f";
 
 -- == contract · the maps are dropped, after which there is no rollback
 -- 27 · wait until the result was verified
---    the run ends here: All ids are rewritten. Verify the plan, look at what else keeps ids (caches, other services), and go on when the maps of old
---     ids to new ones are not needed any more: they are dropped then, and there is no rollback after that.
+--    the run ends here, and run --continue=drop-maps goes on: All ids are rewritten. Verify the plan, look at what else keeps ids (caches, other
+--     services), and go on when the maps of old ids to new ones are not needed any more: they are dropped then, and there is no rollback after that.
 -- 28 · drop the maps
 DROP TABLE "snowkey_map_{1}";
 --    {1} = authors, books

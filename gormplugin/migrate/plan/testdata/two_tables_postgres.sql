@@ -58,8 +58,8 @@ ANALYZE "orders", "customers";
 
 -- == flip · the database stops making keys
 -- 4 · deploy writers that fill their keys
---    the run ends here: Now deploy the program that fills its keys with snowflakes, and stop every writer that leaves them to the database. Then run on
---     with Continue.
+--    the run ends here, and run --continue=deploy-writers goes on: Now deploy the program that fills its keys with snowflakes, and stop every writer
+--     that leaves them to the database.
 -- 5 · make sure that no writer leaves its keys to the database
 --    for 10s nothing may change there, else: Ids below the limit were made meanwhile: a writer is at work that leaves its keys to the database. Stop
 --     it, and run again: from the flip on its writes fail.
@@ -105,8 +105,8 @@ DROP INDEX CONCURRENTLY IF EXISTS "public"."snowkey_index_orders_customer_id_2aa
 
 -- == contract · the maps are dropped, after which there is no rollback
 -- 24 · wait until the result was verified
---    the run ends here: All ids are rewritten. Verify the plan, look at what else keeps ids (caches, other services), and go on when the maps of old
---     ids to new ones are not needed any more: they are dropped then, and there is no rollback after that.
+--    the run ends here, and run --continue=drop-maps goes on: All ids are rewritten. Verify the plan, look at what else keeps ids (caches, other
+--     services), and go on when the maps of old ids to new ones are not needed any more: they are dropped then, and there is no rollback after that.
 -- 25 · drop the maps
 DROP TABLE "snowkey_map_customers", "snowkey_map_orders";
 --    no rollback once this is done. Without the maps nobody knows the old ids.

@@ -48,10 +48,10 @@
 
 -- == expand · keys, and what refers to them, get 64 bits
 -- 1 · keep snowflakes out of "or`der s".Id until the flip
-CREATE TRIGGER `snowkey_gate_a0c34a2f85bd` BEFORE INSERT ON `or``der s` FOR EACH ROW IF NEW.`Id` >= 4398046511104 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowkey migrate: no snowflakes in "or`der s" before the flip: run on with Continue, then try again'; END IF;
+CREATE TRIGGER `snowkey_gate_a0c34a2f85bd` BEFORE INSERT ON `or``der s` FOR EACH ROW IF NEW.`Id` >= 4398046511104 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowkey migrate: no snowflakes in "or`der s" before the flip: first run --continue=deploy-writers'; END IF;
 -- 2–3 · keep snowflakes out of … until the flip
-CREATE TRIGGER `snowkey_gate_21eb2153dd14` BEFORE INSERT ON `customers` FOR EACH ROW IF NEW.`id` >= 4398046511104 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowkey migrate: no snowflakes in customers before the flip: run on with Continue, then try again'; END IF;
-CREATE TRIGGER `snowkey_gate_d52fd337f016` BEFORE INSERT ON `profiles` FOR EACH ROW IF NEW.`customer_id` >= 4398046511104 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowkey migrate: no snowflakes in profiles before the flip: run on with Continue, then try again'; END IF;
+CREATE TRIGGER `snowkey_gate_21eb2153dd14` BEFORE INSERT ON `customers` FOR EACH ROW IF NEW.`id` >= 4398046511104 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowkey migrate: no snowflakes in customers before the flip: first run --continue=deploy-writers'; END IF;
+CREATE TRIGGER `snowkey_gate_d52fd337f016` BEFORE INSERT ON `profiles` FOR EACH ROW IF NEW.`customer_id` >= 4398046511104 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowkey migrate: no snowflakes in profiles before the flip: first run --continue=deploy-writers'; END IF;
 -- 4 · count the orphans of the foreign keys that are dropped for a while, of customers, lines, "or`der s", profiles
 --    counts: orphans by the foreign key … of … (fk_boss customers, fk_lines lines, fk_profile profiles); orphans by the foreign key fk 1 of "or`der s";
 --     orphans by the foreign key fk_pair of "or`der s"; orphans by the foreign key fk`2 of "or`der s"
@@ -96,8 +96,8 @@ ALTER TABLE `profiles` ADD CONSTRAINT `fk_profile` FOREIGN KEY (`customer_id`) R
 
 -- == flip · the database stops making keys
 -- 26 · deploy writers that fill their keys
---    the run ends here: Now deploy the program that fills its keys with snowflakes, and stop every writer that leaves them to the database. Then run on
---     with Continue.
+--    the run ends here, and run --continue=deploy-writers goes on: Now deploy the program that fills its keys with snowflakes, and stop every writer
+--     that leaves them to the database.
 -- 27 · make sure that no writer leaves its keys to the database
 --    for 10s nothing may change there, else: Ids below the limit were made meanwhile: a writer is at work that leaves its keys to the database. Stop
 --     it, and run again: from the flip on its writes fail.

@@ -27,8 +27,8 @@
 
 -- == flip · the database stops making keys
 -- 1 · deploy writers that fill their keys
---    the run ends here: Now deploy the program that fills its keys with snowflakes, and stop every writer that leaves them to the database. Then run on
---     with Continue.
+--    the run ends here, and run --continue=deploy-writers goes on: Now deploy the program that fills its keys with snowflakes, and stop every writer
+--     that leaves them to the database.
 -- 2 · make sure that no writer leaves its keys to the database
 --    for 10s nothing may change there, else: Ids below the limit were made meanwhile: a writer is at work that leaves its keys to the database. Stop
 --     it, and run again: from the flip on its writes fail.
