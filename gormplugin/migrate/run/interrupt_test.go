@@ -151,8 +151,8 @@ func TestTakenOver(t *testing.T) {
 			})
 			_, err := passing(run.Run)(t.Context(), db, w.plan, fast)
 			if met {
-				if !errors.Is(err, journal.ErrLost) {
-					t.Errorf("transaction %d: got %v, want ErrLost", n, err)
+				if !errors.Is(err, journal.ErrLost) && !errors.Is(err, journal.ErrRunning) { // the second: in the transaction that takes over, behind a hold
+					t.Errorf("transaction %d: got %v, want ErrLost or ErrRunning", n, err)
 				}
 				w.want(t, held)
 			}
