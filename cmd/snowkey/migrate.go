@@ -132,7 +132,8 @@ func newMigrateInspect() *cobra.Command {
 		Short: "Show the keys of a database, what refers to them, and what stands in the way",
 		Long: `Show the keys of a database: their types, how full these are and for how many days they will do; all references
 to them, by foreign keys, names, and polymorphic pairs, with how sure each is; rows that refer to none; and what
-stands in the way of a migration. Nothing is written.`,
+stands in the way of a migration. At the end there is for each mode the command that plans it, with all the flags that it needs.
+Nothing is written.`,
 		Example: `  SNOWKEY_DB=postgres://app:secret@127.0.0.1:5432/app snowkey migrate inspect
   snowkey migrate inspect --db-file /run/secrets/app --table orders --json
   snowkey migrate inspect --db sqlite:app.db --reference 'events.data:$.user.id=users.id'`,
@@ -152,7 +153,10 @@ stands in the way of a migration. Nothing is written.`,
 			if *asJSON {
 				return writeJSON(c.OutOrStdout(), report)
 			}
-			return report.Write(c.OutOrStdout())
+			if err := report.Write(c.OutOrStdout()); err != nil {
+				return err
+			}
+			return m.advise(ctx, report, options)
 		})
 	}
 	return c

@@ -61,7 +61,7 @@ may be none, a trigger that would fire for each row, a table without a time of c
 			}
 			p, err := migrate.MakePlan(ctx, m.db, report, o)
 			if err != nil {
-				return err
+				return needed(c, err, m.flag, options.created)
 			}
 			m.bar.end()
 			if *out == "" {
@@ -96,7 +96,8 @@ func planFlags(c *cobra.Command) *planning {
 	p := &planning{layout: layoutFlag(c)}
 	flags := c.Flags()
 	flags.StringToStringVar(&p.created, "created", nil, `where a table's rows have their time from: table=column, table=2020-01-31T00:00:00Z for all, table='through COLUMN' for
-that of the row that the column refers to, or table=keep for old ids to stay; may be given again (default: created_at)`)
+that of the row that the column refers to, or table=keep for old ids to stay; '*=TIME' or '*=keep' for all tables of which
+nothing else is known; may be given again (default: a guess, which the plan names)`)
 	flags.StringVar(&p.Zone, "zone", "", "time zone of times that say none, such as UTC or Asia/Shanghai")
 	flags.Int64Var(&p.Below, "below", 0, "ids below are old ones (default: 2^42)")
 	flags.StringArrayVar(&p.Accept, "accept", nil, "what stands in the way and may, KIND:TABLE.NAME as it is said there; may be given again")

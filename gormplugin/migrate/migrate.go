@@ -22,6 +22,7 @@ type (
 	InspectOptions = inspect.Options
 	Plan           = plan.Plan
 	PlanOptions    = plan.Options
+	Blocked        = plan.Blocked
 	RunOptions     = run.Options
 	Progress       = run.Progress
 	Outcome        = run.Outcome
@@ -57,15 +58,6 @@ func Misuse() []error {
 // Inspect finds the keys of a database, all references to them, and what stands in the way of a migration. It writes nothing.
 func Inspect(ctx context.Context, db *gorm.DB, o InspectOptions) (*Report, error) {
 	return inspect.Inspect(ctx, db, o)
-}
-
-// MakePlan plans for what a report has found. It reads the database, and writes nothing.
-func MakePlan(ctx context.Context, db *gorm.DB, report *Report, o PlanOptions) (*Plan, error) {
-	pool, err := poolOf(db)
-	if err != nil {
-		return nil, err
-	}
-	return plan.Make(ctx, pool, report, o)
 }
 
 // ReadPlan reads what [Plan.Encode] has written.

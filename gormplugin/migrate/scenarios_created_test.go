@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate"
-	"github.com/snowkey-go/snowkey/gormplugin/migrate/mapping"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 	"github.com/snowkey-go/snowkey/idgen"
 )
@@ -110,10 +109,10 @@ func testTimes(t *testing.T, d *database) {
 	}
 	d.exec(insert)
 	err := d.refusal(migrate.PlanOptions{Mode: migrate.Rekey, Tables: []string{"made"}, Zone: "UTC"})
-	if !errors.Is(err, mapping.ErrRefused) {
+	if !errors.Is(err, plan.ErrBlocked) {
 		t.Fatalf("got %v, want that rows are refused", err)
 	}
-	for _, want := range []string{"of 20 of made", "2 without a time", "3 with the zero time", "4 made before the layout's epoch", "5 made later than now"} {
+	for _, want := range []string{"2 of 20 rows without a time", "3 of 20 rows with the zero time", "4 of 20 rows made before the layout's epoch", "5 of 20 rows made later than now"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}
@@ -176,7 +175,7 @@ func testClash(t *testing.T, d *database) {
 // clashes sees that the plan is refused for a new id.
 func (d *database) clashes(o migrate.PlanOptions) {
 	d.t.Helper()
-	if err := d.refusal(o); !errors.Is(err, mapping.ErrRefused) || !strings.Contains(err.Error(), "1 whose new id is another row's") {
+	if err := d.refusal(o); !errors.Is(err, plan.ErrBlocked) || !strings.Contains(err.Error(), "1 of ") || !strings.Contains(err.Error(), " rows whose new id is another row's") {
 		d.t.Errorf("got %v, want that one new id is another row's", err)
 	}
 }

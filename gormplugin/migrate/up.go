@@ -52,7 +52,7 @@ func Up(ctx context.Context, db *gorm.DB, c Config) (Outcome, error) {
 		if err != nil {
 			return Outcome{}, err
 		}
-		if p, err = MakePlan(ctx, db, report, c.Plan); err != nil {
+		if p, err = plan.Make(ctx, pool, report, c.Plan); err != nil { // the run that follows looks at the times of rows itself
 			return Outcome{}, err
 		}
 		if done, err := did(ctx, pool, d, p); err != nil || done {

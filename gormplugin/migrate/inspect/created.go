@@ -16,7 +16,11 @@ import (
 )
 
 // createdNames are what a column is called that tells when a row was made, without underlines and in small letters; the first is the best.
-var createdNames = []string{"createdat", "created", "creationtime", "insertedat"}
+var createdNames = []string{"createdat", "created", "creationtime", "insertedat", "createdon", "createdate", "createddate", "datecreated", "creationdate", "createtime",
+	"createdtime", "insertedon", "addedat", "addedon", "dateadded"}
+
+// createdEnds follow the name of what a row is, in a column that tells when it was made: invoice_date of invoices.
+var createdEnds = []string{"date", "time", "at", "on", "timestamp"}
 
 var zoneAtEnd = regexp.MustCompile(`(?:[Zz]|[+-]\d\d(?::?\d\d)?)$`)
 
@@ -28,13 +32,25 @@ func (i *inspector) findCreated(s *subject) {
 			return
 		}
 	}
+	plain := func(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 	for _, name := range createdNames {
 		for _, col := range s.Columns {
-			if strings.ToLower(strings.ReplaceAll(col.Name, "_", "")) == name && holdsTime(col) && col != s.key {
-				s.created = col
+			if plain(col.Name) == name && holdsTime(col) && col != s.key {
+				s.created, s.guessed = col, true
 				return
 			}
 		}
+	}
+	one := plain(i.singular(s.words))
+	for _, col := range s.Columns {
+		if end, ok := strings.CutPrefix(plain(col.Name), one); !ok || !slices.Contains(createdEnds, end) || col.Class != catalog.Time {
+			continue
+		}
+		if s.created != nil { // there are two
+			s.created, s.guessed = nil, false
+			return
+		}
+		s.created, s.guessed = col, true
 	}
 }
 
@@ -45,7 +61,7 @@ func holdsTime(col *catalog.Column) bool {
 // readCreated reads what the values tell: of integers, which unit they have; on SQLite, whether they have a zone.
 func (i *inspector) readCreated(ctx context.Context, s *subject) error {
 	col := s.created
-	c := &Created{Column: col.Name, Type: col.Type, Zoned: col.Zoned, Nulls: col.Nullable}
+	c := &Created{Column: col.Name, Type: col.Type, Zoned: col.Zoned, Nulls: col.Nullable, Guessed: s.guessed}
 	s.report.Created = c
 	if col.Class != catalog.Integer && i.dialect != dialect.SQLite {
 		return nil

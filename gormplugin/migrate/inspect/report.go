@@ -52,10 +52,11 @@ type Key struct {
 
 // Created is the column that tells when a row was made.
 type Created struct {
-	Column string `json:"column"`
-	Type   string `json:"type"`            // as the database writes it; of an integer ", unix seconds" follows, or milliseconds, microseconds, nanoseconds
-	Zoned  bool   `json:"zoned"`           // its values say which instant they are
-	Nulls  bool   `json:"nulls,omitempty"` // it can be NULL
+	Column  string `json:"column"`
+	Type    string `json:"type"`              // as the database writes it; of an integer ", unix seconds" follows, or milliseconds, microseconds, nanoseconds
+	Zoned   bool   `json:"zoned"`             // its values say which instant they are
+	Nulls   bool   `json:"nulls,omitempty"`   // it can be NULL
+	Guessed bool   `json:"guessed,omitempty"` // it is known by its name, not by a model
 }
 
 // Origin says how a reference is known.

@@ -21,6 +21,7 @@ type subject struct {
 	small    bool // it has at most fewRows rows
 	rows     int64
 	created  *catalog.Column
+	guessed  bool // created is known by its name alone
 	report   Table
 	spans    map[string][]span // by column: the parts that samples are taken from
 	changed  []string          // keys and columns of references, which a migration changes

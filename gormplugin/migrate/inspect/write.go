@@ -11,8 +11,8 @@ import (
 	"unicode"
 )
 
-// Write writes the report for people: keys, those with the least room first, references, what stands in the way, and, in the last
-// lines, what blocks which mode. Control characters in names are replaced, so that none reaches a terminal. The error is the writer's.
+// Write writes the report for people: keys, those with the least room first, references, and what stands in the way. What a plan
+// needs is said by migrate.Advise. Control characters in names are replaced, so that none reaches a terminal. The error is the writer's.
 func (r *Report) Write(w io.Writer) error {
 	var b bytes.Buffer
 	d := r.Database
@@ -23,10 +23,6 @@ func (r *Report) Write(w io.Writer) error {
 	r.writeKeys(&b)
 	r.writeReferences(&b)
 	r.writeObstacles(&b)
-	b.WriteString("\n")
-	for _, mode := range everything {
-		fmt.Fprintf(&b, "%s: %s\n", mode, r.verdict(mode))
-	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -124,28 +120,6 @@ func (r *Report) writeObstacles(b *bytes.Buffer) {
 		}
 	}
 	table(b, "WHAT STANDS IN THE WAY, OR IS TO BE KNOWN", rows)
-}
-
-// verdict says what blocks a mode.
-func (r *Report) verdict(mode string) string {
-	if mode == "shadow" && r.Database.Kind != "postgres" {
-		return "is of PostgreSQL alone"
-	}
-	var names []string
-	for _, o := range r.Obstacles {
-		if slices.Contains(o.Blocks, mode) {
-			names = append(names, printable(o.Accept()))
-		}
-	}
-	for _, f := range r.References {
-		if f.Sure == Possible && mode != everything[0] {
-			names = append(names, printable(f.Table+"."+f.Column+", which may refer to "+f.To))
-		}
-	}
-	if len(names) == 0 {
-		return "nothing that was found blocks it"
-	}
-	return "blocked by " + strings.Join(names, "; ")
 }
 
 // Accept is how an obstacle is named to say that it is accepted: KIND:TABLE.NAME, or KIND:TABLE when it has no name.

@@ -54,9 +54,6 @@ WHAT STANDS IN THE WAY, OR IS TO BE KNOWN
   full   trigger  t     rekey, shadow  fires
                                        → look
 
-widen: nothing that was found blocks it
-rekey: blocked by trigger:full.t; a.b, which may refer to full
-shadow: blocked by trigger:full.t; a.b, which may refer to full
 `
 
 func TestWrite(t *testing.T) {

@@ -120,7 +120,7 @@ func (f *Filler) assign(ctx context.Context, tx Tx) error {
 	for _, r := range f.rows {
 		survey.Rows++
 		if r.moment.state != good {
-			survey.note(r.moment.state, r.id)
+			survey.note(r.moment, r.id)
 			continue
 		}
 		room := f.space.room(r.moment.ns)

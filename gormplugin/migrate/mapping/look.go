@@ -90,7 +90,7 @@ func (s *Survey) read(ctx context.Context, db *sql.DB, source *source, space *sp
 			s.Rows++
 			if r.moment.state != good {
 				if !mapped[r.id] {
-					s.note(r.moment.state, r.id)
+					s.note(r.moment, r.id)
 				}
 				continue
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 )
 
 // ErrRefused says that rows cannot have new ids; the message counts them by reason.
@@ -22,7 +23,8 @@ type Survey struct {
 	Crowded    int64 `json:"crowded"`    // rows beyond what the layout has ids for in one unit of the column
 	Clashing   int64 `json:"clashing"`   // new ids that are ids of the same table, too, or below plan.Key.Below
 
-	First Examples `json:"first"` // an id of each
+	First    Examples  `json:"first"`             // an id of each
+	Earliest time.Time `json:"earliest,omitzero"` // of the rows that are Early; in UTC, and not before the year 1678
 }
 
 // Tx is a transaction that run gives: it has the journal's row already, and is committed by run.

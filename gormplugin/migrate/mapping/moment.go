@@ -21,7 +21,7 @@ const (
 // moment is when a row was made, as far as it can be told.
 type moment struct {
 	state state
-	ns    int64 // since 1970, of a good one
+	ns    int64 // since 1970, of a good one and of one that is early
 }
 
 // skew is by how much a row may be later than this machine's clock: that of whoever wrote it can be ahead.
@@ -33,7 +33,7 @@ func (c *calendar) judge(seconds, nanoseconds int64) moment {
 	case seconds < firstYear+2*86400:
 		return moment{state: zero} // Go's zero time, in whatever zone it was written
 	case seconds < c.earliest, seconds == c.earliest && nanoseconds < c.earliestNano:
-		return moment{state: early}
+		return moment{state: early, ns: max(seconds, math.MinInt64/int64(time.Second)+1) * int64(time.Second)}
 	case seconds > c.now+int64(skew/time.Second), seconds > math.MaxInt64/int64(time.Second)-1:
 		return moment{state: future}
 	}

@@ -3,6 +3,7 @@ package mapping
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 )
@@ -19,8 +20,17 @@ type Examples struct {
 	Clashing   int64 `json:"clashing,omitempty"`
 }
 
-// Refused returns nil, or an error that wraps ErrRefused and counts what is refused.
-func (s Survey) Refused(k plan.Key) error {
+// Reason is why rows cannot get new ids.
+type Reason struct {
+	Count int64
+	What  string // the rows, in words, with one of them
+	Do    string // what to do, in words
+	Early bool   // an earlier epoch settles it
+	Zone  bool   // the zone of the times may settle it, which nobody has named
+}
+
+// Reasons returns why rows of a key cannot get new ids.
+func (s Survey) Reasons(k plan.Key) []Reason {
 	where := k.Created
 	if k.Parent != "" {
 		where = k.Parent + "." + k.Created
@@ -29,14 +39,18 @@ func (s Survey) Refused(k plan.Key) error {
 	if k.Zone != "" {
 		zone = "times without a zone are read as those of " + k.Zone + ": is it the zone that they were written in?"
 	}
-	var list []string
+	early := "made before the layout's epoch, such as id %d"
+	if !s.Earliest.IsZero() {
+		early += ", the earliest at " + s.Earliest.Format(time.DateTime)
+	}
+	var list []Reason
 	for _, reason := range []struct {
 		count, example int64
 		what, do       string
 	}{
 		{s.Null, s.First.Null, "without a time, such as id %d", "set " + where + ", or give the table a time for all of its rows, or keep its ids"},
 		{s.Zero, s.First.Zero, "with the zero time, such as id %d", "set " + where + " to a time"},
-		{s.Early, s.First.Early, "made before the layout's epoch, such as id %d", "choose a layout with an earlier epoch"},
+		{s.Early, s.First.Early, early, "choose a layout with an earlier epoch"},
 		{s.Future, s.First.Future, "made later than now, such as id %d", "set " + where + " to a time that has been"},
 		{s.Unreadable, s.First.Unreadable, "whose time cannot be read, such as id %d", zone},
 		{s.Crowded, s.First.Crowded, "more than the layout has ids for in the unit of time that they share, such as id %d", "choose a layout with more bits of sequence, or a column that is more exact"},
@@ -49,7 +63,16 @@ func (s Survey) Refused(k plan.Key) error {
 		if strings.Contains(what, "%d") {
 			what = fmt.Sprintf(what, k.Below)
 		}
-		list = append(list, fmt.Sprintf("%d %s (%s)", reason.count, what, reason.do))
+		list = append(list, Reason{reason.count, what, reason.do, strings.HasPrefix(reason.what, "made before"), k.Zone == "" && strings.HasPrefix(what, "whose time")})
+	}
+	return list
+}
+
+// Refused returns nil, or an error that wraps ErrRefused and counts what is refused.
+func (s Survey) Refused(k plan.Key) error {
+	var list []string
+	for _, r := range s.Reasons(k) {
+		list = append(list, fmt.Sprintf("%d %s (%s)", r.Count, r.What, r.Do))
 	}
 	if len(list) == 0 {
 		return nil
@@ -58,12 +81,15 @@ func (s Survey) Refused(k plan.Key) error {
 }
 
 // note counts a row whose time is not good.
-func (s *Survey) note(state state, id int64) {
-	count, example := s.reason(state)
+func (s *Survey) note(m moment, id int64) {
+	count, example := s.reason(m.state)
 	if *count == 0 {
 		*example = id
 	}
 	*count++
+	if at := time.Unix(0, m.ns).UTC(); m.state == early && (s.Earliest.IsZero() || at.Before(s.Earliest)) {
+		s.Earliest = at
+	}
 }
 
 func (s *Survey) reason(state state) (count, example *int64) {

@@ -17,33 +17,119 @@ import (
 )
 
 // date gives each of the plan's keys what its new ids have their time from, and the name of its map; a key that is to be kept gets neither.
-// The keys are in an order afterwards in which none goes through one that comes later.
+// The keys are in an order afterwards in which none goes through one that comes later. What is missing is a need, and a time is taken for the
+// time being, so that all that is missing is found.
 func (b *builder) date(ctx context.Context) error {
-	given := map[string]string{}
-	for name, value := range b.options.Created {
-		parsed, err := catalog.Parse(name)
-		if err != nil {
-			return fmt.Errorf("%w: the table %q: %v", ErrOption, name, err)
-		}
-		given[parsed.String()] = value
+	given, rest, err := b.createdOptions()
+	if err != nil {
+		return err
 	}
 	used := map[string]bool{}
+	var missing []string
 	for i := range b.plan.Keys {
 		k := &b.plan.Keys[i]
 		value := given[k.Table]
+		if value == "" {
+			value = b.guess(k, given)
+		}
+		if value == "" {
+			value = rest
+		}
+		if value == "" {
+			missing, value = append(missing, k.Table), b.oneTime().Format(time.RFC3339)
+		}
 		if value == "keep" {
 			continue
 		}
 		if err := b.dateKey(ctx, k, value); err != nil {
 			return err
 		}
-		var err error
 		if k.Map, err = b.mapName(ctx, b.tables[k.Table].Name, used); err != nil {
 			return err
 		}
 	}
+	if len(missing) > 0 {
+		all := "*=" + b.oneTime().Format(time.RFC3339)
+		b.need(fmt.Sprintf("%s: no column tells when rows were created. --created %s gives all of them one time, --created '*=keep' leaves them their ids; "+
+			"for one table --created TABLE=COLUMN names a column, and --created 'TABLE=through COLUMN' a reference whose row's time it has too.",
+			strings.Join(missing, ", "), shellQuote(all)), "created", all)
+	}
+	if len(b.zoneless) > 0 {
+		b.need(fmt.Sprintf("%s: these times do not say which instant they are. Name the zone that they were written in: --zone UTC, or one such as Asia/Shanghai.",
+			strings.Join(b.zoneless, ", ")), "zone", "UTC")
+	}
 	b.orderKeys()
 	return nil
+}
+
+// createdOptions returns what Options.Created says by table, and for all others.
+func (b *builder) createdOptions() (by map[string]string, rest string, err error) {
+	by = map[string]string{}
+	for name, value := range b.options.Created {
+		if name == everyTable {
+			if _, wrong := time.Parse(time.RFC3339Nano, value); wrong != nil && value != "keep" {
+				return nil, "", fmt.Errorf("%w: %q for all other tables, want a time like 2025-01-31T00:00:00Z, or keep", ErrOption, value)
+			}
+			rest = value
+			continue
+		}
+		parsed, err := catalog.Parse(name)
+		if err != nil {
+			return nil, "", fmt.Errorf("%w: the table %q: %v", ErrOption, name, err)
+		}
+		by[parsed.String()] = value
+	}
+	return by, rest, nil
+}
+
+// everyTable stands in Options.Created for the tables that neither it nor a guess says anything of.
+const everyTable = "*"
+
+// createdIn returns the column of a table of which the report says that it tells when rows were made, nil when there is none.
+func (b *builder) createdIn(table string) *inspect.Created {
+	i := slices.IndexFunc(b.report.Tables, func(t inspect.Table) bool { return t.Name == table })
+	if i < 0 {
+		return nil
+	}
+	return b.report.Tables[i].Created
+}
+
+// guess returns what a key's time is taken from when nobody has said: a column by its name, or a foreign key that is never NULL to a table
+// that has such a column. Of several it takes the one whose rows go with their parent's, or whose table's name begins with the parent's.
+func (b *builder) guess(k *Key, given map[string]string) string {
+	if c := b.createdIn(k.Table); c != nil {
+		if c.Guessed {
+			k.Guessed = "by its name"
+		}
+		return c.Column
+	}
+	found := map[string]Reference{}
+	for _, r := range b.plan.References {
+		dated := b.createdIn(r.To) != nil && given[r.To] == ""
+		if r.Table == k.Table && r.To != k.Table && r.Origin == inspect.Declared && !r.Nullable && r.Path == "" && r.OwnerType == "" && len(r.Columns) < 2 && dated && b.plan.Key(r.To) != nil {
+			found[r.Column] = r
+		}
+	}
+	for _, rule := range []func(Reference) bool{
+		func(Reference) bool { return true },
+		func(r Reference) bool { return r.OnDelete == "CASCADE" },
+		func(r Reference) bool {
+			return strings.HasPrefix(strings.ToLower(k.Table), strings.ToLower(strings.TrimSuffix(r.To, "s")))
+		},
+	} {
+		var column string
+		n := 0
+		for _, r := range found {
+			if rule(r) {
+				column, n = r.Column, n+1
+			}
+		}
+		if n == 1 {
+			k.Guessed = "by its foreign key"
+			return "through " + column
+		}
+	}
+	return ""
 }
 
 // dateKey says where the time of one key's new ids comes from.
@@ -59,21 +145,13 @@ func (b *builder) dateKey(ctx context.Context, k *Key, value string) error {
 	if instant, err := time.Parse(time.RFC3339Nano, value); err == nil {
 		instant = instant.UTC()
 		if _, err := b.options.Layout.MinID(instant); err != nil {
-			b.block(fmt.Sprintf("%s: no id of the layout can have the time %s: %v.", k.Table, value, err))
+			b.need(fmt.Sprintf("%s: no id of the layout can have the time %s: %v.", k.Table, value, err), "created", k.Table+"="+b.oneTime().Format(time.RFC3339))
+			instant = b.oneTime()
 		} else if instant.After(b.options.Now) {
 			b.block(fmt.Sprintf("%s: the time %s of its rows is in the future.", k.Table, value))
 		}
 		k.Instant = &instant
 		return nil
-	}
-	if value == "" {
-		i := slices.IndexFunc(b.report.Tables, func(t inspect.Table) bool { return t.Name == k.Table })
-		if i < 0 || b.report.Tables[i].Created == nil {
-			b.block(fmt.Sprintf("%s: no column tells when its rows were created: name a column, a time, \"through COLUMN\" for a reference whose row's time "+
-				"it has too, or \"keep\" for old ids to stay.", k.Table))
-			return nil
-		}
-		value = b.report.Tables[i].Created.Column
 	}
 	return b.dateColumn(ctx, k, value)
 }
@@ -102,15 +180,18 @@ func (b *builder) dateColumn(ctx context.Context, k *Key, name string) error {
 	case c == nil:
 		return fmt.Errorf("%w: %s has no column %s that could tell when its rows were created; a time is written like 2025-01-31T00:00:00Z", ErrOption, k.Table, name)
 	case c.Class != catalog.Time && !(sqlite && c.Class != catalog.JSON):
-		b.block(fmt.Sprintf("%s: the column %s has the type %s, which is no date with a time of day.", k.Table, name, c.Type))
+		b.need(fmt.Sprintf("%s: the column %s has the type %s, which is no date with a time of day. --created %s=COLUMN names another, "+
+			"--created %[1]s=%[5]s gives all of its rows one time.", k.Table, name, c.Type, shellQuote(k.Table), b.oneTime().Format(time.RFC3339)), "created", k.Table+"="+b.oneTime().Format(time.RFC3339))
 		return nil
 	case !c.Zoned && !sqlite && b.options.Zone == "":
-		b.block(fmt.Sprintf("%s: the times in %s (%s) do not say which instant they are: name the time zone that they are in.", k.Table, name, c.Type))
-		return nil
+		b.zoneless = append(b.zoneless, k.Table+"."+name)
 	}
 	k.Created = name
 	if !c.Zoned {
 		k.Zone = b.options.Zone
+		if k.Zone == "" && !sqlite {
+			k.Zone = "UTC" // for the time being
+		}
 	}
 	unit, err := b.exactness(ctx, k.Table, c)
 	k.Unit = max(unit, b.options.Layout.Unit())

@@ -283,6 +283,9 @@ func (k Key) becomes() string {
 	if k.Zone != "" {
 		text += ", in the zone " + k.Zone
 	}
+	if k.Guessed != "" {
+		text += fmt.Sprintf(" (guessed %s; --created TABLE=… to change)", k.Guessed)
+	}
 	return text + "; old are ids below " + grouped(k.Below)
 }
 

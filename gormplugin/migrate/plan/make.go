@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/inspect"
@@ -30,7 +29,7 @@ type Options struct {
 	Node    *int64            // of the new ids of old rows; default: the greatest that was never granted
 	Grants  string            // table of grants; default grant.DefaultTable
 	Space   string            // key space in it; default grant.DefaultSpace
-	Created map[string]string // by table: a column, a time as RFC 3339, "through COLUMN" (a reference, whose row's time it has too), or "keep" (its ids stay)
+	Created map[string]string // by table, "*" for all others: a column, a time as RFC 3339, "through COLUMN" (a reference, whose row's time it has too), or "keep" (its ids stay); see [Key.Guessed]
 	Zone    string            // IANA name, of times that say none; without it such times are refused
 	Below   int64             // ids below are old; default 2^42
 	Accept  []string          // what stands in the way and is accepted: "KIND:TABLE.NAME", as the error prints them
@@ -40,8 +39,8 @@ type Options struct {
 	Now     time.Time         // default time.Now
 }
 
-// Make plans. It reads the database that the report is of, and writes nothing. The error wraps [ErrOption] or [ErrBlocked], or is the
-// database's.
+// Make plans. It reads the database that the report is of, and writes nothing. The error wraps [ErrOption], or is a [Blocked] with all that
+// stands in the way, or is the database's. The times of rows are looked at by migrate.MakePlan, and by a run before it writes.
 func Make(ctx context.Context, db *sql.DB, report *inspect.Report, o Options) (*Plan, error) {
 	b, err := newBuilder(ctx, db, report, o)
 	if err != nil {
@@ -62,11 +61,11 @@ func Make(ctx context.Context, db *sql.DB, report *inspect.Report, o Options) (*
 	case Shadow:
 		err = b.shadow(ctx)
 	}
-	if err != nil {
+	if err != nil && (len(b.blocked) == 0 || ctx.Err() != nil || errors.Is(err, ErrOption)) { // else it may be for what stands in the way
 		return nil, err
 	}
 	if len(b.blocked) > 0 {
-		return nil, fmt.Errorf("%w:\n%s", ErrBlocked, strings.Join(b.blocked, "\n"))
+		return nil, &Blocked{Needs: b.blocked, Draft: b.plan}
 	}
 	if len(b.plan.Steps) == 0 {
 		b.note("There is nothing to do: the keys and all that refers to them have 64 bits, and the database makes none of them.")
@@ -88,7 +87,8 @@ type builder struct {
 	plan       *Plan                               // Keys and References are complete before the steps are made
 	silent     bool                                // sessions that rewrite rows fire no triggers, and none of the foreign keys': PostgreSQL's session_replication_role
 	quiet      []string                            // the triggers that do not fire for it, with their tables
-	blocked    []string                            // what stands in the way, in sentences
+	zoneless   []string                            // columns with times whose zone is to be named
+	blocked    []Need                              // what stands in the way
 }
 
 // column is a column that has to hold snowflakes.
@@ -146,7 +146,12 @@ func newBuilder(ctx context.Context, db *sql.DB, report *inspect.Report, o Optio
 func (b *builder) add(s Step) { b.plan.Steps = append(b.plan.Steps, s) }
 
 // block notes that something stands in the way.
-func (b *builder) block(sentence string) { b.blocked = append(b.blocked, sentence) }
+func (b *builder) block(sentence string) { b.need(sentence, "", "") }
+
+// need notes that something stands in the way that a flag settles.
+func (b *builder) need(sentence, flag, value string) {
+	b.blocked = append(b.blocked, Need{Text: sentence, Flag: flag, Value: value})
+}
 
 // refuse blocks unless what stands in the way is accepted under the name that the sentence gets at its end. The name may be empty.
 func (b *builder) refuse(kind, table, name, sentence string) {
@@ -159,7 +164,7 @@ func (b *builder) refuse(kind, table, name, sentence string) {
 			return
 		}
 	}
-	b.block(fmt.Sprintf("%s Or accept it: --accept %s", sentence, shellQuote(accept)))
+	b.need(fmt.Sprintf("%s Or accept it: --accept %s", sentence, shellQuote(accept)), "accept", accept)
 }
 
 // note adds what is to be known before the plan is run.

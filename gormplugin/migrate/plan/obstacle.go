@@ -41,7 +41,7 @@ func (b *builder) obstruct() {
 				from, to, strings.TrimSuffix(r.Why, "."), options))
 			continue
 		}
-		b.block(fmt.Sprintf("%s may be a reference to %s: %s Say whether it is: inspect with %s.", from, to, sentenceOf(r.Why), options))
+		b.need(fmt.Sprintf("%s may be a reference to %s: %s Say whether it is: inspect with %s.", from, to, sentenceOf(r.Why), options), "reference", from+"="+to)
 	}
 	for _, r := range b.report.References {
 		if r.Sure == inspect.Unlikely && b.tables[r.To] != nil {

@@ -67,6 +67,7 @@ type Key struct {
 	Through string        `json:"through,omitempty"` // the column of this table that refers to the key of another, whose Created it is then; see Parent
 	Parent  string        `json:"parent,omitempty"`  // that table
 	Instant *time.Time    `json:"instant,omitempty"` // the time of all of them
+	Guessed string        `json:"guessed,omitempty"` // why Created or Through was taken, where nobody has named it
 	Zone    string        `json:"zone,omitempty"`    // IANA name; of times without one
 	Unit    time.Duration `json:"unit_ns,omitempty"` // what Created is exact to: within it, a new id's time is Created's
 	Below   int64         `json:"below"`             // ids below are old, and others snowkey's already

@@ -63,7 +63,7 @@ func (b *builder) rekey(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.refuseRekey(ctx, all); err != nil || len(b.blocked) > 0 {
+	if err := b.refuseRekey(ctx, all); err != nil {
 		return err
 	}
 	if len(all) == 0 {

@@ -82,6 +82,9 @@ func (b *builder) chosen() ([]inspect.Table, error) {
 		}
 	}
 	for table := range b.options.Created {
+		if table == everyTable {
+			continue
+		}
 		if _, err := b.find(table); err != nil {
 			return nil, err
 		}

@@ -7,7 +7,8 @@
 -- new ids: of the layout time=41@1ms,node=10,sequence=12;epoch=2025-01-01T00:00:00Z, with node 1023, which is taken in snowkey_nodes (key space
 --     default) for all time
 --
--- customers.id, orders.id: new ids have the time of created_at, exact to 1ms; old are ids below 4,398,046,511,104
+-- customers.id, orders.id: new ids have the time of created_at, exact to 1ms (guessed by its name; --created TABLE=… to change);
+--     old are ids below 4,398,046,511,104
 --
 --  step                                                                                     table              lock               rows  seconds
 --  1–2    give … of … 64 bits                                                               orders, customers  all           2,469,134       12
