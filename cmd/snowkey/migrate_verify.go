@@ -60,6 +60,9 @@ use it where the writers have stood still since the run began.`,
 	return c
 }
 
+// mostShown is how many examples a check is printed with.
+const mostShown = 5
+
 // verdict says how many checks came out how, and returns an error when some have failed.
 func verdict(c *cobra.Command, checks []migrate.Check, strict bool) error {
 	by := map[verify.Result]int{}
@@ -91,8 +94,12 @@ func writeChecks(w io.Writer, checks []migrate.Check) error {
 				result = "FAILED"
 			}
 			result += fmt.Sprintf(": want %s, got %s", check.Want, check.Got)
-			if check.Example != "" {
-				result += " (" + check.Example + ")"
+			if n := len(check.Examples); n > 0 {
+				result += " (" + strings.Join(check.Examples[:min(n, mostShown)], "; ")
+				if n > mostShown {
+					result += fmt.Sprintf("; and %d more, see --json", n-mostShown)
+				}
+				result += ")"
 			}
 			result += ". " + check.Text
 		}

@@ -19,12 +19,21 @@ type Audit struct {
 	Gone     int64 // of which neither is: the row was deleted since
 	Foreign  int64 // whose new id has not the plan's node
 	Mistimed int64 // whose new id is of another unit of time than the row, or whose row's time cannot be read any more
-	Inverted int64 // whose new id is not in the order of the rows' units of time, then of their old ids
+	Inverted int64 // whose new id is not in the order of the rows' units of time, then of their old ids; of those that are not mistimed
 
 	Apart time.Duration // the greatest time between a mistimed id and its row; the greatest of all when the row's time cannot be read
 
 	FirstTwice, FirstForeign, FirstMistimed, FirstInverted int64
+
+	Wrong []Pair // mistimed ones, the first thousand
+	Lost  []Pair // those that are gone, the first thousand
 }
+
+// mostNoted is how many pairs of a kind an audit has.
+const mostNoted = 1000
+
+// Pair is an old id and its new one.
+type Pair struct{ Old, New int64 }
 
 // pair is one of a map, and what became of its row.
 type pair struct {
@@ -78,22 +87,37 @@ func (a *Audit) add(p pair, s *space, last *entry) {
 		a.Old++
 	default:
 		a.Gone++
+		a.Lost = note(a.Lost, p)
 		return
 	}
 	if p.moment.state != good {
-		count(&a.Mistimed, &a.FirstMistimed, p.new)
-		a.Apart = 1<<63 - 1
+		a.wrong(p, 1<<63-1)
 		return
 	}
 	e := entry{s.room(p.moment.ns), p.old}
 	if own && (place < e.room.first || place > e.room.last) {
-		count(&a.Mistimed, &a.FirstMistimed, p.new)
-		a.Apart = max(a.Apart, s.apart(place, p.moment.ns))
+		a.wrong(p, s.apart(place, p.moment.ns))
+		return
 	}
-	if a.New+a.Old+a.Twice > 1 && compare(*last, e) > 0 {
+	if *last != (entry{}) && compare(*last, e) > 0 {
 		count(&a.Inverted, &a.FirstInverted, p.new)
 	}
 	*last = e
+}
+
+// wrong counts a mistimed pair.
+func (a *Audit) wrong(p pair, apart time.Duration) {
+	count(&a.Mistimed, &a.FirstMistimed, p.new)
+	a.Apart = max(a.Apart, apart)
+	a.Wrong = note(a.Wrong, p)
+}
+
+// note adds a pair to a list, unless that is full.
+func note(list []Pair, p pair) []Pair {
+	if len(list) == mostNoted {
+		return list
+	}
+	return append(list, Pair{p.old, p.new})
 }
 
 func count(n, first *int64, id int64) {

@@ -3,6 +3,7 @@ package mapping_test
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"testing"
 	"time"
 
@@ -29,14 +30,14 @@ func TestReview(t *testing.T) {
 			}
 			return a
 		}
-		if got, want := review(), (mapping.Audit{Pairs: 100, Old: 100}); got != want {
+		if got, want := review(), (mapping.Audit{Pairs: 100, Old: 100}); !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %+v, want %+v", got, want)
 		}
 		m := f.oracle(t, rows)
 		for id := range int64(60) { // as a rekey does
 			f.exec(t, fmt.Sprintf(`UPDATE "Ord""ers" SET "i""d" = %d WHERE "i""d" = %d`, m[id], id))
 		}
-		if got, want := review(), (mapping.Audit{Pairs: 100, Old: 40, New: 60}); got != want {
+		if got, want := review(), (mapping.Audit{Pairs: 100, Old: 40, New: 60}); !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %+v, want %+v", got, want)
 		}
 		// 5 is deleted; 10 comes again; 20 is a second later; 30, with the time of 0, and 0 change places; 99 has another node.
@@ -47,7 +48,7 @@ func TestReview(t *testing.T) {
 			fmt.Sprintf("UPDATE map SET new_id = %d WHERE old_id = 0", m[30]),
 			fmt.Sprintf("UPDATE map SET new_id = %d WHERE old_id = 99", m[99]+1<<12))
 		got := review()
-		if got.Pairs != 100 || got.Gone != 1 || got.Twice != 1 || got.FirstTwice != m[10] || got.Mistimed != 1 || got.FirstMistimed != m[20] ||
+		if got.Pairs != 100 || got.Gone != 1 || fmt.Sprint(got.Lost) != fmt.Sprintf("[{5 %d}]", m[5]) || fmt.Sprint(got.Wrong) != fmt.Sprintf("[{20 %d}]", m[20]) || got.Twice != 1 || got.FirstTwice != m[10] || got.Mistimed != 1 || got.FirstMistimed != m[20] ||
 			got.Foreign != 1 || got.FirstForeign != m[99]+1<<12 || got.Inverted < 2 {
 			t.Errorf("got %+v", got)
 		}

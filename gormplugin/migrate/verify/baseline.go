@@ -2,10 +2,13 @@ package verify
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strconv"
 
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/inspect"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 )
 
@@ -42,6 +45,12 @@ func (v *verifier) baseline(each string) (found baseline, ok bool, err error) {
 // baselines adds the checks of what the plan's Count and Digest steps have found. After a rollback, too: then everything is to be as it was. What
 // a plan that gives new ids has not counted is skipped, and so is not lost without a word.
 func (v *verifier) baselines() error {
+	// Digests come first: other checks ask what they have found.
+	for i, s := range v.plan.Steps {
+		if row := v.steps[i+1]; s.Do.Kind == plan.Digest {
+			v.add("the other columns of "+s.Do.Table, func(ctx context.Context) error { return v.checkDigest(ctx, s, row) })
+		}
+	}
 	for _, table := range v.moved() {
 		b, ok, err := v.baseline(plan.RowsOf(table))
 		if err != nil {
@@ -60,11 +69,6 @@ func (v *verifier) baselines() error {
 			if ok {
 				v.add("the "+each, func(ctx context.Context) error { return v.checkCounted(ctx, r, b) })
 			}
-		}
-	}
-	for i, s := range v.plan.Steps {
-		if found := v.steps[i+1].Found; s.Do.Kind == plan.Digest {
-			v.add("the other columns of "+s.Do.Table, func(ctx context.Context) error { return v.checkDigest(ctx, s, found) })
 		}
 	}
 	return nil
@@ -105,11 +109,31 @@ func (v *verifier) checkRows(ctx context.Context, table string, b baseline) erro
 		v.skip(c, notCounted+b.title)
 		return nil
 	}
+	const text = "They were deleted by the application, or lost. "
+	if k := v.plan.Key(table); k != nil {
+		a, why, err := v.audit(ctx, *k)
+		switch {
+		case err != nil:
+			return err
+		case why == "" && a.Gone == 0:
+			v.judge(c, true, fmt.Sprintf("%d old rows", a.Pairs), fmt.Sprintf("%d old rows", a.Pairs), "")
+			return nil
+		case why == "":
+			c.Examples = pairs(a.Lost)
+			v.doubt(c, fmt.Sprintf("%d old rows", a.Pairs), fmt.Sprintf("%d are gone", a.Gone), text+"The map "+k.Map+" has the ids of all: look for them in a backup, "+
+				"or ask the application whether it has deleted them.")
+			return nil
+		}
+	}
 	before, now, err := v.recount(ctx, b)
 	if err != nil {
 		return err
 	}
-	v.judge(c, now >= before, "at least "+b.found, strconv.FormatInt(now, 10), "There are fewer rows than before: they were lost, or the application has deleted them since.")
+	if now >= before {
+		v.judge(c, true, "at least "+b.found, strconv.FormatInt(now, 10), "")
+		return nil
+	}
+	v.doubt(c, "at least "+b.found, strconv.FormatInt(now, 10), text+"Compare with a backup.")
 	return nil
 }
 
@@ -124,8 +148,62 @@ func (v *verifier) checkCounted(ctx context.Context, r plan.Reference, b baselin
 	if err != nil {
 		return err
 	}
-	v.judge(c, now <= before, "at most "+b.found, strconv.FormatInt(now, 10), "More values than before are keys of no row: "+b.query)
+	return v.judgeOrphans(ctx, c, r, before, now, b.query)
+}
+
+// judgeOrphans notes how many values of a reference are keys of no row. Where a foreign key guards it, more than before is a fault. Else the application
+// may have deleted the row that a value refers to: that is unknown, but for values that were no row's id at any time that the plan knows of.
+func (v *verifier) judgeOrphans(ctx context.Context, c Check, r plan.Reference, before, now int64, query string) error {
+	want, got := fmt.Sprintf("at most %d", before), strconv.FormatInt(now, 10)
+	if now <= before {
+		v.judge(c, true, want, got, "")
+		return nil
+	}
+	k := v.plan.Key(r.To)
+	changed, taken := v.changes[r.To]
+	if r.Origin == inspect.Declared || k == nil || !taken {
+		v.judge(c, false, want, got, "More values than before are keys of no row. Find them, and their rows, with: "+query)
+		return nil
+	}
+	never, example, err := v.never(ctx, r, *k, changed.Top)
+	if err != nil {
+		return err
+	}
+	if never > before {
+		c.Examples = []string{example}
+		v.judge(c, false, want, fmt.Sprintf("%s, of which %d were never a row's", got, never), "Values that are no row's id were written since. Find out who writes them: "+query)
+		return nil
+	}
+	v.doubt(c, want, got, "More values than before are keys of no row, and nothing declares this reference: the application has deleted the rows that they refer to, or these were lost. "+
+		"Look at the check rows of "+r.To+", and find the values with: "+query)
 	return nil
+}
+
+// never counts the values of a reference that are no row's id, and were none's at any time: above all old ids, not in the map, and below what is written since.
+func (v *verifier) never(ctx context.Context, r plan.Reference, k plan.Key, top int64) (n int64, example string, err error) {
+	t, err := v.table(ctx, r.Table)
+	if err != nil {
+		return 0, "", err
+	}
+	column := t.Column(r.Column, false)
+	m, err := v.mapOf(ctx, &k)
+	if err != nil || m == "" || column == nil || r.ToColumn != k.Column {
+		return 0, "", err
+	}
+	from, number, err := v.values(r, column)
+	if err != nil {
+		return 0, "", err
+	}
+	to, err := v.quoted(r.To)
+	if err != nil {
+		return 0, "", err
+	}
+	query := "SELECT COUNT(*), " + v.wide("MIN("+number+")") + " FROM " + from + " AND " + number + " > " + v.number(top) + " AND " + number + " < " + v.number(k.Below) +
+		" AND NOT EXISTS (SELECT 1 FROM " + to + " p WHERE p." + v.catalog.Quote(k.Column) + " = " + number + ")" +
+		" AND NOT EXISTS (SELECT 1 FROM " + m + " m WHERE m.old_id = " + number + ")"
+	var least sql.NullInt64
+	err = v.read(ctx, query, func(rows *sql.Rows) error { return rows.Scan(&n, &least) })
+	return n, fmt.Sprintf("value %d", least.Int64), err
 }
 
 func (v *verifier) recount(ctx context.Context, b baseline) (before, now int64, err error) {
@@ -137,10 +215,10 @@ func (v *verifier) recount(ctx context.Context, b baseline) (before, now int64, 
 }
 
 // checkDigest compares the digest of a table's other columns with that before.
-func (v *verifier) checkDigest(ctx context.Context, s plan.Step, found string) error {
+func (v *verifier) checkDigest(ctx context.Context, s plan.Step, row journal.Step) error {
 	table := s.Do.Table
 	c := Check{Name: "digest", Table: table}
-	if found == "" {
+	if row.Found == "" {
 		v.skip(c, notCounted+s.Title)
 		return nil
 	}
@@ -155,7 +233,7 @@ func (v *verifier) checkDigest(ctx context.Context, s plan.Step, found string) e
 			return nil
 		}
 	}
-	before, err := readDigest(found)
+	before, err := readDigest(row.Found)
 	if err != nil {
 		return err
 	}
@@ -167,8 +245,7 @@ func (v *verifier) checkDigest(ctx context.Context, s plan.Step, found string) e
 	if err := r.digest(ctx, &now); err != nil {
 		return err
 	}
-	v.compareDigests(c, r, before, now)
-	return nil
+	return v.compareDigests(ctx, c, r, row.Started, before, now)
 }
 
 func dropped(k plan.Key) string { return "the map " + k.Map + " was dropped" }

@@ -1,60 +1,108 @@
 package verify
 
 import (
+	"context"
 	"fmt"
-	"strings"
+	"slices"
+	"time"
 )
 
-// mostShown is how many sets that differ a check names.
-const mostShown = 5
+// change is what became of a table's old rows since the digest was taken.
+type change struct {
+	digest
+	since  time.Time      // when it was taken, by the database's clock
+	differ map[int64]bool // by the sets' numbers
+}
 
-// compareDigests notes the check of a table's other columns. A difference is never certain to be a fault: the application may change and delete any row.
-func (v *verifier) compareDigests(c Check, r *reading, before, now digest) {
-	type pair struct{ before, now set }
-	var differ []pair
-	i, j := 0, 0
-	for i < len(before.Sets) || j < len(now.Sets) {
+// explains tells whether a row of an old id may have been changed by the application, or has come since the digest.
+func (c change) explains(old int64) bool { return old > c.Top || c.differ[old>>c.Shift] }
+
+// difference is a set that is not as it was; a set of no rows where it is not there.
+type difference struct{ before, now set }
+
+// number returns the set's number.
+func (d difference) number() int64 {
+	if d.before.Sum == "" {
+		return d.now.Number
+	}
+	return d.before.Number
+}
+
+// differences returns the sets that are not as they were.
+func differences(before, now []set) (differ []difference) {
+	for len(before) > 0 || len(now) > 0 {
 		switch {
-		case j == len(now.Sets) || i < len(before.Sets) && before.Sets[i].Number < now.Sets[j].Number:
-			differ = append(differ, pair{before.Sets[i], set{Number: before.Sets[i].Number}})
-			i++
-		case i == len(before.Sets) || now.Sets[j].Number < before.Sets[i].Number:
-			differ = append(differ, pair{set{Number: now.Sets[j].Number}, now.Sets[j]})
-			j++
+		case len(now) == 0 || len(before) > 0 && before[0].Number < now[0].Number:
+			differ = append(differ, difference{before: before[0]})
+			before = before[1:]
+		case len(before) == 0 || now[0].Number < before[0].Number:
+			differ = append(differ, difference{now: now[0]})
+			now = now[1:]
 		default:
-			if before.Sets[i] != now.Sets[j] {
-				differ = append(differ, pair{before.Sets[i], now.Sets[j]})
+			if before[0] != now[0] {
+				differ = append(differ, difference{before[0], now[0]})
 			}
-			i, j = i+1, j+1
+			before, now = before[1:], now[1:]
 		}
 	}
+	return differ
+}
+
+// compareDigests notes the check of a table's other columns. The application may have changed and deleted any row, so that a difference is unknown; but where the
+// database itself notes when a row was changed, one in a set that has lost no row and in which no row was changed since is a fault.
+func (v *verifier) compareDigests(ctx context.Context, c Check, r *reading, taken time.Time, before, now digest) error {
+	differ := differences(before.Sets, now.Sets)
+	found := change{before, taken, map[int64]bool{}}
+	for _, d := range differ {
+		found.differ[d.number()] = true
+	}
+	v.changes[c.Table] = found
+	want := fmt.Sprintf("%d rows as they were", before.rows())
 	if len(differ) == 0 {
-		v.judge(c, true, fmt.Sprintf("%d rows", before.rows()), fmt.Sprintf("%d rows", now.rows()), "")
-		return
+		v.judge(c, true, want, want, "")
+		return nil
 	}
-	fewer, more := int64(0), int64(0)
-	var shown []string
-	for n, d := range differ {
-		fewer, more = fewer+max(0, d.before.Rows-d.now.Rows), more+max(0, d.now.Rows-d.before.Rows)
-		if n < mostShown {
-			shown = append(shown, before.span(d.before.Number))
+	stamped, err := r.stamped(ctx, before)
+	if err != nil {
+		return err
+	}
+	var gone, come int64
+	var silent, lost, said []string // sets without a sign of a change, those with fewer rows, those with rows that say that they were changed
+	for _, d := range differ {
+		gone, come = gone+max(0, d.before.Rows-d.now.Rows), come+max(0, d.now.Rows-d.before.Rows)
+		switch span := "old " + r.anchor + " " + before.span(d.number()); {
+		case d.before.Rows > d.now.Rows:
+			lost = append(lost, span)
+		case stamped[d.number()]:
+			said = append(said, span)
+		default:
+			silent = append(silent, span)
 		}
-	}
-	if len(differ) > mostShown {
-		shown = append(shown, fmt.Sprintf("and %d more", len(differ)-mostShown))
 	}
 	got := fmt.Sprintf("%d of %d sets of rows differ", len(differ), max(len(before.Sets), len(now.Sets)))
-	if fewer > 0 {
-		got += fmt.Sprintf(", %d rows are gone", fewer)
+	if r.stamp != nil {
+		got += fmt.Sprintf(", %d of them by %s", len(said), r.stamp.name)
 	}
-	if more > 0 {
-		got += fmt.Sprintf(", %d rows have come", more)
+	if gone > 0 {
+		got += fmt.Sprintf(", %d rows are gone", gone)
 	}
-	text := "Since the digest was taken, rows among these were changed, deleted or added in columns that the plan does not change: by the application, or by a fault. "
+	if come > 0 {
+		got += fmt.Sprintf(", %d rows have come", come)
+	}
 	if r.anchor != "" {
-		c.Example = "old " + r.anchor + " " + strings.Join(shown, ", ")
+		c.Examples = slices.Concat(silent, lost, said)
 	}
-	v.doubt(c, fmt.Sprintf("%d rows as they were", before.rows()), got, text+"Compare these rows with a backup; where nobody has written since the run began, it is a fault.")
+	if r.stamp != nil && r.stamp.sure && len(silent) > 0 && come == 0 {
+		c.Examples = silent
+		v.judge(c, false, want, got, fmt.Sprintf("Rows have other values than before, though the database notes in %s when a statement changes a row, and has noted none there since. Compare them with a backup, and do not go on.", r.stamp.name))
+		return nil
+	}
+	text := "Since the digest was taken, rows among these were changed, deleted or added: by the application, or by a fault. Compare them with a backup; where nobody has written since the run began, it is a fault."
+	if r.stamp != nil && len(silent) > 0 {
+		text = fmt.Sprintf("The sets named first have no row that says by %s that it was changed. ", r.stamp.name) + text
+	}
+	v.doubt(c, want, got, text)
+	return nil
 }
 
 // span returns the old ids of a set, for people.

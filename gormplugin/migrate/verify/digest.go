@@ -29,6 +29,8 @@ type digest struct {
 	Top   int64 `json:"top"`   // the greatest old id
 	Shift int   `json:"shift"` // 0 to 63
 	Sets  []set `json:"sets"`  // in the order of their numbers; those without rows are left out
+
+	Latest string `json:"latest,omitempty"` // the greatest of the column that tells when a row was changed, where there is one; see reading.latest
 }
 
 // set is some old rows of a table.
@@ -89,6 +91,9 @@ func Digest(ctx context.Context, db *sql.DB, p *plan.Plan, table string) (string
 		return "", err
 	}
 	now := digest{Top: top}
+	if now.Latest, err = r.latest(ctx); err != nil { // before the rows are read, so that it is not later than what a row has in the digest
+		return "", err
+	}
 	for uint64(top>>now.Shift)-uint64(least>>now.Shift) >= mostSets {
 		now.Shift++
 	}
@@ -101,6 +106,8 @@ func Digest(ctx context.Context, db *sql.DB, p *plan.Plan, table string) (string
 // reading is how the old rows of one table are read.
 type reading struct {
 	*database
+	table   string   // as statements have it
+	stamp   *stamp   // nil when no column tells when a row was changed
 	columns []string // expressions whose values are texts, or NULL
 	parts   []part
 	anchor  string // what the sets are by, for people; empty when all rows are in one set
@@ -120,11 +127,14 @@ func (d *database) reading(ctx context.Context, table string) (*reading, error) 
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{database: d}
+	r := &reading{database: d, table: d.catalog.Quoted(t.Name)}
+	if r.stamp, err = d.stampOf(ctx, t); err != nil {
+		return nil, err
+	}
 	if r.columns, err = d.columns(ctx, t, table); err != nil {
 		return nil, err
 	}
-	from := " FROM " + d.catalog.Quoted(t.Name) + " t"
+	from := " FROM " + r.table + " t"
 	if k := d.plan.Key(table); k != nil {
 		id := "t." + d.catalog.Quote(k.Column)
 		r.anchor = k.Column

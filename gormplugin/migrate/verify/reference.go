@@ -3,9 +3,9 @@ package verify
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/inspect"
@@ -65,8 +65,7 @@ func (v *verifier) checkOrphans(ctx context.Context, r plan.Reference, c *catalo
 	if err != nil {
 		return err
 	}
-	v.judge(check, n <= r.Orphans, "at most "+strconv.FormatInt(r.Orphans, 10), strconv.FormatInt(n, 10), "More values than at the inspection are keys of no row: "+query)
-	return nil
+	return v.judgeOrphans(ctx, check, r, r.Orphans, n, query)
 }
 
 // checkOld makes sure that a reference has no old id any more.
@@ -92,12 +91,18 @@ func (v *verifier) checkOld(ctx context.Context, r plan.Reference, c *catalog.Co
 	if err != nil {
 		return err
 	}
-	query := "SELECT COUNT(*) FROM " + from + " AND EXISTS (SELECT 1 FROM " + v.catalog.Quoted(m.Name) + " m WHERE m.old_id = " + number + ")"
-	n, err := v.count(ctx, query)
+	where := " FROM " + from + " AND EXISTS (SELECT 1 FROM " + v.catalog.Quoted(m.Name) + " m WHERE m.old_id = " + number + ")"
+	var n int64
+	var least sql.NullInt64
+	err = v.read(ctx, "SELECT COUNT(*), "+v.wide("MIN("+number+")")+where, func(rows *sql.Rows) error { return rows.Scan(&n, &least) })
 	if err != nil {
 		return err
 	}
-	v.zero(check, n, fmt.Sprintf("Values of %s are old ids: somebody has written them since; the map %s has the new ones: %s", name(r), k.Map, query))
+	if n > 0 {
+		check.Examples = []string{fmt.Sprintf("old id %d", least.Int64)}
+	}
+	v.zero(check, n, fmt.Sprintf("Values of %s are old ids, which somebody has written since, or which were left behind. Put in their place the new ids that the map %s has. "+
+		"They are: SELECT *%s", name(r), k.Map, where))
 	return nil
 }
 

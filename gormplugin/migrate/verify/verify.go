@@ -7,19 +7,21 @@ import (
 	"slices"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/mapping"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 )
 
 // Check is one thing that was looked at.
 type Check struct {
-	Name    string `json:"name"` // rows, bijection, orphans, digest, times, order, old values, types, auto-increment, foreign keys
-	Table   string `json:"table"`
-	Column  string `json:"column,omitempty"`
-	Result  Result `json:"result"`
-	Want    string `json:"want,omitempty"`    // what was before, or has to be
-	Got     string `json:"got,omitempty"`     // what is now
-	Example string `json:"example,omitempty"` // one of what is not as it was: an id, or some
-	Text    string `json:"text,omitempty"`    // what it means and what to do, when it has not passed; why it was not looked at, when it was skipped
+	Name   string `json:"name"` // rows, bijection, orphans, digest, times, order, old values, types, auto-increment, foreign keys
+	Table  string `json:"table"`
+	Column string `json:"column,omitempty"`
+	Result Result `json:"result"`
+	Want   string `json:"want,omitempty"` // what was before, or has to be
+	Got    string `json:"got,omitempty"`  // what is now
+	Text   string `json:"text,omitempty"` // what it means and what to do, when it has not passed; why it was not looked at, when it was skipped
+
+	Examples []string `json:"examples,omitempty"` // of what is not as it was, up to a thousand: "new id 7, once 3", "old id 5 to 8"; the most doubtful first
 }
 
 // Result is what came of a check.
@@ -33,6 +35,9 @@ const (
 	Skipped Result = "skipped" // it cannot be looked at yet, or any more
 )
 
+// mostExamples is how many examples a check has at most.
+const mostExamples = 1000
+
 // Good tells whether a check found nothing that differs.
 func (r Result) Good() bool { return r == Passed || r == Skipped }
 
@@ -45,8 +50,10 @@ type Options struct {
 type verifier struct {
 	*database
 	progress
-	checks []Check
-	tasks  []task
+	checks  []Check
+	tasks   []task
+	changes map[string]change        // by table, of those whose digest was compared
+	audits  map[string]mapping.Audit // by table, of those whose map was reviewed
 }
 
 // task is some checks of one table or column.
@@ -70,7 +77,7 @@ func Verify(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) ([]Check, 
 	if err != nil {
 		return nil, err
 	}
-	v := &verifier{database: d, progress: newProgress(p, steps)}
+	v := &verifier{database: d, progress: newProgress(p, steps), changes: map[string]change{}, audits: map[string]mapping.Audit{}}
 	if err := v.baselines(); err != nil {
 		return nil, err
 	}
