@@ -163,7 +163,7 @@ func verifyBesideWriters(t *testing.T, d *database, mode migrate.Mode) {
 				l.writers.Await(2)
 			}
 		}
-		o.Continue = true
+		o.Continue = outcome.Hold
 	}
 	l.writers.Await(5)
 	l.look(p, "the end")
