@@ -45,11 +45,11 @@ gorm-suite: ## run GORM's own tests with the plugin, GORM=<folder of a checkout 
 
 # The test itself, which `make test` runs for some seconds, is for longer and prints its figures.
 torture: export SNOWKEY_TORTURE ?= 10m
-torture: ## kill, stop, clone and mislead processes that make keys with grants or tickets, kill their databases and restore old copies, and compare the plugin with keys set by hand, each for SNOWKEY_TORTURE=10m; and kill migrations 200 times, and keepers of partitions through a year
+torture: ## kill, stop, clone and mislead processes that make keys with grants or tickets, kill their databases and restore old copies, and compare the plugin with keys set by hand, each for SNOWKEY_TORTURE=10m; and kill migrations 200 times, log for how long one refuses inserts, and kill keepers of partitions through a year
 	$(GO) test -count=1 -v -run '^TestTorture|^TestStartAndStop' -parallel 3 -timeout 60m ./idgen/grant
 	$(GO) test -count=1 -timeout 60m ./ticket
 	$(GO) test -count=1 -v -run '^TestDifferential$$' -timeout 60m ./gormplugin
-	$(GO) test -count=1 -v -run '^TestKill$$' -timeout 60m ./gormplugin/migrate
+	$(GO) test -count=1 -v -run '^TestKill$$|^TestRefusals$$' -timeout 60m ./gormplugin/migrate
 	$(GO) test -count=1 -v -run 'Kill|^TestYear$$' -timeout 60m ./shard/partition
 
 lint: ## check the format, and run go vet and staticcheck

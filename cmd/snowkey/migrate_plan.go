@@ -101,7 +101,8 @@ nothing else is known; may be given again (default: a guess, which the plan name
 	flags.StringVar(&p.Zone, "zone", "", "time zone of times that say none, such as UTC or Asia/Shanghai")
 	flags.Int64Var(&p.Below, "below", 0, "ids below are old ones (default: 2^42)")
 	flags.StringArrayVar(&p.Accept, "accept", nil, "what stands in the way and may, KIND:TABLE.NAME as it is said there; may be given again")
-	flags.DurationVar(&p.Window, "window", 0, "for how long nothing may get a key from the database before the step that ends that (default: 10s)")
+	flags.DurationVar(&p.Window, "window", 0, `for how long nothing may get a key from the database before the step that ends that, once for all tables
+(default: 2s on MySQL and MariaDB, where inserts that fill keys are refused meanwhile, else 10s)`)
 	flags.BoolVar(&p.Keep, "keep", false, "without the last phase, which drops the maps of old ids to new ones, and old columns")
 	flags.StringVar(&p.Grants, "grants", grant.DefaultTable, "table of node numbers")
 	flags.StringVar(&p.Space, "space", grant.DefaultSpace, "key space in it")

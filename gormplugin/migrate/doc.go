@@ -43,8 +43,9 @@
 //
 // At the flip, when the database stops making keys: a writer that does not fill its keys fails from then on. On MySQL and MariaDB
 // there is no safe time in which some writers fill keys and others do not: after a snowflake AUTO_INCREMENT goes on from it, and takes ids that the generator
-// makes later. So a trigger, the gate, refuses snowflakes until the flip. The order is: run to the hold; deploy the writers that fill keys; run
-// on with Continue naming the hold; from the flip on they succeed. On PostgreSQL keys that are given do not move a sequence, and both kinds of writers may be at work together.
+// makes later. So a trigger, the gate, refuses snowflakes until the flip. The order is: run to the hold; deploy the writers that fill keys; at once run
+// on with Continue naming the hold, which looks for the others for 2 s (Window), once for all tables, and flips one table after the other; from a table's flip on they succeed. After
+// each statement one of the two kinds can insert. On PostgreSQL keys that are given do not move a sequence, and both kinds of writers may be at work together.
 //
 // In rekey: a transaction that read a key before its batch and writes it as a reference after it fails with the foreign key's error,
 // and succeeds when it is tried again with the key as it is now. Where a reference is not declared nothing fails: such rows are found by a last sweep over

@@ -52,7 +52,7 @@ func (a *Action) Numbers(found string) (map[string]int64, error) {
 	return by, nil
 }
 
-// Asks returns an error when a Count or Expect has not a name for each of its queries, or one twice.
+// Asks returns an error when a Count, Expect or Steady has not a name for each of its queries, or one twice.
 func (a *Action) Asks() error {
 	if len(a.SQL) == 0 || len(a.Each) != len(a.SQL) {
 		return fmt.Errorf("want queries, and in Each what each of them is about; got %d and %d", len(a.SQL), len(a.Each))

@@ -22,6 +22,7 @@ func (w *writer) head(p *Plan, hash string, stages []stage) {
 	w.summary(stages)
 	w.totals(p)
 	w.locks(p)
+	w.refusals(p)
 	w.rollback(p)
 	w.references(p)
 	if len(p.Notes) > 0 {

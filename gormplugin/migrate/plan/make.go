@@ -33,7 +33,7 @@ type Options struct {
 	Zone    string            // IANA name, of times that say none; without it such times are refused
 	Below   int64             // ids below are old; default 2^42
 	Accept  []string          // what stands in the way and is accepted: "KIND:TABLE.NAME", as the error prints them
-	Window  time.Duration     // how long nothing may be written by old writers before the flip; default 10 seconds
+	Window  time.Duration     // for how long the database must make no key before the flip, once for all tables; default 2 s on MySQL and MariaDB, which refuse snowflakes meanwhile, and 10 s elsewhere
 	Keep    bool              // without the last phase, which drops maps and old columns
 	Tool    string            // the program and its version, for the plan's head
 	Now     time.Time         // default time.Now
@@ -107,6 +107,12 @@ func newBuilder(ctx context.Context, db *sql.DB, report *inspect.Report, o Optio
 	d, ok := dialect.Lookup(report.Database.Kind)
 	if !ok {
 		return nil, fmt.Errorf("%w: the report is of a database of the unknown kind %q", ErrOption, report.Database.Kind)
+	}
+	if o.Window == 0 {
+		o.Window = defaultWindow
+		if d == dialect.MySQL {
+			o.Window = gatedWindow
+		}
 	}
 	o, err := o.complete()
 	if err != nil {

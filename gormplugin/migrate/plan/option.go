@@ -14,6 +14,7 @@ import (
 const (
 	defaultBelow  = 1 << 42
 	defaultWindow = 10 * time.Second
+	gatedWindow   = 2 * time.Second // where inserts are refused for as long
 )
 
 var validSpace = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,64}$`) // as package grant has it
@@ -34,9 +35,6 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.Below == 0 {
 		o.Below = defaultBelow
-	}
-	if o.Window == 0 {
-		o.Window = defaultWindow
 	}
 	if o.Now.IsZero() {
 		o.Now = time.Now()

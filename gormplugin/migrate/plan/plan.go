@@ -35,7 +35,8 @@ type Plan struct {
 	Space       string           `json:"space"`       // the key space there
 	Keys        []Key            `json:"keys"`
 	References  []Reference      `json:"references"`
-	Notes       []string         `json:"notes"` // what to know before it is run
+	Notes       []string         `json:"notes"`              // what to know before it is run
+	Refusals    []Refusal        `json:"refusals,omitempty"` // of inserts, by the steps that end the keys that the database makes
 	Steps       []Step           `json:"steps"`
 }
 
@@ -109,7 +110,8 @@ const (
 	// Together: all of SQL and the journal's row are one transaction.
 	Together Kind = "together"
 	// Apart: SQL is one statement that commits by itself. Applied is a query for 1 when its effect is there, 0 when not: before the statement 0, after it 1.
-	// Repair are statements that are run before it is tried again.
+	// Repair are statements that are run before it is tried again. Or SQL are several such statements, in an order that does not matter, and
+	// AppliedEach has the query of each; then there is no Repair.
 	Apart Kind = "apart"
 	// Batch: all of SQL, with :after and :upto, and the journal's cursor are one transaction, for one range after (:after, :upto]
 	// another. Cursor is a query, with :after and :rows, for the upper end of the next range, NULL at the end; it begins at the least int64. When the
@@ -126,7 +128,8 @@ const (
 	// Expect: SQL are queries, each for a number, which has to be Want, or what the Count step of the title Like has found for the same of Each.
 	// Otherwise the run stops, names all that differ with their Remedy, and says Otherwise.
 	Expect Kind = "expect"
-	// Steady: SQL is one query for a text or number, which has to stay the same for Window. Otherwise the run stops and says Otherwise.
+	// Steady: SQL are queries, each for a number or text; Each says what each is about. All have to stay the same for Window. Otherwise the run
+	// stops, says which have moved, from where, to where and how fast, and says Otherwise.
 	Steady Kind = "steady"
 	// Hold: the run ends here, and says Text; one that is told to continue at Name goes on.
 	Hold Kind = "hold"
@@ -140,20 +143,37 @@ const (
 
 // Action is what is done in a step.
 type Action struct {
-	Kind      Kind          `json:"kind"`
-	Name      string        `json:"name,omitempty"`    // of a Hold; no other of the plan has it
-	Session   []string      `json:"session,omitempty"` // statements that are run first, on a connection that only actions with the same statements use
-	SQL       []string      `json:"sql,omitempty"`
-	Each      []string      `json:"each,omitempty"` // of a Count or Expect: what each of SQL is about, in words; see RowsOf
-	Applied   string        `json:"applied,omitempty"`
-	Repair    []string      `json:"repair,omitempty"`
-	Cursor    string        `json:"cursor,omitempty"`
-	Again     string        `json:"again,omitempty"`
-	Table     string        `json:"table,omitempty"`
-	Want      int64         `json:"want,omitempty"`
-	Like      string        `json:"like,omitempty"`
-	Otherwise string        `json:"otherwise,omitempty"`
-	Remedy    []string      `json:"remedy,omitempty"` // of an Expect: statements that put right what each of SQL finds; one for each, or none at all
-	Window    time.Duration `json:"window_ns,omitempty"`
-	Text      string        `json:"text,omitempty"`
+	Kind        Kind          `json:"kind"`
+	Name        string        `json:"name,omitempty"`    // of a Hold; no other of the plan has it
+	Session     []string      `json:"session,omitempty"` // statements that are run first, on a connection that only actions with the same statements use
+	SQL         []string      `json:"sql,omitempty"`
+	Each        []string      `json:"each,omitempty"` // of a Count, Expect or Steady: what each of SQL is about, in words; see RowsOf
+	Applied     string        `json:"applied,omitempty"`
+	AppliedEach []string      `json:"applied_each,omitempty"` // of an Apart of several statements
+	Repair      []string      `json:"repair,omitempty"`
+	Cursor      string        `json:"cursor,omitempty"`
+	Again       string        `json:"again,omitempty"`
+	Table       string        `json:"table,omitempty"`
+	Want        int64         `json:"want,omitempty"`
+	Like        string        `json:"like,omitempty"`
+	Otherwise   string        `json:"otherwise,omitempty"`
+	Remedy      []string      `json:"remedy,omitempty"` // of an Expect: statements that put right what each of SQL finds; one for each, or none at all
+	Window      time.Duration `json:"window_ns,omitempty"`
+	Text        string        `json:"text,omitempty"`
+}
+
+// Effects returns the queries of an Apart for whether its statements have their effects, one for each.
+func (a *Action) Effects() []string {
+	if len(a.AppliedEach) > 0 {
+		return a.AppliedEach
+	}
+	return []string{a.Applied}
+}
+
+// apart returns the Apart of statements, and a query for each.
+func apart(sql, applied []string) Action {
+	if len(sql) == 1 {
+		return Action{Kind: Apart, SQL: sql, Applied: applied[0]}
+	}
+	return Action{Kind: Apart, SQL: sql, AppliedEach: applied}
 }

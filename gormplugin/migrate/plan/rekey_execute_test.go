@@ -127,16 +127,20 @@ func (e *mover) transact(ctx context.Context, conn *sql.Conn, statements []strin
 }
 
 func (e *mover) apart(ctx context.Context, conn *sql.Conn, a plan.Action, one func(string) (int64, error)) error {
-	if n, err := one(a.Applied); err != nil || n == 1 {
-		return err
-	}
-	for _, s := range append(slices.Clone(a.Repair), a.SQL...) {
-		if _, err := conn.ExecContext(ctx, s); err != nil {
-			return fmt.Errorf("%s: %w", s, err)
+	for i, query := range a.Effects() {
+		if n, err := one(query); err != nil {
+			return err
+		} else if n == 1 {
+			continue
 		}
-	}
-	if n, err := one(a.Applied); err != nil || n != 1 {
-		return fmt.Errorf("applied after it was run: %d, %w, by %s", n, err, a.Applied)
+		for _, s := range append(slices.Clone(a.Repair), a.SQL[i]) {
+			if _, err := conn.ExecContext(ctx, s); err != nil {
+				return fmt.Errorf("%s: %w", s, err)
+			}
+		}
+		if n, err := one(query); err != nil || n != 1 {
+			return fmt.Errorf("applied after it was run: %d, %w, by %s", n, err, query)
+		}
 	}
 	return nil
 }

@@ -203,8 +203,21 @@ func (b *builder) locked(mode string, tables []catalog.Name, sql []string) []str
 	for _, t := range slices.Compact(sorted) {
 		names = append(names, b.catalog.Quoted(t))
 	}
-	return append([]string{patience, fmt.Sprintf("LOCK TABLE %s IN %s MODE", strings.Join(names, ", "), mode)}, sql...)
+	if len(names) == 1 {
+		return append([]string{patience, fmt.Sprintf("LOCK TABLE %s IN %s MODE", names[0], mode)}, sql...)
+	}
+	var texts []string
+	for _, name := range names {
+		texts = append(texts, b.literal(name))
+	}
+	return append([]string{fmt.Sprintf(lockAll, strings.Join(texts, ", "), mode), patience}, sql...)
 }
+
+// lockAll waits for the locks of all tables together for no longer than patience: lock_timeout alone is for each table anew, and writers
+// wait for the first one all the while.
+const lockAll = "DO $snowkey$ DECLARE t text; ends timestamptz := clock_timestamp() + interval '800 ms'; BEGIN FOREACH t IN ARRAY ARRAY[%s] LOOP " +
+	"PERFORM set_config('lock_timeout', greatest(1, ceil(1000 * extract(epoch FROM ends - clock_timestamp())))::int || 'ms', true); " +
+	"EXECUTE 'LOCK TABLE ' || t || ' IN %s MODE'; END LOOP; END $snowkey$"
 
 // change is some statements, and those that undo them.
 type change struct{ do, undo []string }

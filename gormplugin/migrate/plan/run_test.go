@@ -154,9 +154,10 @@ type executor struct {
 	*schema
 	plan  *plan.Plan
 	found counts
-	step  func(n int, s plan.Step)          // before each
-	hold  func()                            // in each Hold
-	still func(query string, before string) // between the two looks of a Steady
+	step  func(n int, s plan.Step)       // before each
+	hold  func()                         // in each Hold
+	still func(queries, before []string) // between the two looks of a Steady
+	each  func(statement string)         // after a statement that commits by itself
 }
 
 func (s *schema) executor(p *plan.Plan) *executor {
@@ -207,9 +208,6 @@ func (e *executor) do(title string, a plan.Action) (err error) {
 	case plan.Together:
 		return e.together(ctx, conn, a)
 	case plan.Apart:
-		if len(a.SQL) != 1 {
-			return fmt.Errorf("got %d statements, want 1", len(a.SQL))
-		}
 		return e.apart(ctx, conn, a)
 	case plan.Count, plan.Expect:
 		return e.found.ask(title, a, func(query string) (n int64, err error) {
@@ -219,12 +217,17 @@ func (e *executor) do(title string, a plan.Action) (err error) {
 			return n, nil
 		})
 	case plan.Steady:
-		before := e.text(a.SQL[0])
-		if e.still != nil {
-			e.still(a.SQL[0], before)
+		before := make([]string, len(a.SQL))
+		for i, query := range a.SQL {
+			before[i] = e.text(query)
 		}
-		if after := e.text(a.SQL[0]); after != before {
-			return errors.New(a.Otherwise)
+		if e.still != nil {
+			e.still(a.SQL, before)
+		}
+		for i, query := range a.SQL {
+			if e.text(query) != before[i] {
+				return errors.New(a.Otherwise)
+			}
 		}
 	case plan.Hold:
 		if e.hold != nil {
@@ -246,15 +249,22 @@ func (e *executor) together(ctx context.Context, conn *sql.Conn, a plan.Action) 
 }
 
 func (e *executor) apart(ctx context.Context, conn *sql.Conn, a plan.Action) error {
-	var applied int
-	if err := conn.QueryRowContext(ctx, a.Applied).Scan(&applied); err != nil || applied == 1 {
-		return err
-	}
-	if _, err := conn.ExecContext(ctx, a.SQL[0]); err != nil {
-		return fmt.Errorf("%s: %w", a.SQL[0], err)
-	}
-	if err := conn.QueryRowContext(ctx, a.Applied).Scan(&applied); err != nil || applied != 1 {
-		return fmt.Errorf("%s: got %d, %v after %s", a.Applied, applied, err, a.SQL[0])
+	for i, query := range a.Effects() {
+		var applied int
+		if err := conn.QueryRowContext(ctx, query).Scan(&applied); err != nil {
+			return fmt.Errorf("%s: %w", query, err)
+		} else if applied == 1 {
+			continue
+		}
+		if _, err := conn.ExecContext(ctx, a.SQL[i]); err != nil {
+			return fmt.Errorf("%s: %w", a.SQL[i], err)
+		}
+		if e.each != nil {
+			e.each(a.SQL[i])
+		}
+		if err := conn.QueryRowContext(ctx, query).Scan(&applied); err != nil || applied != 1 {
+			return fmt.Errorf("%s: got %d, %v after %s", query, applied, err, a.SQL[i])
+		}
 	}
 	return nil
 }

@@ -161,7 +161,7 @@ func (b *builder) settle(tables []*moving) {
 // checks returns the statements that add and drop the checks of columns that cannot be NULL. A reference that can be NULL has none: where two
 // foreign keys set both columns to NULL there is a moment in which one of them is not yet.
 func (b *builder) checks(t *moving) (do, undo []string) {
-	do = []string{patience, fmt.Sprintf("LOCK TABLE %s IN ACCESS EXCLUSIVE MODE", b.whole(t))} // at once what the rest needs: raising a lock is how deadlocks come
+	do = b.locked(toDrop, []catalog.Name{t.of.Full}, nil) // at once what the rest needs: raising a lock is how deadlocks come
 	for _, m := range t.columns {
 		if m.column.Nullable {
 			continue

@@ -156,7 +156,11 @@ func (e *changer) action(title string, a plan.Action) {
 	case plan.Count, plan.Expect:
 		err = counts{}.ask(title, a, func(query string) (int64, error) { return e.number(query), nil })
 	case plan.Steady:
-		e.number(a.SQL[0])
+		for _, query := range a.SQL {
+			if _, err := e.db.ExecContext(e.t.Context(), query); err != nil {
+				e.t.Fatalf("%s: %v", query, err)
+			}
+		}
 	}
 	if err != nil {
 		e.t.Fatalf("%s: %v", title, err)

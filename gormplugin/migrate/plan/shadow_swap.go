@@ -3,21 +3,23 @@ package plan
 import (
 	"fmt"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/catalog"
 )
 
 // swapShadow adds the one transaction in which first and second columns change places.
 func (b *builder) swapShadow(x *exchange) {
-	var names, tables []string
+	var names []string
+	var tables []catalog.Name
 	for _, t := range x.tables {
-		names, tables = append(names, t.name), append(tables, b.whole(t))
+		names, tables = append(names, t.name), append(tables, t.of.Full)
 	}
-	lock := "LOCK TABLE " + strings.Join(tables, ", ") + " IN ACCESS EXCLUSIVE MODE"
 	b.add(Step{
 		Title: "swap the columns of " + strings.Join(names, ", "), Phase: "swap", Algorithm: "catalog only",
 		Lock: "everything on all of the tables, for the moment in which the catalog is changed; no row is read or written. Its undo reads all rows under the lock, " +
 			"writes those that have changed since, builds the old primary keys, and rewrites tables whose keys had less than 64 bits: it is no swap of a moment",
-		Do:   Action{Kind: Together, SQL: append([]string{patience, lock}, b.swap(x)...)},
-		Undo: &Action{Kind: Together, SQL: append([]string{patience, lock}, b.unswap(x)...)},
+		Do:   Action{Kind: Together, SQL: b.locked(toDrop, tables, b.swap(x))},
+		Undo: &Action{Kind: Together, SQL: b.locked(toDrop, tables, b.unswap(x))},
 	})
 }
 
@@ -203,12 +205,7 @@ func (b *builder) endShadow(x *exchange) {
 		}
 	}
 	if len(flipped) > 0 {
-		b.add(Step{Title: "deploy writers that fill keys", Phase: "flip", Lock: "none", Do: Action{Kind: Hold, Name: DeployWriters,
-			Text: "The columns are swapped: keys and references are the new ids. Writers that leave keys to the database get snowflakes from it. " +
-				"Deploy the writers that fill keys themselves: past this hold the database makes no more ids."}})
-	}
-	for _, t := range flipped {
-		b.flip(t)
+		b.flip(flipped)
 	}
 	if b.options.Keep {
 		return
@@ -222,7 +219,7 @@ func (b *builder) endShadow(x *exchange) {
 		}
 		b.add(Step{
 			Title: "drop the old columns of " + t.name, Phase: "contract", Lock: brief, Algorithm: "catalog only", Final: true, Kept: "The old ids are gone.",
-			Do: Action{Kind: Together, SQL: []string{"ALTER TABLE " + b.whole(t) + " " + strings.Join(drops, ", ")}},
+			Do: Action{Kind: Together, SQL: b.locked(toDrop, []catalog.Name{t.of.Full}, []string{"ALTER TABLE " + b.whole(t) + " " + strings.Join(drops, ", ")})},
 		})
 	}
 	var rest []string
@@ -234,16 +231,24 @@ func (b *builder) endShadow(x *exchange) {
 	b.dropMaps(rest...)
 }
 
-// flip adds the steps after which the database makes no ids for a table.
-func (b *builder) flip(t *moving) {
-	m, first := b.mint(t), b.quote(t.own().column.Name)
-	b.add(Step{Title: "no writer leaves the keys of " + t.name + " to the database", Phase: "flip", Lock: "none", Do: Action{Kind: Steady,
-		SQL: []string{"SELECT last_value FROM " + m.sequence}, Window: b.options.Window,
-		Otherwise: "A writer still leaves the keys of " + t.name + " to the database: deploy it as one that fills them, and run again."}})
-	table := "ALTER TABLE " + b.whole(t) + " ALTER COLUMN " + first
+// flip adds the steps after which the database makes no ids for tables.
+func (b *builder) flip(tables []*moving) {
+	var watched []watched
+	var names []catalog.Name
+	var do, undo []string
+	for _, t := range tables {
+		m, table := b.mint(t), "ALTER TABLE "+b.whole(t)+" ALTER COLUMN "+b.quote(t.own().column.Name)
+		watched = append(watched, sequenceWatched(t.name+"."+t.own().column.Name, m.sequence))
+		names = append(names, t.of.Full)
+		do = append(append(do, table+" DROP DEFAULT"), m.dropping...)
+		undo = append(append(undo, m.defining...), table+" SET DEFAULT "+m.now())
+	}
+	b.beforeFlip("The columns are swapped: keys and references are the new ids. Writers that leave keys to the database get snowflakes from it. "+
+		"Deploy the writers that fill keys themselves: past this hold the database makes no more ids.", watched)
 	b.add(Step{
-		Title: "the database stops making keys of " + t.name, Phase: "flip", Lock: brief, Algorithm: "catalog only",
-		Do:   Action{Kind: Together, SQL: append([]string{table + " DROP DEFAULT"}, m.dropping...)},
-		Undo: &Action{Kind: Together, SQL: append(append([]string{}, m.defining...), table+" SET DEFAULT "+m.now())},
+		Title: "end the keys that the database makes, of " + listed(watched), Phase: "flip", Lock: waitTogether(len(tables)), Algorithm: "catalog only",
+		Do:   Action{Kind: Together, SQL: b.locked(toDrop, names, do)},
+		Undo: &Action{Kind: Together, SQL: b.locked(toDrop, names, undo)},
 	})
+	b.refusesKeyless()
 }

@@ -14,7 +14,7 @@ import (
 const (
 	keptWide  = "the column keeps its 64 bits, for ids may be in it that need them; a narrower type holds nothing that it does not"
 	heldSince = "Now deploy the program that fills its keys with snowflakes, and stop every writer that leaves them to the database."
-	stillOld  = "Ids below the limit were made meanwhile: a writer is at work that leaves its keys to the database. Stop it, and run again: from the flip on its writes fail."
+	stillOld  = "So a writer is at work that leaves its keys to the database: find it by what it inserts, stop it or deploy it as one that fills keys, and run again. From the flip on its inserts fail."
 )
 
 // widen plans the mode of that name.
@@ -86,31 +86,64 @@ func (b *builder) made() []*column {
 	return keys
 }
 
-// beforeFlip adds the hold in which writers are deployed, and the step that makes sure that none is left of the others: it looks at what
-// queries in parentheses tell of the keys that the database has made.
-func (b *builder) beforeFlip(queries []string) {
-	query := "SELECT CONCAT_WS(' ', " + strings.Join(queries, ", ") + ")"
-	if b.dialect() == dialect.SQLite {
-		query = "SELECT " + strings.Join(queries, " || ' ' || ")
-	}
+// watched is what a Steady looks at of one key that the database makes.
+type watched struct{ key, query string }
+
+// sequenceWatched looks at a sequence of PostgreSQL. One that gave its first number has the same last_value as before.
+func sequenceWatched(key, sequence string) watched {
+	return watched{key, "SELECT CASE WHEN is_called THEN last_value::text ELSE 'no number' END FROM " + sequence}
+}
+
+// beforeFlip adds the hold in which writers are deployed, and the one step that makes sure that none is left of the others, for all keys that
+// the database makes.
+func (b *builder) beforeFlip(deploy string, all []watched) {
 	b.add(Step{
 		Title: "deploy writers that fill their keys", Phase: "flip",
-		Do: Action{Kind: Hold, Name: DeployWriters, Text: heldSince},
+		Do: Action{Kind: Hold, Name: DeployWriters, Text: deploy},
 	})
+	steady := Action{Kind: Steady, Window: b.options.Window, Otherwise: stillOld}
+	switch b.dialect() {
+	case dialect.MySQL:
+		steady.Otherwise += " SHOW FULL PROCESSLIST has the sessions, with the hosts that they come from."
+	case dialect.Postgres:
+		steady.Otherwise += " pg_stat_activity has the sessions, with the addresses that they come from and their last statements."
+	}
+	for _, w := range all {
+		steady.Each, steady.SQL = append(steady.Each, w.key), append(steady.SQL, w.query)
+	}
 	b.add(Step{
-		Title: "make sure that no writer leaves its keys to the database", Phase: "flip", Lock: "none",
-		Do: Action{Kind: Steady, SQL: []string{query}, Window: b.options.Window, Otherwise: stillOld},
+		Title: fmt.Sprintf("make sure, for %s, that no writer leaves its keys to the database", b.options.Window), Phase: "flip", Lock: "none", Do: steady,
 	})
 }
 
-// greatest returns the query for the greatest id of a key that the database has made.
-func (b *builder) greatest(k *column) string {
+// listed returns the keys, or how many there are.
+func listed(all []watched) string {
+	if len(all) > 3 {
+		return fmt.Sprintf("%d tables", len(all))
+	}
+	var names []string
+	for _, w := range all {
+		names = append(names, w.key)
+	}
+	return strings.Join(names, ", ")
+}
+
+// waitTogether says what waits for a step of PostgreSQL's that takes the locks of some tables together.
+func waitTogether(tables int) string {
+	if tables == 1 {
+		return "reads and writes of the table wait for a moment"
+	}
+	return "reads and writes of the tables wait for a moment: all locks are waited for together, for 0.8 seconds at a time, and asked for again"
+}
+
+// greatest looks at the greatest id of a key that the database has made.
+func (b *builder) greatest(k *column) watched {
 	column := b.quote(k.column.Name)
-	query := fmt.Sprintf("(SELECT COALESCE(MAX(%s), 0) FROM %s", column, b.quoted(k.table))
+	query := fmt.Sprintf("SELECT COALESCE(MAX(%s), 0) FROM %s", column, b.quoted(k.table))
 	if b.dialect() != dialect.MySQL || !counts(k) { // there, the gate lets no other in, and the counter may stand above the limit
 		query += fmt.Sprintf(" WHERE %s < %d", column, b.options.Below)
 	}
-	return query + ")"
+	return watched{k.full(), query}
 }
 
 // literal returns a text as statements have it.

@@ -19,25 +19,14 @@ func (b *builder) widenMySQL() {
 	for _, t := range b.ofTable(func(c *column) bool { return c.narrow() || c.key && c.column.Auto != "" }) {
 		b.checkMySQL(t[0])
 	}
-	for _, k := range keys {
-		if counts(k) {
-			b.gate(k)
-		}
-	}
+	b.gates(slices.DeleteFunc(slices.Clone(keys), func(k *column) bool { return !counts(k) }))
 	for _, g := range b.connected() {
 		b.widenConnected(g)
 	}
 	if len(keys) == 0 {
 		return
 	}
-	queries := make([]string, len(keys))
-	for i, k := range keys {
-		queries[i] = b.greatest(k)
-	}
-	b.beforeFlip(queries)
-	for _, k := range keys {
-		b.flipMySQL(k)
-	}
+	b.flipMySQL(keys)
 }
 
 // counts reports whether the key's numbers are a counter of the table, rather than a sequence's of MariaDB.
@@ -73,24 +62,42 @@ func (b *builder) gateName(k *column) catalog.Name {
 	return catalog.Name{Schema: k.of.Schema, Name: "snowkey_gate_" + hex.EncodeToString(sum[:6])}
 }
 
-// gate keeps snowflakes out of a column for as long as it is AUTO_INCREMENT: from the first one on the counter would make snowflakes, too,
+// gateThere is the end of a query for a gate.
+func (b *builder) gateThere(k *column) string {
+	return fmt.Sprintf("FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = %s AND TRIGGER_NAME = %s", b.literal(k.of.Full.Schema), b.literal(b.gateName(k).Name))
+}
+
+// counterThere is the end of a query for a column that is AUTO_INCREMENT.
+func (b *builder) counterThere(k *column) string {
+	return fmt.Sprintf("FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %[2]s AND BINARY TABLE_NAME = %[2]s AND COLUMN_NAME = %s AND EXTRA LIKE '%%auto_increment%%'",
+		b.literal(k.of.Full.Schema), b.literal(k.of.Full.Name), b.literal(k.column.Name))
+}
+
+// gates keep snowflakes out of columns for as long as they are AUTO_INCREMENT: from the first one on the counter would make snowflakes, too,
 // which the generators make a moment later (1062), and a transaction that is rolled back does not set it back.
-func (b *builder) gate(k *column) {
-	name := b.gateName(k)
-	trigger := b.catalog.Quoted(name)
-	there := fmt.Sprintf("FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = %s AND TRIGGER_NAME = %s", b.literal(k.of.Full.Schema), b.literal(name.Name))
-	// At most 128 letters, and a plain text.
-	message := fmt.Sprintf("snowkey migrate: no snowflakes in %.40s before the flip: first run --continue=%s", strings.ReplaceAll(k.table, `\`, "/"), DeployWriters)
+//
+// A gate looks for itself whether the counter is there, so that the statement that ends the counter opens the gate: there is no moment in
+// which neither rows with a key nor rows without one come in, and nobody has to open a gate that a run has left.
+func (b *builder) gates(keys []*column) {
+	if len(keys) == 0 {
+		return
+	}
+	var all []watched
+	var do, undo, there, gone []string
+	for _, k := range keys {
+		trigger := b.catalog.Quoted(b.gateName(k))
+		// At most 128 letters, and a plain text.
+		message := fmt.Sprintf("snowkey migrate: no snowflakes in %.40s before the flip: first run --continue=%s", strings.ReplaceAll(k.table, `\`, "/"), DeployWriters)
+		all = append(all, watched{key: k.full()})
+		do = append(do, fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW IF NEW.%s >= %d AND EXISTS (SELECT 1 %s) THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = %s; END IF",
+			trigger, b.quoted(k.table), b.quote(k.column.Name), b.options.Below, b.counterThere(k), b.literal(message)))
+		undo = append(undo, "DROP TRIGGER IF EXISTS "+trigger)
+		there, gone = append(there, "SELECT COUNT(*) "+b.gateThere(k)), append(gone, "SELECT COUNT(*) = 0 "+b.gateThere(k))
+	}
+	drop := apart(undo, gone)
 	b.add(Step{
-		Title: fmt.Sprintf("keep snowflakes out of %s until the flip", k.full()), Phase: "expand",
-		Lock: "writes to the table wait for a moment", Algorithm: "catalog only",
-		Do: Action{
-			Kind: Apart,
-			SQL: []string{fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW IF NEW.%s >= %d THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = %s; END IF",
-				trigger, b.quoted(k.table), b.quote(k.column.Name), b.options.Below, b.literal(message))},
-			Applied: "SELECT COUNT(*) " + there,
-		},
-		Undo: &Action{Kind: Apart, SQL: []string{"DROP TRIGGER IF EXISTS " + trigger}, Applied: "SELECT COUNT(*) = 0 " + there},
+		Title: fmt.Sprintf("keep snowflakes out of %s until the flip", listed(all)), Phase: "expand",
+		Lock: "writes to one table after another wait for a moment", Algorithm: "catalog only", Do: apart(do, there), Undo: &drop,
 	})
 }
 
@@ -321,67 +328,74 @@ const mysqlStrict = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DAT
 
 var mysqlCounter = regexp.MustCompile(`(?i)\s+AUTO_INCREMENT\b`)
 
-// flipMySQL has the database make no keys any more. The counter goes first, and the gate last: in the moment between nobody can write, old
-// writers for their keys have no default (1364), new ones for the gate. In the other order a snowflake could come in beside the counter.
-func (b *builder) flipMySQL(k *column) {
-	if !counts(k) {
-		b.flipDefault(k)
+// flipMySQL has the database make no keys any more: one look at all tables for writers that leave their keys to it, then one statement a table
+// in immediate succession, each of which ends the table's counter and lets snowflakes in. What is left of the gates is tidied away afterwards.
+func (b *builder) flipMySQL(keys []*column) {
+	var all []watched
+	var do, done, undo, undone, gates, gone []string
+	size, rows := int64(0), int64(0)
+	for _, k := range keys {
+		all = append(all, b.greatest(k))
+		if !counts(k) {
+			do, done, undo, undone = b.flipDefault(k, do, done, undo, undone)
+			continue
+		}
+		algorithm, lock := "INSTANT", "DEFAULT"
+		if !b.instantFlip() {
+			algorithm, lock = "COPY", "SHARED"
+			size, rows = sizeOf(size, k.of.Bytes), sizeOf(rows, k.of.Rows)
+		}
+		wide := mysqlInteger.ReplaceAllString(k.column.Define, "bigint")
+		comment := strings.Index(strings.ToUpper(wide), " COMMENT ")
+		if comment < 0 {
+			comment = len(wide)
+		}
+		plain := mysqlCounter.ReplaceAllString(wide[:comment], "") + wide[comment:]
+		modify := fmt.Sprintf("ALTER TABLE %s MODIFY %s ", b.quoted(k.table), b.quote(k.column.Name))
+		do = append(do, fmt.Sprintf("%s%s, ALGORITHM=%s, LOCK=%s", modify, plain, algorithm, lock))
+		done = append(done, "SELECT COUNT(*) = 0 "+b.counterThere(k))
+		// From the number that was next when the plan was made, or one more than the greatest id, where that is more.
+		undo = append(undo, fmt.Sprintf("%s%s, AUTO_INCREMENT = %d, ALGORITHM=COPY, LOCK=SHARED", modify, wide, max(k.of.Next, 1)))
+		undone = append(undone, "SELECT COUNT(*) "+b.counterThere(k))
+		gates = append(gates, "DROP TRIGGER IF EXISTS "+b.catalog.Quoted(b.gateName(k)))
+		gone = append(gone, "SELECT COUNT(*) = 0 "+b.gateThere(k))
+	}
+	session := []string{mysqlStrict, "SET foreign_key_checks = 0"}
+	action, back := apart(do, done), apart(undo, undone)
+	action.Session, back.Session = session, session
+	flip := Step{
+		Title: "end the keys that the database makes, of " + listed(all), Phase: "flip",
+		Lock: "writes to one table after another wait for a moment", Algorithm: "INSTANT", Do: action, Undo: &back,
+	}
+	if !b.instantFlip() {
+		flip.Lock, flip.Algorithm, flip.Rows, flip.Bytes, flip.Disk = "writes to one table after another wait for as long as it is copied", "COPY", rows, size, size
+	}
+	deploy := heldSince
+	if len(gates) > 0 {
+		deploy += " " + b.gateRefuses(len(gates), flip)
+	}
+	b.beforeFlip(deploy, all)
+	b.add(flip)
+	b.refusesKeyless()
+	if len(gates) == 0 {
 		return
 	}
-	wide := mysqlInteger.ReplaceAllString(k.column.Define, "bigint")
-	comment := strings.Index(strings.ToUpper(wide), " COMMENT ")
-	if comment < 0 {
-		comment = len(wide)
-	}
-	plain := mysqlCounter.ReplaceAllString(wide[:comment], "") + wide[comment:]
-	algorithm, lock, words := "INSTANT", "DEFAULT", "writes to the table wait for a moment"
-	size := int64(0)
-	if !strings.HasPrefix(b.plan.Database.Version, "MariaDB") { // to MySQL it is another type
-		algorithm, lock, words, size = "COPY", "SHARED", "writes to the table wait for as long as it is copied", k.of.Bytes
-	}
-	there := fmt.Sprintf("FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %[2]s AND BINARY TABLE_NAME = %[2]s AND COLUMN_NAME = %s AND EXTRA LIKE '%%auto_increment%%'",
-		b.literal(k.of.Full.Schema), b.literal(k.of.Full.Name), b.literal(k.column.Name))
-	step := Step{
-		Title: fmt.Sprintf("make %s a key that the application fills", k.full()), Phase: "flip",
-		Lock: words, Algorithm: algorithm, Rows: 0, Bytes: size, Disk: size,
-		Do: Action{
-			Kind: Apart, Session: []string{mysqlStrict, "SET foreign_key_checks = 0"},
-			SQL:     []string{fmt.Sprintf("ALTER TABLE %s MODIFY %s %s, ALGORITHM=%s, LOCK=%s", b.quoted(k.table), b.quote(k.column.Name), plain, algorithm, lock)},
-			Applied: "SELECT COUNT(*) = 0 " + there,
-		},
-		Undo: &Action{
-			Kind: Apart, Session: []string{mysqlStrict, "SET foreign_key_checks = 0"},
-			SQL: []string{fmt.Sprintf("ALTER TABLE %s MODIFY %s %s, AUTO_INCREMENT = %d, ALGORITHM=COPY, LOCK=SHARED", b.quoted(k.table), b.quote(k.column.Name), wide,
-				max(k.of.Next, 1))}, // or one more than the greatest id, where that is more
-			Applied: "SELECT COUNT(*) " + there,
-		},
-	}
-	b.add(step)
-	gate := b.gateName(k)
+	b.refusesFilling(len(gates))
 	b.add(Step{
-		Title: fmt.Sprintf("let snowflakes into %s", k.full()), Phase: "flip", Lock: "writes to the table wait for a moment", Algorithm: "catalog only",
-		Do: Action{
-			Kind: Apart, SQL: []string{"DROP TRIGGER IF EXISTS " + b.catalog.Quoted(gate)},
-			Applied: fmt.Sprintf("SELECT COUNT(*) = 0 FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = %s AND TRIGGER_NAME = %s", b.literal(k.of.Full.Schema), b.literal(gate.Name)),
-		},
+		Title: "drop the triggers that kept snowflakes out", Phase: "flip", Lock: "writes to one table after another wait for a moment", Algorithm: "catalog only",
+		Do:   apart(gates, gone),
 		Kept: "a rollback does not refuse what is written while it runs; with snowflakes in the table the counter goes on from the greatest",
 	})
 }
 
-// flipDefault has a sequence of MariaDB make no keys any more. A sequence does not move for keys that are given, so there is no gate.
-func (b *builder) flipDefault(k *column) {
+// instantFlip reports whether a counter ends without a copy of its table: to MySQL the column is of another type then.
+func (b *builder) instantFlip() bool { return strings.HasPrefix(b.plan.Database.Version, "MariaDB") }
+
+// flipDefault adds what has a sequence of MariaDB make no keys any more. A sequence does not move for keys that are given, so there is no gate.
+func (b *builder) flipDefault(k *column, do, done, undo, undone []string) (_, _, _, _ []string) {
 	wide := mysqlInteger.ReplaceAllString(k.column.Define, "bigint")
 	there := fmt.Sprintf("FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %[2]s AND BINARY TABLE_NAME = %[2]s AND COLUMN_NAME = %s AND COLUMN_DEFAULT IS NOT NULL",
 		b.literal(k.of.Full.Schema), b.literal(k.of.Full.Name), b.literal(k.column.Name))
-	b.add(Step{
-		Title: fmt.Sprintf("make %s a key that the application fills", k.full()), Phase: "flip", Lock: "writes to the table wait for a moment", Algorithm: "INSTANT",
-		Do: Action{
-			Kind: Apart, Session: []string{mysqlStrict}, SQL: []string{fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT, ALGORITHM=INSTANT", b.quoted(k.table), b.quote(k.column.Name))},
-			Applied: "SELECT COUNT(*) = 0 " + there,
-		},
-		Undo: &Action{
-			Kind: Apart, Session: []string{mysqlStrict}, SQL: []string{fmt.Sprintf("ALTER TABLE %s MODIFY %s %s", b.quoted(k.table), b.quote(k.column.Name), wide)},
-			Applied: "SELECT COUNT(*) " + there,
-		},
-	})
+	return append(do, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT, ALGORITHM=INSTANT", b.quoted(k.table), b.quote(k.column.Name))), append(done, "SELECT COUNT(*) = 0 "+there),
+		append(undo, fmt.Sprintf("ALTER TABLE %s MODIFY %s %s", b.quoted(k.table), b.quote(k.column.Name), wide)), append(undone, "SELECT COUNT(*) "+there)
 }

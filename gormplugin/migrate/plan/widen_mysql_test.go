@@ -177,7 +177,7 @@ func TestFlipRefusedMySQL(t *testing.T) {
 	s := open(t, "mysql", "CREATE TABLE t (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, c INT)")
 	p := s.plan(plan.Options{})
 	e := s.executor(p)
-	e.still = func(string, string) { s.exec("INSERT INTO t (c) VALUES (1)") }
+	e.still = func([]string, []string) { s.exec("INSERT INTO t (c) VALUES (1)") }
 	for _, step := range p.Steps {
 		err := e.do(step.Title, step.Do)
 		if step.Do.Kind == plan.Steady {

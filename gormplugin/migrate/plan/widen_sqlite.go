@@ -21,11 +21,11 @@ func (b *builder) widenSQLite(ctx context.Context) error {
 	if len(keys) == 0 {
 		return ctx.Err()
 	}
-	queries := make([]string, len(keys))
+	all := make([]watched, len(keys))
 	for i, k := range keys {
-		queries[i] = b.greatest(k)
+		all[i] = b.greatest(k)
 	}
-	b.beforeFlip(queries)
+	b.beforeFlip(heldSince, all)
 	const broken = "SELECT COUNT(*) FROM pragma_foreign_key_check"
 	const breaking = "rows that break a foreign key"
 	const counting = "count the rows that break a foreign key"

@@ -1,17 +1,19 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// apart does a statement that commits by itself:
+// apart does statements that commit by themselves, each:
 //
-//	journal: begun ──▶ Applied? ── no ──▶ Repair, when it was begun before ──▶ the statement ──▶ Applied? ── yes ──▶ journal: done
+//	journal: begun ──▶ Applied? ── no ──▶ Repair, when it was begun before ──▶ the statements ──▶ Applied? ── yes ──▶ journal: done
 //	                       └──────────────────────────── yes ─────────────────────────────────────────────────────────▶
 func (r *runner) apart(ctx context.Context, j *job) error {
 	return r.within(ctx, j.action.Session, func(s *session) error {
@@ -29,11 +31,11 @@ func (r *runner) apart(ctx context.Context, j *job) error {
 				return err
 			}
 		}
-		applied, err := s.number(ctx, j.action.Applied)
+		applied, err := s.applied(ctx, j.action)
 		if err != nil {
 			return err
 		}
-		if applied != 1 {
+		if !applied {
 			if err := r.apply(ctx, s, j, repair); err != nil {
 				return err
 			}
@@ -52,43 +54,72 @@ func (r *runner) apart(ctx context.Context, j *job) error {
 	})
 }
 
-// apply runs the statement, and sees that its effect is there.
+// applied reports whether the effects of all statements of an Apart are there.
+func (s *session) applied(ctx context.Context, a *plan.Action) (bool, error) {
+	for _, query := range a.Effects() {
+		n, err := s.number(ctx, query)
+		if err != nil || n != 1 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// apply runs the statements, and sees that their effects are there. Of several, those whose effect is there are left out, and one that does
+// not get its lock does not keep the rest from being run: it is for the next attempt.
 func (r *runner) apply(ctx context.Context, s *session, j *job, repair bool) error {
 	if repair {
 		if err := r.repair(ctx, s, j.action.Repair); err != nil {
 			return err
 		}
 	}
-	// Nothing else stands between the fence and the statement, which can have none in itself.
+	effects := j.action.Effects()
+	var waits error
+	for i, text := range j.action.SQL {
+		if repair && len(j.action.SQL) > 1 {
+			if n, err := s.number(ctx, effects[i]); err != nil {
+				return err
+			} else if n == 1 {
+				continue
+			}
+		}
+		err := r.fenced(ctx, s, text)
+		if err != nil && (!isLocked(r.dialect, err) || s.broken) {
+			return err
+		}
+		waits = cmp.Or(waits, err)
+	}
+	if waits != nil {
+		return waits
+	}
+	for _, query := range effects {
+		n, err := s.number(ctx, query)
+		if err != nil {
+			return err
+		}
+		if n != 1 {
+			return fmt.Errorf("%w: the statement was run, and its effect is not there: %s gives %d, want 1", ErrExpected, brief(query), n)
+		}
+	}
+	return nil
+}
+
+// fenced runs a statement that commits by itself. Nothing else stands between the fence and the statement, which can have none in itself.
+func (r *runner) fenced(ctx context.Context, s *session, text string) error {
 	if err := s.transact(ctx, func() error { return nil }); err != nil {
 		return err
 	}
-	if err := r.limit(ctx, s, j.action.SQL[0]); err != nil {
+	if err := r.limit(ctx, s, text); err != nil {
 		return err
 	}
-	if _, err := s.run(ctx, j.action.SQL[0]); err != nil {
-		return err
-	}
-	applied, err := s.number(ctx, j.action.Applied)
-	if err != nil {
-		return err
-	}
-	if applied != 1 {
-		return fmt.Errorf("%w: the statement was run, and its effect is not there: %s gives %d, want 1", ErrExpected, brief(j.action.Applied), applied)
-	}
-	return nil
+	_, err := s.run(ctx, text)
+	return err
 }
 
 // repair removes what an attempt that did not come to its end has left.
 func (r *runner) repair(ctx context.Context, s *session, texts []string) error {
 	for _, text := range texts {
-		if err := s.transact(ctx, func() error { return nil }); err != nil {
-			return err
-		}
-		if err := r.limit(ctx, s, text); err != nil {
-			return err
-		}
-		if _, err := s.run(ctx, text); err != nil {
+		if err := r.fenced(ctx, s, text); err != nil {
 			return err
 		}
 	}

@@ -143,8 +143,8 @@ func complete(p *plan.Plan, a *plan.Action) error {
 			return errors.New("no statement")
 		}
 	case plan.Apart:
-		if len(a.SQL) != 1 || a.Applied == "" {
-			return errors.New("want one statement, and a query for whether it was run")
+		if effects := a.Effects(); len(a.SQL) == 0 || len(effects) != len(a.SQL) || slices.Contains(effects, "") || len(a.SQL) > 1 && len(a.Repair) > 0 {
+			return errors.New("want one statement, and a query for whether it was run; or several with one each, and no repair")
 		}
 	case plan.Batch:
 		if len(a.SQL) == 0 || a.Cursor == "" {
@@ -160,9 +160,7 @@ func complete(p *plan.Plan, a *plan.Action) error {
 		}
 		return alike(p, a)
 	case plan.Steady:
-		if len(a.SQL) != 1 {
-			return errors.New("want one query")
-		}
+		return a.Asks()
 	case plan.Hold:
 		return named(p, a)
 	case plan.Reserve, plan.Digest:

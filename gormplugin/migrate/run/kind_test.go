@@ -119,7 +119,8 @@ func TestExpect(t *testing.T) {
 func TestSteady(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		const query = "SELECT COUNT(*) FROM parent"
-		w.plan.Steps = []plan.Step{{Title: "steady", Do: plan.Action{Kind: plan.Steady, SQL: []string{query}, Window: 50 * time.Millisecond, Otherwise: "Somebody writes."}}}
+		w.plan.Steps = []plan.Step{{Title: "steady", Do: plan.Action{Kind: plan.Steady, Window: 50 * time.Millisecond, Otherwise: "Somebody writes.",
+			SQL: []string{"SELECT COUNT(*) FROM child", query, "SELECT MAX(id) FROM parent"}, Each: []string{"children", "parents", "parent.id"}}}}
 		asked := 0
 		db := w.through(t, func(text string, do func() error) error {
 			if text == query {
@@ -132,8 +133,9 @@ func TestSteady(t *testing.T) {
 			return do()
 		})
 		_, err := run.Run(t.Context(), db, w.plan, fast)
-		if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "Somebody writes.") || !strings.Contains(err.Error(), `"900", and became "901"`) {
-			t.Errorf("got %v, want ErrExpected", err)
+		if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "Somebody writes.") || !strings.Contains(err.Error(), "parents moved from 900 to 901, about ") ||
+			!strings.Contains(err.Error(), "; parent.id moved from 900 to 100000, about ") || strings.Contains(err.Error(), "children") {
+			t.Errorf("got %v, want ErrExpected with each value that moved", err)
 		}
 		w.run(t)
 	})

@@ -127,7 +127,8 @@ func TestSound(t *testing.T) {
 	}
 	good := plan.Action{Kind: plan.Hold, Name: "good"}
 	for _, a := range []plan.Action{
-		{}, {Kind: plan.Together}, {Kind: plan.Apart, SQL: []string{"x"}}, {Kind: plan.Apart, SQL: []string{"x", "y"}, Applied: "z"}, {Kind: plan.Batch, SQL: []string{"x"}},
+		{}, {Kind: plan.Together}, {Kind: plan.Apart, SQL: []string{"x"}}, {Kind: plan.Apart, SQL: []string{"x", "y"}, Applied: "z"},
+		{Kind: plan.Apart, SQL: []string{"x", "y"}, AppliedEach: []string{"z", ""}}, {Kind: plan.Apart, SQL: []string{"x", "y"}, AppliedEach: []string{"z", "z"}, Repair: []string{"r"}}, {Kind: plan.Batch, SQL: []string{"x"}},
 		{Kind: plan.Batch, Cursor: "x"}, {Kind: plan.Map, Table: "t"}, {Kind: plan.Count}, {Kind: plan.Expect},
 		{Kind: plan.Count, SQL: []string{"x"}}, {Kind: plan.Expect, SQL: []string{"x", "y"}, Each: []string{"a", "a"}}, {Kind: plan.Expect, SQL: []string{"x"}, Each: []string{"a"}, Like: "no such step"},
 		{Kind: plan.Steady, SQL: []string{"x", "y"}}, {Kind: plan.Hold}, {Kind: plan.Hold, Name: run.Here}, {Kind: plan.Hold, Name: "good"},

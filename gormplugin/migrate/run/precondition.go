@@ -66,7 +66,8 @@ func (r *runner) identity(ctx context.Context) error {
 }
 
 // asLeft compares the schema with the one that the last run has left. A statement that commits by itself and was begun may have changed it:
-// its query tells. Of one that can leave half of its effect there is no telling, which Repair is for.
+// its query tells. Of one that can leave half of its effect, which Repair
+// is for, and of several, there is no telling.
 func (r *runner) asLeft(ctx context.Context) error {
 	fingerprint, err := r.look(ctx, r.db)
 	if err != nil {
@@ -83,19 +84,19 @@ func (r *runner) asLeft(ctx context.Context) error {
 		if row.State != journal.StepBegun && row.State != journal.StepUndoing || action == nil || action.Kind != plan.Apart {
 			continue
 		}
-		if len(action.Repair) > 0 {
+		if len(action.Repair) > 0 || len(action.SQL) > 1 {
 			return nil
 		}
 		s, err := r.open(ctx, action.Session)
 		if err != nil {
 			return err
 		}
-		applied, err := s.number(ctx, action.Applied)
+		applied, err := s.applied(ctx, action)
 		s.close()
 		if err != nil {
 			return err
 		}
-		if applied == 1 {
+		if applied {
 			return nil
 		}
 	}

@@ -2,10 +2,8 @@ package run
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
@@ -113,37 +111,4 @@ func (r *runner) counted(title string) (map[string]int64, error) {
 		return numbers, nil
 	}
 	return nil, fmt.Errorf("%w: no step %q has counted", ErrPlan, title)
-}
-
-// steady asks a query for as long as the window is, and begins anew when it is run again.
-func (r *runner) steady(ctx context.Context, j *job) error {
-	err := r.within(ctx, j.action.Session, func(s *session) error {
-		end := time.Now().Add(j.action.Window)
-		every := min(max(j.action.Window/10, 10*time.Millisecond), time.Second)
-		var first sql.NullString
-		for n := 0; ; n++ {
-			left := time.Until(end)
-			var text sql.NullString
-			if err := s.QueryRowContext(ctx, j.action.SQL[0]).Scan(&text); err != nil {
-				return fmt.Errorf("%s: %w", brief(j.action.SQL[0]), err)
-			}
-			if n == 0 {
-				first = text
-			}
-			if text != first {
-				return fmt.Errorf("%w: it was %q, and became %q within %s. %s", ErrExpected, first.String, text.String, j.action.Window, j.action.Otherwise)
-			}
-			if left <= 0 {
-				return nil
-			}
-			r.progress.left(left)
-			if err := sleep(ctx, min(every, left)); err != nil {
-				return err
-			}
-		}
-	})
-	if err != nil {
-		return err
-	}
-	return r.note(ctx, j, "")
 }

@@ -102,17 +102,16 @@ func (r *runner) undo(ctx context.Context, n int) error {
 }
 
 // settle finds out whether a statement that was begun has its effect. If so the step is done, else undone, without what an attempt may have
-// left.
+// left. Of several some may have theirs: then the step counts as done, and its undo passes over those that have none.
 func (r *runner) settle(ctx context.Context, n int, step *plan.Step) (applied bool, err error) {
 	err = r.within(ctx, step.Do.Session, func(s *session) error {
 		if err := r.alone(ctx, s); err != nil {
 			return err
 		}
-		found, err := s.number(ctx, step.Do.Applied)
-		if err != nil {
+		if applied, err = s.applied(ctx, &step.Do); err != nil {
 			return err
 		}
-		applied = found == 1
+		applied = applied || len(step.Do.SQL) > 1
 		row := r.steps[n]
 		row.State = journal.StepDone
 		if !applied {

@@ -180,7 +180,7 @@ func (w *world) steps() []plan.Step {
 		{Title: "count visits", Do: *batch(cursor("child", "id"), "UPDATE child SET visits = visits + 1 WHERE id > :after AND id <= :upto"),
 			Undo: batch(cursor("child", "id"), "UPDATE child SET visits = visits - 1 WHERE id > :after AND id <= :upto")},
 		{Title: "orphans as before", Do: plan.Action{Kind: plan.Expect, SQL: []string{orphans}, Each: []string{"orphans"}, Like: "count orphans", Otherwise: "Look for them."}},
-		{Title: "nobody writes", Do: plan.Action{Kind: plan.Steady, SQL: []string{"SELECT COUNT(*) FROM parent"}, Window: 20 * time.Millisecond, Otherwise: "Stop the writers."}},
+		{Title: "nobody writes", Do: plan.Action{Kind: plan.Steady, SQL: []string{"SELECT COUNT(*) FROM parent"}, Each: []string{"parents"}, Window: 20 * time.Millisecond, Otherwise: "Stop the writers."}},
 		{Title: "wait for the deployment", Do: plan.Action{Kind: plan.Hold, Name: plan.DeployWriters, Text: "Deploy now."}},
 		{Title: "longer names", Do: plan.Action{Kind: plan.Together, SQL: []string{"UPDATE parent SET name = " + longer, "UPDATE child SET visits = visits + 100"}},
 			Undo: &plan.Action{Kind: plan.Together, SQL: []string{"UPDATE child SET visits = visits - 100", "UPDATE parent SET name = substr(name, 1, length(name) - 1)"}}},

@@ -41,6 +41,8 @@
 -- longest lock: none for longer than a moment
 -- lock rows: writers wait for the rows of a batch, for as long as it takes
 -- lock all: nobody else uses them
+-- inserts refused: those that leave keys to the database: from step 7 on, for good. Those that fill keys: never, where their writers are deployed at
+--     the hold of step 28
 -- rollback: undoes what was done, the last step first; there is none once step 29 has begun
 --
 -- references by foreign keys: books.author_id → authors

@@ -1,4 +1,4 @@
--- snowkey migrate plan · mode rekey · 25 steps
+-- snowkey migrate plan · mode rekey · 24 steps
 -- plan: 0
 -- what run does is in the .json beside this file; it refuses both when one of them was changed
 -- made: 2026-11-21T20:00:00Z
@@ -14,33 +14,35 @@
 --  1–2    give … of … 64 bits                                                               orders, customers  all           2,469,134       12
 --  3      gather statistics of the tables with changed types                                orders, customers  none          1,234,567        2
 --  4      deploy writers that fill their keys                                                                  none
---  5      make sure that no writer leaves its keys to the database                                             none                          10
---  6–7    make … a key that the application fills                                           customers, orders  all, briefly
---  8      count the orphans of each reference                                               orders, customers  none          1,234,567        1
---  9      count the rows of each table                                                      customers, orders  none          1,234,567        1
---  10–11  take the digest of the other columns of …                                         customers, orders  none          2,469,134       25
---  12     take node 1023 of the key space default for the new ids of old rows                                  none
---  13     make the maps of old ids to new ones                                                                 none
---  14–15  fill the map of the ids of …                                                      customers, orders  none          2,469,134       49
---  16     make sure that each old row has a new id, and that no new id is known anywhere …  customers, orders  none          1,234,567        1
---  17     gather statistics of the maps                                                                        none          1,234,567        2
---  18     index orders.customer_id, for as long as it is rewritten                          orders             none          1,234,567        2
---  19–20  give the rows of …, and all that refers to them, their new ids                    customers, orders  rows          2,469,134       82
---  21     make sure that no old id is left                                                  customers, orders  none          1,234,567        1
---  22     make sure that there are as many orphans as before                                orders, customers  none          1,234,567        1
---  23     drop the index of orders.customer_id again                                        orders             none
---  24     wait until the result was verified                                                                   none
---  25     drop the maps                                                                                        all
+--  5      make sure, for 10s, that no writer leaves its keys to the database                                   none                          10
+--  6      end the keys that the database makes, of customers.id, orders.id                  customers, orders  all, briefly
+--  7      count the orphans of each reference                                               orders, customers  none          1,234,567        1
+--  8      count the rows of each table                                                      customers, orders  none          1,234,567        1
+--  9–10   take the digest of the other columns of …                                         customers, orders  none          2,469,134       25
+--  11     take node 1023 of the key space default for the new ids of old rows                                  none
+--  12     make the maps of old ids to new ones                                                                 none
+--  13–14  fill the map of the ids of …                                                      customers, orders  none          2,469,134       49
+--  15     make sure that each old row has a new id, and that no new id is known anywhere …  customers, orders  none          1,234,567        1
+--  16     gather statistics of the maps                                                                        none          1,234,567        2
+--  17     index orders.customer_id, for as long as it is rewritten                          orders             none          1,234,567        2
+--  18–19  give the rows of …, and all that refers to them, their new ids                    customers, orders  rows          2,469,134       82
+--  20     make sure that no old id is left                                                  customers, orders  none          1,234,567        1
+--  21     make sure that there are as many orphans as before                                orders, customers  none          1,234,567        1
+--  22     drop the index of orders.customer_id again                                        orders             none
+--  23     wait until the result was verified                                                                   none
+--  24     drop the maps                                                                                        all
 -- in all, about: 3m12s, 4,938,268 rows rewritten, 8.6 MB written, 6.2 MB more on disk at the peak
 -- seconds: estimated, rows a second: 30,000 in batches, 50,000 into maps, 100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes,
 --     1,000,000 counted
 -- longest lock: step 1, give customer_id, id of orders 64 bits (1.2 MB): reads and writes of the table, and writes of those that foreign keys connect
 --     with it, wait for as long as it is written anew
 -- lock all: reads and writes of the table, and writes of those that foreign keys connect with it, wait for as long as it is written anew
--- lock all, briefly: reads and writes of the table wait for a moment
+-- lock all, briefly: reads and writes of the tables wait for a moment: all locks are waited for together, for 0.8 seconds at a time, and asked for again
 -- lock rows: writers wait for the rows of a batch, for as long as it takes
 -- lock all: nobody else uses them
--- rollback: undoes what was done, the last step first; there is none once step 25 has begun
+-- inserts refused: those that leave keys to the database: from step 6 on, for good. Those that fill keys: never, where their writers are deployed at
+--     the hold of step 4
+-- rollback: undoes what was done, the last step first; there is none once step 24 has begun
 --
 -- references by foreign keys: orders.customer_id → customers
 --
@@ -61,53 +63,56 @@ ANALYZE "orders", "customers";
 -- 4 · deploy writers that fill their keys
 --    the run ends here, and run --continue=deploy-writers goes on: Now deploy the program that fills its keys with snowflakes, and stop every writer
 --     that leaves them to the database.
--- 5 · make sure that no writer leaves its keys to the database
---    for 10s nothing may change there, else: Ids below the limit were made meanwhile: a writer is at work that leaves its keys to the database. Stop
---     it, and run again: from the flip on its writes fail.
--- 6–7 · make … a key that the application fills
+-- 5 · make sure, for 10s, that no writer leaves its keys to the database
+--    for 10s nothing may change there, else: So a writer is at work that leaves its keys to the database: find it by what it inserts, stop it or deploy
+--     it as one that fills keys, and run again. From the flip on its inserts fail. pg_stat_activity has the sessions, with the addresses that they come
+--     from and their last statements.
+-- 6 · end the keys that the database makes, of customers.id, orders.id
+DO $snowkey$ DECLARE t text; ends timestamptz := clock_timestamp() + interval '800 ms'; BEGIN FOREACH t IN ARRAY ARRAY['"public"."customers"', '"public"."orders"'] LOOP PERFORM set_config('lock_timeout', greatest(1, ceil(1000 * extract(epoch FROM ends - clock_timestamp())))::int || 'ms', true); EXECUTE 'LOCK TABLE ' || t || ' IN ACCESS EXCLUSIVE MODE'; END LOOP; END $snowkey$;
+SET LOCAL lock_timeout = '800ms';
 ALTER TABLE "{1}" ALTER COLUMN "id" DROP DEFAULT;
 --    {1} = customers, orders
 DROP SEQUENCE public.{1};
 --    {1} = customers_id_seq, orders_id_seq
 
 -- == map · what is there is counted, and each old id gets a new one, in a map
--- 8 · count the orphans of each reference
+-- 7 · count the orphans of each reference
 --    counts: orphans of orders.customer_id → customers
--- 9 · count the rows of each table
+-- 8 · count the rows of each table
 --    counts: rows of … (customers, orders)
--- 10–11 · take the digest of the other columns of …
--- 12 · take node 1023 of the key space default for the new ids of old rows
--- 13 · make the maps of old ids to new ones
+-- 9–10 · take the digest of the other columns of …
+-- 11 · take node 1023 of the key space default for the new ids of old rows
+-- 12 · make the maps of old ids to new ones
 CREATE TABLE "snowkey_map_{1}" (old_id BIGINT NOT NULL PRIMARY KEY, new_id BIGINT NOT NULL UNIQUE);
 --    {1} = customers, orders
--- 14–15 · fill the map of the ids of …
+-- 13–14 · fill the map of the ids of …
 
 -- == check · what has to be true before the first row changes is looked at
--- 16 · make sure that each old row has a new id, and that no new id is known anywhere yet
+-- 15 · make sure that each old row has a new id, and that no new id is known anywhere yet
 --    each has to be 0: old rows of … without a new id (customers, orders); new ids of … that are old ones (customers, orders);
 --     new ids of customers that orders.customer_id has already
 
 -- == rewrite · keys, and what refers to them, get the new ids, in batches
--- 17 · gather statistics of the maps
+-- 16 · gather statistics of the maps
 ANALYZE "snowkey_map_customers", "snowkey_map_orders";
--- 18 · index orders.customer_id, for as long as it is rewritten
+-- 17 · index orders.customer_id, for as long as it is rewritten
 CREATE INDEX CONCURRENTLY "snowkey_index_orders_customer_id_2aaeb35e" ON "orders" ("customer_id");
--- 19–20 · give the rows of …, and all that refers to them, their new ids
+-- 18–19 · give the rows of …, and all that refers to them, their new ids
 UPDATE "{1}" c SET "{2}" = m.new_id FROM "snowkey_map_{3}" m WHERE c."{2}" = m.old_id + 0 AND m.old_id > :after AND m.old_id <= :upto;
 --    {1} {2} {3} = customers id customers; orders customer_id customers; orders id orders
 
 -- == check · the result is looked at: no old id is left, and no reference is lost
--- 21 · make sure that no old id is left
+-- 20 · make sure that no old id is left
 --    each has to be 0: old ids of … in … (customers customers.id, customers orders.customer_id, orders orders.id)
--- 22 · make sure that there are as many orphans as before
+-- 21 · make sure that there are as many orphans as before
 --    each has to be what it was before: orphans of orders.customer_id → customers
--- 23 · drop the index of orders.customer_id again
+-- 22 · drop the index of orders.customer_id again
 DROP INDEX CONCURRENTLY IF EXISTS "public"."snowkey_index_orders_customer_id_2aaeb35e";
 
 -- == contract · the maps are dropped, after which there is no rollback
--- 24 · wait until the result was verified
+-- 23 · wait until the result was verified
 --    the run ends here, and run --continue=drop-maps goes on: All ids are rewritten. Verify the plan, look at what else keeps ids (caches, other
 --     services), and go on when the maps of old ids to new ones are not needed any more: they are dropped then, and there is no rollback after that.
--- 25 · drop the maps
+-- 24 · drop the maps
 DROP TABLE "snowkey_map_customers", "snowkey_map_orders";
 --    no rollback once this is done. Without the maps nobody knows the old ids.

@@ -1,4 +1,4 @@
--- snowkey migrate plan · mode widen · 33 steps
+-- snowkey migrate plan · mode widen · 27 steps
 -- plan: 0
 -- what run does is in the .json beside this file; it refuses both when one of them was changed
 -- made: 2026-11-21T20:00:00Z
@@ -7,107 +7,104 @@
 --
 -- "or`der s".Id, by_mail.id, customers.id: old rows keep their ids; old are ids below 4,398,046,511,104
 --
---  step                                                                                           table                  lock                  rows  seconds
---  1            keep snowflakes out of "or`der s".Id until the flip                               "or`der s"             writes, briefly
---  2–3          keep snowflakes out of … until the flip                                           customers, profiles    writes, briefly
---  4            count the orphans of the foreign keys that are dropped for a while, of customer…  customers and 3 more   none             1,234,567        1
---  5–6          drop the foreign key … of … until the types are changed                           customers, lines       writes, briefly
---  7            drop the foreign key fk 1 of "or`der s" until the types are changed               "or`der s"             writes, briefly
---  8            drop the foreign key fk_pair of "or`der s" until the types are changed            "or`der s"             writes, briefly
---  9            drop the foreign key fk`2 of "or`der s" until the types are changed               "or`der s"             writes, briefly
---  10           drop the foreign key fk_profile of profiles until the types are changed           profiles               writes, briefly
---  11           make sure that no foreign key is left on customers                                customers              none
---  12           make sure that no foreign key is left on "or`der s"                                                      none
---  13–14        make sure that no foreign key is left on …                                        lines, profiles        none
---  15           give boss_id, id of customers 64 bits                                             customers              writes           1,234,567        6
---  16           give payer_id, customer_id, Id of "or`der s" 64 bits                              "or`der s"             writes           1,234,567        6
---  17–18        give … of … 64 bits                                                               lines, profiles        writes           2,469,134       12
---  19–20        make the foreign key … of … again                                                 customers, lines       writes, briefly
---  21           make the foreign key fk 1 of "or`der s" again                                     "or`der s"             writes, briefly
---  22           make the foreign key fk_pair of "or`der s" again                                  "or`der s"             writes, briefly
---  23           make the foreign key fk`2 of "or`der s" again                                     "or`der s"             writes, briefly
---  24           make the foreign key fk_profile of profiles again                                 profiles               writes, briefly
---  25           make sure that the foreign keys have no new orphans, of customers, lines, "or`d…  customers and 3 more   none             1,234,567        1
---  26           deploy writers that fill their keys                                                                      none
---  27           make sure that no writer leaves its keys to the database                          "or`der s" and 2 more  none                             10
---  28           make "or`der s".Id a key that the application fills                               "or`der s"             writes, briefly
---  29           let snowflakes into "or`der s".Id                                                                        writes, briefly
---  30, 32 … 32  make … a key that the application fills                                           customers, profiles    writes, briefly
---  31, 33 … 33  let snowflakes into …                                                             customers, profiles    writes, briefly
--- in all, about: 37s, 4,938,268 rows rewritten, 4.9 MB written, 1.2 MB more on disk at the peak
+--  step                                                                                     table                  lock                  rows  seconds
+--  1      keep snowflakes out of "or`der s".Id, customers.id, profiles.customer_id until …  "or`der s" and 2 more  writes, briefly
+--  2      count the orphans of the foreign keys that are dropped for a while, of customer…  customers and 3 more   none             1,234,567        1
+--  3–4    drop the foreign key … of … until the types are changed                           customers, lines       writes, briefly
+--  5      drop the foreign key fk 1 of "or`der s" until the types are changed               "or`der s"             writes, briefly
+--  6      drop the foreign key fk_pair of "or`der s" until the types are changed            "or`der s"             writes, briefly
+--  7      drop the foreign key fk`2 of "or`der s" until the types are changed               "or`der s"             writes, briefly
+--  8      drop the foreign key fk_profile of profiles until the types are changed           profiles               writes, briefly
+--  9      make sure that no foreign key is left on customers                                customers              none
+--  10     make sure that no foreign key is left on "or`der s"                                                      none
+--  11–12  make sure that no foreign key is left on …                                        lines, profiles        none
+--  13     give boss_id, id of customers 64 bits                                             customers              writes           1,234,567        6
+--  14     give payer_id, customer_id, Id of "or`der s" 64 bits                              "or`der s"             writes           1,234,567        6
+--  15–16  give … of … 64 bits                                                               lines, profiles        writes           2,469,134       12
+--  17–18  make the foreign key … of … again                                                 customers, lines       writes, briefly
+--  19     make the foreign key fk 1 of "or`der s" again                                     "or`der s"             writes, briefly
+--  20     make the foreign key fk_pair of "or`der s" again                                  "or`der s"             writes, briefly
+--  21     make the foreign key fk`2 of "or`der s" again                                     "or`der s"             writes, briefly
+--  22     make the foreign key fk_profile of profiles again                                 profiles               writes, briefly
+--  23     make sure that the foreign keys have no new orphans, of customers, lines, "or`d…  customers and 3 more   none             1,234,567        1
+--  24     deploy writers that fill their keys                                                                      none
+--  25     make sure, for 2s, that no writer leaves its keys to the database                 "or`der s" and 2 more  none                              2
+--  26     end the keys that the database makes, of "or`der s".Id, customers.id, profiles.…  "or`der s" and 2 more  writes, briefly
+--  27     drop the triggers that kept snowflakes out                                                               writes, briefly
+-- in all, about: 29s, 4,938,268 rows rewritten, 4.9 MB written, 1.2 MB more on disk at the peak
 -- seconds: estimated, rows a second: 30,000 in batches, 50,000 into maps, 100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes,
 --     1,000,000 counted
--- longest lock: step 15, give boss_id, id of customers 64 bits (1.2 MB): writes to the table wait for as long as it is copied
--- lock writes, briefly: writes to the table wait for a moment
+-- longest lock: step 13, give boss_id, id of customers 64 bits (1.2 MB): writes to the table wait for as long as it is copied
+-- lock writes, briefly: writes to one table after another wait for a moment
 -- lock writes, briefly: writes to both tables wait for a moment
 -- lock writes: writes to the table wait for as long as it is copied
+-- inserts refused: those that leave keys to the database: from step 26 on, for good. Those that fill keys: from step 1 to step 26;
+--     deploy their writers at the hold of step 24, not before, and run on at once: then about 2.15s, longer only while others keep a table's lock
 -- rollback: undoes what was done, the last step first
 --
 -- references by foreign keys: lines.order_id → "or`der s", "or`der s".customer_id → customers, "or`der s".payer_id → customers, customers.boss_id →
 --     customers, profiles.customer_id → customers
 
 -- == expand · keys, and what refers to them, get 64 bits
--- 1 · keep snowflakes out of "or`der s".Id until the flip
-CREATE TRIGGER `snowkey_gate_a0c34a2f85bd` BEFORE INSERT ON `or``der s` FOR EACH ROW IF NEW.`Id` >= 4398046511104 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowkey migrate: no snowflakes in "or`der s" before the flip: first run --continue=deploy-writers'; END IF;
--- 2–3 · keep snowflakes out of … until the flip
-CREATE TRIGGER `snowkey_gate_21eb2153dd14` BEFORE INSERT ON `customers` FOR EACH ROW IF NEW.`id` >= 4398046511104 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowkey migrate: no snowflakes in customers before the flip: first run --continue=deploy-writers'; END IF;
-CREATE TRIGGER `snowkey_gate_d52fd337f016` BEFORE INSERT ON `profiles` FOR EACH ROW IF NEW.`customer_id` >= 4398046511104 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowkey migrate: no snowflakes in profiles before the flip: first run --continue=deploy-writers'; END IF;
--- 4 · count the orphans of the foreign keys that are dropped for a while, of customers, lines, "or`der s", profiles
+-- 1 · keep snowflakes out of "or`der s".Id, customers.id, profiles.customer_id until the flip
+CREATE TRIGGER `snowkey_gate_a0c34a2f85bd` BEFORE INSERT ON `or``der s` FOR EACH ROW IF NEW.`Id` >= 4398046511104 AND EXISTS (SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'shop' AND TABLE_NAME = 'or`der s' AND BINARY TABLE_NAME = 'or`der s' AND COLUMN_NAME = 'Id' AND EXTRA LIKE '%auto_increment%') THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowkey migrate: no snowflakes in "or`der s" before the flip: first run --continue=deploy-writers'; END IF;
+CREATE TRIGGER `snowkey_gate_21eb2153dd14` BEFORE INSERT ON `customers` FOR EACH ROW IF NEW.`id` >= 4398046511104 AND EXISTS (SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'shop' AND TABLE_NAME = 'customers' AND BINARY TABLE_NAME = 'customers' AND COLUMN_NAME = 'id' AND EXTRA LIKE '%auto_increment%') THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowkey migrate: no snowflakes in customers before the flip: first run --continue=deploy-writers'; END IF;
+CREATE TRIGGER `snowkey_gate_d52fd337f016` BEFORE INSERT ON `profiles` FOR EACH ROW IF NEW.`customer_id` >= 4398046511104 AND EXISTS (SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'shop' AND TABLE_NAME = 'profiles' AND BINARY TABLE_NAME = 'profiles' AND COLUMN_NAME = 'customer_id' AND EXTRA LIKE '%auto_increment%') THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowkey migrate: no snowflakes in profiles before the flip: first run --continue=deploy-writers'; END IF;
+-- 2 · count the orphans of the foreign keys that are dropped for a while, of customers, lines, "or`der s", profiles
 --    counts: orphans by the foreign key … of … (fk_boss customers, fk_lines lines, fk_profile profiles); orphans by the foreign key fk 1 of "or`der s";
 --     orphans by the foreign key fk_pair of "or`der s"; orphans by the foreign key fk`2 of "or`der s"
--- 5–6 · drop the foreign key … of … until the types are changed
+-- 3–4 · drop the foreign key … of … until the types are changed
 ALTER TABLE `customers` DROP FOREIGN KEY `fk_boss`, RENAME INDEX `fk_boss` TO `fk_boss`, ALGORITHM=INPLACE, LOCK=NONE;
 ALTER TABLE `lines` DROP FOREIGN KEY `fk_lines`, ALGORITHM=INPLACE, LOCK=NONE;
--- 7 · drop the foreign key fk 1 of "or`der s" until the types are changed
+-- 5 · drop the foreign key fk 1 of "or`der s" until the types are changed
 ALTER TABLE `or``der s` DROP FOREIGN KEY `fk 1`, RENAME INDEX `fk 1` TO `fk 1`, ALGORITHM=INPLACE, LOCK=NONE;
--- 8 · drop the foreign key fk_pair of "or`der s" until the types are changed
+-- 6 · drop the foreign key fk_pair of "or`der s" until the types are changed
 ALTER TABLE `or``der s` DROP FOREIGN KEY `fk_pair`, RENAME INDEX `fk_pair` TO `fk_pair`, ALGORITHM=INPLACE, LOCK=NONE;
--- 9 · drop the foreign key fk`2 of "or`der s" until the types are changed
+-- 7 · drop the foreign key fk`2 of "or`der s" until the types are changed
 ALTER TABLE `or``der s` DROP FOREIGN KEY `fk``2`, RENAME INDEX `fk``2` TO `fk``2`, ALGORITHM=INPLACE, LOCK=NONE;
--- 10 · drop the foreign key fk_profile of profiles until the types are changed
+-- 8 · drop the foreign key fk_profile of profiles until the types are changed
 ALTER TABLE `profiles` DROP FOREIGN KEY `fk_profile`, ALGORITHM=INPLACE, LOCK=NONE;
--- 11 · make sure that no foreign key is left on customers
+-- 9 · make sure that no foreign key is left on customers
 --    each has to be 0: foreign keys of and to customers
--- 12 · make sure that no foreign key is left on "or`der s"
+-- 10 · make sure that no foreign key is left on "or`der s"
 --    each has to be 0: foreign keys of and to "or`der s"
--- 13–14 · make sure that no foreign key is left on …
+-- 11–12 · make sure that no foreign key is left on …
 --    each has to be 0: foreign keys of and to … (lines, profiles)
--- 15 · give boss_id, id of customers 64 bits
+-- 13 · give boss_id, id of customers 64 bits
 ALTER TABLE `customers` MODIFY `boss_id` bigint DEFAULT NULL COMMENT 'may be none', MODIFY `id` bigint NOT NULL AUTO_INCREMENT COMMENT 'the AUTO_INCREMENT of "it''s" COMMENT', ALGORITHM=COPY, LOCK=SHARED;
--- 16 · give payer_id, customer_id, Id of "or`der s" 64 bits
+-- 14 · give payer_id, customer_id, Id of "or`der s" 64 bits
 ALTER TABLE `or``der s` MODIFY `payer_id` bigint DEFAULT NULL, MODIFY `customer_id` bigint NOT NULL COMMENT 'who', MODIFY `Id` bigint unsigned NOT NULL AUTO_INCREMENT, ALGORITHM=COPY, LOCK=SHARED;
--- 17–18 · give … of … 64 bits
+-- 15–16 · give … of … 64 bits
 ALTER TABLE `lines` MODIFY `order_id` bigint unsigned NOT NULL DEFAULT 1, ALGORITHM=COPY, LOCK=SHARED;
 ALTER TABLE `profiles` MODIFY `customer_id` bigint NOT NULL AUTO_INCREMENT, ALGORITHM=COPY, LOCK=SHARED;
--- 19–20 · make the foreign key … of … again
+-- 17–18 · make the foreign key … of … again
 ALTER TABLE `customers` ADD CONSTRAINT `fk_boss` FOREIGN KEY (`boss_id`) REFERENCES `customers` (`id`) ON DELETE SET NULL, ALGORITHM=INPLACE, LOCK=NONE;
 ALTER TABLE `lines` ADD CONSTRAINT `fk_lines` FOREIGN KEY (`order_id`) REFERENCES `or``der s` (`Id`) ON DELETE CASCADE, ALGORITHM=INPLACE, LOCK=NONE;
--- 21 · make the foreign key fk 1 of "or`der s" again
+-- 19 · make the foreign key fk 1 of "or`der s" again
 ALTER TABLE `or``der s` ADD CONSTRAINT `fk 1` FOREIGN KEY (`customer_id`) REFERENCES `customers` (`id`) ON DELETE CASCADE ON UPDATE CASCADE, ALGORITHM=INPLACE, LOCK=NONE;
--- 22 · make the foreign key fk_pair of "or`der s" again
+-- 20 · make the foreign key fk_pair of "or`der s" again
 ALTER TABLE `or``der s` ADD CONSTRAINT `fk_pair` FOREIGN KEY (`region`, `customer_id`) REFERENCES `customers` (`region`, `id`), ALGORITHM=INPLACE, LOCK=NONE;
--- 23 · make the foreign key fk`2 of "or`der s" again
+-- 21 · make the foreign key fk`2 of "or`der s" again
 ALTER TABLE `or``der s` ADD CONSTRAINT `fk``2` FOREIGN KEY (`payer_id`) REFERENCES `customers` (`id`), ALGORITHM=INPLACE, LOCK=NONE;
--- 24 · make the foreign key fk_profile of profiles again
+-- 22 · make the foreign key fk_profile of profiles again
 ALTER TABLE `profiles` ADD CONSTRAINT `fk_profile` FOREIGN KEY (`customer_id`) REFERENCES `customers` (`id`), ALGORITHM=INPLACE, LOCK=NONE;
--- 25 · make sure that the foreign keys have no new orphans, of customers, lines, "or`der s", profiles
+-- 23 · make sure that the foreign keys have no new orphans, of customers, lines, "or`der s", profiles
 --    each has to be what it was before: orphans by the foreign key … of … (fk_boss customers, fk_lines lines, fk_profile profiles);
 --     orphans by the foreign key fk 1 of "or`der s"; orphans by the foreign key fk_pair of "or`der s"; orphans by the foreign key fk`2 of "or`der s"
 
 -- == flip · the database stops making keys
--- 26 · deploy writers that fill their keys
+-- 24 · deploy writers that fill their keys
 --    the run ends here, and run --continue=deploy-writers goes on: Now deploy the program that fills its keys with snowflakes, and stop every writer
---     that leaves them to the database.
--- 27 · make sure that no writer leaves its keys to the database
---    for 10s nothing may change there, else: Ids below the limit were made meanwhile: a writer is at work that leaves its keys to the database. Stop
---     it, and run again: from the flip on its writes fail.
--- 28 · make "or`der s".Id a key that the application fills
+--     that leaves them to the database. Run on at once: inserts that fill keys are refused until then, and for about 2.15s of that run at the most, the
+--     window of 2s and a change of the catalog of 3 tables, and for longer only while other transactions keep the locks of a table.
+-- 25 · make sure, for 2s, that no writer leaves its keys to the database
+--    for 2s nothing may change there, else: So a writer is at work that leaves its keys to the database: find it by what it inserts, stop it or deploy
+--     it as one that fills keys, and run again. From the flip on its inserts fail. SHOW FULL PROCESSLIST has the sessions, with the hosts that they come
+--     from.
+-- 26 · end the keys that the database makes, of "or`der s".Id, customers.id, profiles.customer_id
 ALTER TABLE `or``der s` MODIFY `Id` bigint unsigned NOT NULL, ALGORITHM=INSTANT, LOCK=DEFAULT;
--- 29 · let snowflakes into "or`der s".Id
-DROP TRIGGER IF EXISTS `snowkey_gate_a0c34a2f85bd`;
--- 30, 32 … 32 · make … a key that the application fills
 ALTER TABLE `customers` MODIFY `id` bigint NOT NULL COMMENT 'the AUTO_INCREMENT of "it''s" COMMENT', ALGORITHM=INSTANT, LOCK=DEFAULT;
 ALTER TABLE `profiles` MODIFY `customer_id` bigint NOT NULL, ALGORITHM=INSTANT, LOCK=DEFAULT;
--- 31, 33 … 33 · let snowflakes into …
+-- 27 · drop the triggers that kept snowflakes out
 DROP TRIGGER IF EXISTS `snowkey_gate_{1}`;
---    {1} = 21eb2153dd14, d52fd337f016
+--    {1} = a0c34a2f85bd, 21eb2153dd14, d52fd337f016

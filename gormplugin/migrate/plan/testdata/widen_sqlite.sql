@@ -7,13 +7,13 @@
 --
 -- "or""der s".Id, customers.id, plain.id: old rows keep their ids; old are ids below 4,398,046,511,104
 --
---  step                                                            table                   lock         rows  seconds
---  1     deploy writers that fill their keys                                               none
---  2     make sure that no writer leaves its keys to the database  "or""der s", customers  none                    10
---  3     count the rows that break a foreign key                                           none
---  4     make "or""der s".Id a key that the application fills      "or""der s"             writes  1,234,567        6
---  5     make customers.id a key that the application fills        customers               writes  1,234,567        6
---  6     make sure that no foreign key is broken                                           none
+--  step                                                                      table                   lock         rows  seconds
+--  1     deploy writers that fill their keys                                                         none
+--  2     make sure, for 10s, that no writer leaves its keys to the database  "or""der s", customers  none                    10
+--  3     count the rows that break a foreign key                                                     none
+--  4     make "or""der s".Id a key that the application fills                "or""der s"             writes  1,234,567        6
+--  5     make customers.id a key that the application fills                  customers               writes  1,234,567        6
+--  6     make sure that no foreign key is broken                                                     none
 -- in all, about: 22s, 2,469,134 rows rewritten, 2.5 MB written, 1.2 MB more on disk at the peak
 -- seconds: estimated, rows a second: 30,000 in batches, 50,000 into maps, 100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes,
 --     1,000,000 counted
@@ -29,9 +29,9 @@
 -- 1 · deploy writers that fill their keys
 --    the run ends here, and run --continue=deploy-writers goes on: Now deploy the program that fills its keys with snowflakes, and stop every writer
 --     that leaves them to the database.
--- 2 · make sure that no writer leaves its keys to the database
---    for 10s nothing may change there, else: Ids below the limit were made meanwhile: a writer is at work that leaves its keys to the database. Stop
---     it, and run again: from the flip on its writes fail.
+-- 2 · make sure, for 10s, that no writer leaves its keys to the database
+--    for 10s nothing may change there, else: So a writer is at work that leaves its keys to the database: find it by what it inserts, stop it or deploy
+--     it as one that fills keys, and run again. From the flip on its inserts fail.
 -- 3 · count the rows that break a foreign key
 --    counts: rows that break a foreign key
 -- 4 · make "or""der s".Id a key that the application fills
