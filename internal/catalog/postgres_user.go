@@ -149,7 +149,7 @@ func (s postgresSource) readDepending(ctx context.Context, tables []*Table) erro
 			FROM used JOIN pg_catalog.pg_proc p ON used.classid = 'pg_catalog.pg_proc'::regclass AND p.oid = used.objid JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
 		UNION ALL SELECT DISTINCT tree.root::bigint, 'type', '', pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid), '[]', ''
 			FROM tree JOIN pg_catalog.pg_class c ON c.oid = tree.oid JOIN pg_catalog.pg_type y ON y.oid = c.reltype JOIN pg_catalog.pg_depend d ON d.refobjid IN (y.oid, y.typarray)
-			WHERE d.refclassid = 'pg_catalog.pg_type'::regclass AND d.deptype <> 'i'
+			WHERE d.refclassid = 'pg_catalog.pg_type'::regclass AND d.deptype <> 'i' AND d.classid <> 'pg_catalog.pg_proc'::regclass
 		UNION ALL SELECT c.oid::bigint, 'replica identity', CASE WHEN i.relname IS NULL THEN '' ELSE n.nspname END, coalesce(i.relname, ''), '[]',
 				'REPLICA IDENTITY ' || CASE c.relreplident WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING' ELSE 'USING INDEX ' || quote_ident(i.relname) END
 			FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace

@@ -107,6 +107,27 @@ func (t Trigger) Updates(columns []string) bool {
 		}))
 }
 
+// Stays tells whether the body of a trigger of SQLite changes rows of no other table than its own.
+func (t Trigger) Stays(table string) bool {
+	tokens := sqliteGrammar.tokens(t.Definition)
+	from := slices.IndexFunc(tokens, func(t token) bool { return t.is("BEGIN") })
+	for i := max(from, 0) + 1; i < len(tokens)-1; i++ {
+		at := i + 1
+		switch {
+		case tokens[i].is("INTO"), tokens[i].is("FROM") && tokens[i-1].is("DELETE"):
+		case tokens[i].is("UPDATE") && tokens[i+1].is("OR"):
+			at = i + 3
+		case tokens[i].is("UPDATE") && !tokens[i-1].is("DO"): // DO UPDATE is of an INSERT
+		default:
+			continue
+		}
+		if at >= len(tokens) || !tokens[at].names(table) {
+			return false
+		}
+	}
+	return from >= 0
+}
+
 // Silenced returns the trigger as it is in a session of PostgreSQL whose session_replication_role is replica.
 func (t Trigger) Silenced() Trigger {
 	switch t.Enabled {

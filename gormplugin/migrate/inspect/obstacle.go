@@ -127,29 +127,31 @@ func (i *inspector) ofColumns(s *subject) {
 			})
 		}
 		if changed && col.Domain {
-			i.obstacle(s, Obstacle{
-				Column: col.Name, Kind: "domain", Name: col.Name, Text: "its type is the domain " + col.Type + ", which may be narrower than 64 bits and cannot be changed in the column alone",
-				Do: "give the column the domain's own type first", Blocks: everything,
-			})
+			o := Obstacle{
+				Column: col.Name, Kind: "domain", Name: col.Name, Text: "its type is the domain " + col.Type + ", which cannot be changed in the column alone",
+				Do: "give the column the domain's own type first", Blocks: everything, Firm: everything,
+			}
+			if col.Class != catalog.Integer || col.Bits == 64 {
+				o.Text, o.Do, o.Firm = "its type is the domain "+col.Type+", whose checks new ids may fail", "see that ids of 19 digits pass them, and accept it", nil
+			}
+			i.obstacle(s, o)
 		}
 		if changed && col.Generated != "" {
 			i.obstacle(s, Obstacle{
-				Column: col.Name, Kind: "generated", Name: col.Name, Text: "it is computed by " + col.Generated + ", so it can be given no other values", Do: "make it a column of its own first", Blocks: everything,
+				Column: col.Name, Kind: "generated", Name: col.Name, Text: "it is computed by " + col.Generated + ", so it can be given no other values", Do: "make it a column of its own first", Blocks: everything, Firm: everything,
 			})
 		} else if of := i.mentioned(s, col.Generated); len(of) > 0 {
 			o := Obstacle{
 				Column: col.Name, Kind: "generated", Name: col.Name, Text: fmt.Sprintf("it is computed from %s, so it changes with it", strings.Join(of, ", ")),
-				Do: "see that what reads it takes the new values",
+				Do: "make it a column of its own first, or keep the ids: --created TABLE=keep", Blocks: rewriting, Firm: rewriting,
 			}
 			switch {
-			case i.dialect == dialect.Postgres:
+			case i.dialect == dialect.Postgres && i.retyped(s, of):
 				o.Text += "; \"cannot alter type of a column used by a generated column\""
-				o.Do, o.Blocks = "drop it, and make it again after the migration", everything
+				o.Do, o.Blocks, o.Firm = "drop it, and make it again after the migration", everything, everything
 			case col.Class == catalog.Integer && col.Bits < 64 && i.dialect == dialect.MySQL:
 				o.Text += fmt.Sprintf("; it has %d bits", col.Bits)
 				o.Do, o.Blocks = "make it BIGINT first", everything
-			default:
-				o.Blocks = rewriting
 			}
 			i.obstacle(s, o)
 		}
@@ -195,13 +197,13 @@ func (i *inspector) ofTable(s *subject) {
 	if s.Versioned {
 		i.obstacle(s, Obstacle{
 			Kind: "versioning", Name: s.Name.Name, Text: "it keeps its history by system versioning, so it cannot be altered (4119), and an UPDATE of keys writes each row twice",
-			Do: "drop the system versioning first, and add it again afterwards", Blocks: everything,
+			Do: "drop the system versioning first, and add it again afterwards", Blocks: everything, Firm: everything,
 		})
 	}
 	if i.dialect == dialect.MySQL && s.Engine != "" && !strings.EqualFold(s.Engine, "InnoDB") {
 		i.obstacle(s, Obstacle{
 			Kind: "engine", Name: s.Engine, Text: "its engine " + s.Engine + " is not InnoDB: without transactions a batch that is interrupted leaves keys without their references",
-			Do: "ALTER TABLE … ENGINE=InnoDB first", Blocks: rewriting,
+			Do: "ALTER TABLE … ENGINE=InnoDB first", Blocks: rewriting, Firm: rewriting,
 		})
 	}
 	switch {
@@ -212,7 +214,7 @@ func (i *inspector) ofTable(s *subject) {
 		}
 		if at := strings.LastIndex(strings.ToUpper(s.Create), "PARTITION BY"); at >= 0 && len(i.mentioned(s, s.Create[at:])) > 0 {
 			o.Text = "it is partitioned by a column that is changed: a snowflake may have no partition (1526), and rows move between them"
-			o.Do, o.Blocks = "see that the last partition is VALUES LESS THAN MAXVALUE, and accept it", everything
+			o.Do, o.Blocks, o.Firm = "see that the last partition is VALUES LESS THAN MAXVALUE, and accept it", everything, rewriting
 		}
 		i.obstacle(s, o)
 	case s.Related != "partitioned":
@@ -221,6 +223,13 @@ func (i *inspector) ofTable(s *subject) {
 			Do: "take it out of the inheritance first", Blocks: everything,
 		})
 	}
+}
+
+// retyped tells whether one of the columns gets another type in a migration; of all that are changed, when none is named.
+func (i *inspector) retyped(s *subject, columns []string) bool {
+	return slices.ContainsFunc(s.Columns, func(c *catalog.Column) bool {
+		return c.Class == catalog.Integer && c.Bits < 64 && slices.Contains(s.changed, c.Name) && (len(columns) == 0 || slices.Contains(columns, c.Name))
+	})
 }
 
 // ofTriggers notes triggers that fire for rows whose keys and references are rewritten, and those that keep a column's type.
@@ -233,14 +242,19 @@ func (i *inspector) ofTriggers(s *subject) {
 			Kind: "trigger", Name: t.Name, Text: "the trigger " + t.Name + " (" + t.Timing + ") fires for each row that is rewritten",
 			Do: "see that it does no harm when keys change, or drop it until the migration is done; then accept it", Blocks: rewriting,
 		}
-		switch {
-		case i.dialect == dialect.Postgres && len(i.mentioned(s, t.Definition)) > 0 && usesColumns.MatchString(t.Definition):
+		switch of := i.mentioned(s, t.Definition); {
+		case i.dialect == dialect.Postgres && len(of) > 0 && usesColumns.MatchString(t.Definition) && i.retyped(s, of):
+			o.Firm = everything
 			o.Text = "the trigger " + t.Name + " names the column: \"cannot alter type of a column used in a trigger definition\""
 			o.Do, o.Blocks = "drop it, and make it again after the migration", everything
+		case i.dialect == dialect.Postgres && len(of) > 0 && usesColumns.MatchString(t.Definition):
+			o.Text, o.Do, o.Blocks = "the trigger "+t.Name+" names the column, and stays with the old one", "drop it, and make it again after the migration", []string{"shadow"}
 		case i.silences && !t.Silenced().Updates(s.changed):
 			continue // no session of the migration fires it
 		case !i.silences && !t.Updates(s.changed):
 			continue
+		case i.dialect == dialect.SQLite && t.Stays(s.Full.Name):
+			continue // batches drop it, and make it again
 		case i.dialect == dialect.Postgres && !i.silences:
 			o.Do = "inspect and migrate as a superuser, or, from PostgreSQL 15 on, after GRANT SET ON PARAMETER session_replication_role TO the user: then it is fired in no session " +
 				"of the migration; or see that it does no harm when keys change, and accept it"

@@ -108,11 +108,13 @@ type Reference struct {
 
 // Obstacle is something that stands in the way of a migration.
 type Obstacle struct {
-	Table  string   `json:"table"`
+	Table  string   `json:"table"`            // empty when it is of the database
+	Tables []string `json:"tables,omitempty"` // that it concerns, where it is of none of them
 	Column string   `json:"column,omitempty"`
 	Kind   string   `json:"kind"` // view, trigger, partition, identity, publication, generated, full text, routine, sequence, check, sql_mode, replica, …
 	Name   string   `json:"name,omitempty"`
 	Text   string   `json:"text"`             // what it does to a migration
 	Do     string   `json:"do,omitempty"`     // what to do about it
+	Firm   []string `json:"firm,omitempty"`   // the modes of Blocks in which accepting it is of no use: package plan looks at it itself, and refuses what the database would
 	Blocks []string `json:"blocks,omitempty"` // the modes that cannot be planned with it there: widen, rekey, shadow; none: it is handled, or to be known
 }

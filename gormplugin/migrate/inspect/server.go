@@ -75,7 +75,10 @@ func (i *inspector) ofPostgres(ctx context.Context, s *subject) error {
 		}
 		if len(i.mentioned(s, partitioned.String)) > 0 {
 			o.Text = "it is partitioned, by " + partitioned.String + ": \"cannot alter column because it is part of the partition key\", and rows would move between partitions"
-			o.Do, o.Blocks = "make a table that is partitioned otherwise, and move the rows", everything
+			o.Do, o.Blocks, o.Firm = "make a table that is partitioned otherwise, and move the rows", everything, rewriting
+			if i.retyped(s, nil) {
+				o.Firm = everything
+			}
 		}
 		i.obstacle(s, o)
 	}

@@ -19,7 +19,7 @@ func (i *inspector) ofUsers(s *subject) {
 		if len(u.Columns) > 0 && !s.isChanged(u.Columns) && u.Kind != "full-text table" && u.Kind != "publication" {
 			continue // it uses other columns
 		}
-		o := i.ofUser(u)
+		o := i.ofUser(s, u)
 		o.Name = u.Name.String()
 		if len(u.Columns) > 0 {
 			o.Column = strings.Join(u.Columns, ", ")
@@ -52,8 +52,7 @@ var uses = map[string]Obstacle{
 		Do:   "make its integers BIGINT",
 	},
 	"full-text table": {
-		Kind: "full text", Text: "the full-text table %s finds its rows by their rowid, which rewriting changes: it would find other rows or none",
-		Do: "rebuild it after the migration, INSERT INTO name(name) VALUES('rebuild'), and accept it", Blocks: rewriting,
+		Kind: "full text", Text: "the full-text table %s finds its rows by their rowid, which rewriting changes", Do: "the plan rebuilds it",
 	},
 	"type": {
 		Text: "columns of other tables are of this table's row type: \"cannot alter table because column uses its row type\"",
@@ -66,11 +65,20 @@ var uses = map[string]Obstacle{
 
 const besides = ", which is not the table's own, names it, and may have ids in variables that hold no snowflake"
 
+// retyping are the kinds of users for which PostgreSQL refuses to change the type of a column, and nothing else.
+var retyping = []string{"materialized view", "rule", "policy", "type"}
+
 // ofUser says what a user of a table does to a migration.
-func (i *inspector) ofUser(u catalog.User) Obstacle {
+func (i *inspector) ofUser(s *subject, u catalog.User) Obstacle {
 	o, known := uses[u.Kind]
 	if !known {
 		o = Obstacle{Text: "the " + u.Kind + " %s is made of it", Do: "see that it goes on to work, and accept it", Blocks: everything}
+	}
+	if i.dialect == dialect.Postgres && slices.Contains(retyping, u.Kind) {
+		o.Firm = everything
+		if u.Kind == "rule" && len(u.Columns) == 0 || !i.retyped(s, u.Columns) { // the database refuses a change of the type alone
+			o.Blocks, o.Firm, o.Do = []string{"shadow"}, nil, "rekey: nothing; shadow: drop it, and make it again after the migration"
+		}
 	}
 	o.Kind, o.Text = cmp.Or(o.Kind, u.Kind), strings.ReplaceAll(o.Text, "%s", u.Name.String())
 	if u.Kind == "view" && i.dialect == dialect.Postgres {
@@ -93,12 +101,12 @@ func (i *inspector) ofReference(c *candidate) {
 	case c.Path != "":
 	case col.Class == catalog.Floating:
 		i.obstacle(c.child, Obstacle{
-			Column: name, Kind: "float", Name: name, Text: "it refers, and is " + col.Type + ", which rounds ids above 2^53", Do: "make it a BIGINT first", Blocks: everything,
+			Column: name, Kind: "float", Name: name, Text: "it refers, and is " + col.Type + ", which rounds ids above 2^53", Do: "make it a BIGINT first", Blocks: everything, Firm: everything,
 		})
 	case (col.Class == catalog.Decimal || col.Class == catalog.Text) && col.Digits > 0 && col.Digits < keyDigits:
 		i.obstacle(c.child, Obstacle{
 			Column: name, Kind: "narrow", Name: name, Text: fmt.Sprintf("it refers, and is %s, which does not hold ids of %d digits", col.Type, keyDigits),
-			Do: fmt.Sprintf("make it hold %d digits first", keyDigits), Blocks: everything,
+			Do: fmt.Sprintf("make it hold %d digits first", keyDigits), Blocks: everything, Firm: everything,
 		})
 	}
 	if c.child.Full.Schema != c.parent.Full.Schema {

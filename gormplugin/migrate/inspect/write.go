@@ -122,12 +122,13 @@ func (r *Report) writeObstacles(b *bytes.Buffer) {
 	table(b, "WHAT STANDS IN THE WAY, OR IS TO BE KNOWN", rows)
 }
 
-// Accept is how an obstacle is named to say that it is accepted: KIND:TABLE.NAME, or KIND:TABLE when it has no name.
+// Accept is how an obstacle is named to say that it is accepted: KIND:TABLE.NAME, KIND:TABLE when it has no name, and KIND:NAME when it is of no table.
 func (o Obstacle) Accept() string {
-	if o.Name == "" {
-		return o.Kind + ":" + o.Table
+	name := o.Table
+	if o.Table != "" && o.Name != "" {
+		name += "."
 	}
-	return o.Kind + ":" + o.Table + "." + o.Name
+	return o.Kind + ":" + name + o.Name
 }
 
 // printable replaces what a terminal could take for more than letters.

@@ -161,10 +161,7 @@ func (b *builder) need(sentence, flag, value string) {
 
 // refuse blocks unless what stands in the way is accepted under the name that the sentence gets at its end. The name may be empty.
 func (b *builder) refuse(kind, table, name, sentence string) {
-	accept := kind + ":" + table
-	if name != "" {
-		accept += "." + name
-	}
+	accept := inspect.Obstacle{Kind: kind, Table: table, Name: name}.Accept()
 	for _, a := range b.options.Accept {
 		if a == accept {
 			return

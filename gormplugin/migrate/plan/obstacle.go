@@ -15,7 +15,13 @@ import (
 func (b *builder) obstruct() {
 	for _, o := range b.report.Obstacles {
 		// What is possible is told below, once for each reference.
-		if o.Table != "" && b.tables[o.Table] == nil || o.Kind == "possible" || !slices.Contains(o.Blocks, string(b.options.Mode)) {
+		if o.Table != "" && b.tables[o.Table] == nil || o.Kind == "possible" || !slices.Contains(o.Blocks, string(b.options.Mode)) || slices.Contains(o.Firm, string(b.options.Mode)) {
+			continue
+		}
+		if o.Kind == "check" && b.options.Mode == Rekey {
+			continue // tryCheck tells
+		}
+		if len(o.Tables) > 0 && !slices.ContainsFunc(o.Tables, func(name string) bool { return b.tables[name] != nil }) {
 			continue
 		}
 		sentence := sentenceOf(o.Text)

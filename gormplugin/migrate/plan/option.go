@@ -103,12 +103,15 @@ func checkName(name string) error {
 	if name == "" || strings.ContainsFunc(name, control) {
 		return fmt.Errorf("%w: the name %q is empty or has control characters: rename it first", ErrOption, name)
 	}
-	for _, mark := range []string{":after", ":upto", ":rows"} {
-		if strings.Contains(name, mark) {
-			return fmt.Errorf("%w: the name %q has %s in it, which stands for a number in a plan's statements: rename it first", ErrOption, name, mark)
-		}
+	if marked(name) {
+		return fmt.Errorf("%w: the name %q has :after, :upto or :rows in it, which stand for numbers in a plan's statements: rename it first", ErrOption, name)
 	}
 	return nil
+}
+
+// marked tells whether a text has what stands for a number in a plan's statements.
+func marked(text string) bool {
+	return strings.Contains(text, ":after") || strings.Contains(text, ":upto") || strings.Contains(text, ":rows")
 }
 
 var plainWord = regexp.MustCompile(`^[-+=:,./_a-zA-Z0-9]+$`)

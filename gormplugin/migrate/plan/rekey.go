@@ -47,8 +47,8 @@ type grammar interface {
 	// loosen lets a transaction move a key before what refers to it; tighten has it as it was.
 	loosen(ctx context.Context, all []rewriting) error
 	tighten()
-	// first is the first statement of a batch, if there is one.
-	first() []string
+	// around are the statements of a batch before and after those of its moves.
+	around(moves []move) (before, after []string)
 }
 
 // rekey plans the mode of that name.
@@ -224,10 +224,12 @@ func cursor(source string) string {
 
 // batches returns the action that makes updates over a map's ranges.
 func (b *builder) batches(g grammar, r rewriting, moves []move, from, to string) Action {
-	a := Action{Kind: Batch, Session: g.session(), SQL: g.first(), Cursor: cursor(r.source)}
+	before, after := g.around(moves)
+	a := Action{Kind: Batch, Session: g.session(), SQL: before, Cursor: cursor(r.source)}
 	for _, m := range moves {
 		a.SQL = append(a.SQL, g.update(r.source, m, from, to, rangeOfMap)...)
 	}
+	a.SQL = append(a.SQL, after...)
 	return a
 }
 

@@ -65,8 +65,9 @@ func (b *builder) document(g grammar, r rewriting, m move, from, to string) Acti
 		ends = fmt.Sprintf("SELECT MAX(%[1]s) FROM (SELECT %[1]s FROM %[2]s WHERE %[1]s > :after ORDER BY %[1]s LIMIT :rows) x", key, b.quoted(m.table))
 		where = fmt.Sprintf("c.%s > :after AND c.%[1]s <= :upto", key)
 	}
+	before, after := g.around([]move{m})
 	return Action{
-		Kind: Batch, Session: g.session(), Cursor: ends, SQL: append(g.first(), g.update(r.source, m, from, to, where)...),
+		Kind: Batch, Session: g.session(), Cursor: ends, SQL: slices.Concat(before, g.update(r.source, m, from, to, where), after),
 		Again: b.remaining(g, r, m, from),
 	}
 }

@@ -23,7 +23,7 @@ func (mysqlRekey) session() []string {
 	}
 }
 
-func (mysqlRekey) first() []string { return nil }
+func (mysqlRekey) around([]move) (before, after []string) { return nil, nil }
 
 func (g mysqlRekey) column(m move) string { return "c." + g.quote(m.column) }
 

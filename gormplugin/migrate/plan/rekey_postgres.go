@@ -38,12 +38,12 @@ func (b *builder) silence() []string {
 	return []string{SilentSession}
 }
 
-// first has foreign keys looked at when the batch is committed: loosen has made all deferrable that are in the way.
-func (g *postgresRekey) first() []string {
+// around has foreign keys looked at when the batch is committed: loosen has made all deferrable that are in the way.
+func (g *postgresRekey) around([]move) (before, after []string) {
 	if g.silent {
-		return nil
+		return nil, nil
 	}
-	return []string{"SET CONSTRAINTS ALL DEFERRED"}
+	return []string{"SET CONSTRAINTS ALL DEFERRED"}, nil
 }
 
 func (g *postgresRekey) column(m move) string { return "c." + g.quote(m.column) }
@@ -142,7 +142,8 @@ func (g *postgresRekey) loosen(ctx context.Context, all []rewriting) error {
 		"VACUUM (ANALYZE) them after the run; only VACUUM FULL or pg_repack gives the space back to the system.")
 	if g.silent {
 		if len(g.quiet) > 0 {
-			g.note("For the rows that the plan rewrites these triggers do not fire, for session_replication_role is replica in its own sessions; for all others they go on: " + strings.Join(g.quiet, ", ") + ".")
+			g.note("For the rows that the plan rewrites these triggers do not fire, for session_replication_role is replica in its own sessions; for all others they go on: " + strings.Join(g.quiet, ", ") + ". " +
+				"What they keep of ids in other places has the old ones, unless that is a reference of the plan.")
 		}
 		g.enclosed(moved)
 		return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/inspect"
 	"github.com/snowkey-go/snowkey/internal/catalog"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
@@ -81,6 +82,10 @@ func (b *builder) refuseTable(ctx context.Context, name string, moved []string) 
 			}
 			fires = trigger.Silenced().Updates(moved)
 		}
+		if fires && b.dialect() == dialect.SQLite && quiets(t.Full.Name, trigger) {
+			fires = false
+			b.note(fmt.Sprintf("Batches drop the trigger %s of %s, so that it does not fire for the rows that they rewrite, and make it again before they commit.", trigger.Name, name))
+		}
 		if fires && !b.reported("trigger", name) { // the report is another user's, or older
 			b.refuse("trigger", name, trigger.Name, fmt.Sprintf("%s: the trigger %s (%s) fires for each row that is rewritten: see that it does no harm when keys change.", name, trigger.Name, trigger.Timing))
 		}
@@ -120,13 +125,17 @@ func (b *builder) tryCheck(ctx context.Context, name string, check catalog.Check
 		text = strings.TrimSuffix(strings.TrimSpace(text[5:]), " NOT VALID")
 	}
 	of := strings.TrimSpace("the check "+check.Name) + " (" + check.Text + ")"
-	var failing int64
-	query := fmt.Sprintf("SELECT COUNT(*) FROM (SELECT %s FROM %s) %s WHERE NOT (%s)", strings.Join(columns, ", "), b.catalog.Quoted(t.Name), b.quote(t.Name.Name), text)
-	switch err := b.db.QueryRowContext(ctx, query).Scan(&failing); {
+	var rows, failing int64
+	query := fmt.Sprintf("SELECT COUNT(*), COUNT(CASE WHEN NOT (%s) THEN 1 END) FROM (SELECT %s FROM %s) %s", text, strings.Join(columns, ", "), b.catalog.Quoted(t.Name), b.quote(t.Name.Name))
+	switch err := b.db.QueryRowContext(ctx, query).Scan(&rows, &failing); {
 	case err != nil:
 		b.block(fmt.Sprintf("%s: whether new ids pass %s cannot be tried out: %v.", name, of, err))
 	case failing > 0:
 		b.block(fmt.Sprintf("%s: %s would not be passed by new ids in %d rows.", name, of, failing))
+	case rows == 0 && slices.ContainsFunc(b.report.Obstacles, func(o inspect.Obstacle) bool {
+		return o.Kind == "check" && o.Table == name && o.Name == check.Name && len(o.Blocks) > 0
+	}):
+		b.refuse("check", name, check.Name, fmt.Sprintf("%s: there is no row that %s could be tried on: see that ids of 19 digits pass it.", name, of))
 	}
 }
 

@@ -16,7 +16,29 @@ type sqliteRekey struct{ *builder }
 // at in the middle of a statement, and a CASCADE would move references before their own statement.
 func (*sqliteRekey) session() []string { return []string{"PRAGMA foreign_keys=OFF"} }
 
-func (*sqliteRekey) first() []string { return nil }
+// around drops the triggers that an UPDATE of the moves would fire, and makes them again: in one transaction, so that no other connection sees the tables
+// without them.
+func (g *sqliteRekey) around(moves []move) (before, after []string) {
+	var tables []string
+	for _, m := range moves {
+		if slices.Contains(tables, m.table) {
+			continue
+		}
+		tables = append(tables, m.table)
+		for _, t := range g.tables[m.table].Triggers {
+			if quiets(g.tables[m.table].Full.Name, t) && slices.ContainsFunc(moves, func(o move) bool { return o.table == m.table && t.Updates([]string{o.column}) }) {
+				before, after = append(before, "DROP TRIGGER "+g.quote(t.Name)), append(after, t.Definition)
+			}
+		}
+	}
+	return before, after
+}
+
+// quiets tells whether batches of SQLite drop a trigger of a table and make it again: one that changes no other table, and whose text has nothing that
+// stands for a number in a plan's statements.
+func quiets(table string, t catalog.Trigger) bool {
+	return checkName(t.Name) == nil && !marked(t.Definition) && t.Stays(table)
+}
 
 func (g *sqliteRekey) column(m move) string { return "c." + g.quote(m.column) }
 

@@ -39,7 +39,7 @@ func (b *builder) checkMySQL(c *column) {
 		b.block(fmt.Sprintf("%s has the engine %s, and a step cannot be done together with the journal's row: ALTER TABLE %s ENGINE = InnoDB first.", c.table, t.Engine, b.quoted(c.table)))
 	}
 	if t.Versioned {
-		b.refuse("versioned", c.table, "", fmt.Sprintf("%s keeps its history, whose rows a type change rewrites, and which the server refuses: drop the versioning first, and set it up again afterwards.", c.table))
+		b.block(fmt.Sprintf("%s keeps its history, whose rows a type change rewrites, and which the server refuses (4119): drop the versioning first, and set it up again afterwards.", c.table))
 	}
 	if t.Related != "" && !b.reported("partition", c.table) {
 		b.refuse("partition", c.table, "", fmt.Sprintf("%s is %s: where the partitions are ranges of the key, snowflakes are beyond the last one. Make one for values up to MAXVALUE first.", c.table, t.Related))
