@@ -55,7 +55,7 @@ func (i *inspector) findCreated(s *subject) {
 }
 
 func holdsTime(col *catalog.Column) bool {
-	return col.Class == catalog.Time || col.Class == catalog.Integer && (col.Bits == 0 || col.Bits >= 32)
+	return col.Class == catalog.Time || strings.EqualFold(col.Type, "date") || col.Class == catalog.Integer && (col.Bits == 0 || col.Bits >= 32)
 }
 
 // readCreated reads what the values tell: of integers, which unit they have; on SQLite, whether they have a zone.

@@ -179,8 +179,8 @@ func (b *builder) dateColumn(ctx context.Context, k *Key, name string) error {
 	switch {
 	case c == nil:
 		return fmt.Errorf("%w: %s has no column %s that could tell when its rows were created; a time is written like 2025-01-31T00:00:00Z", ErrOption, k.Table, name)
-	case c.Class != catalog.Time && !(sqlite && c.Class != catalog.JSON):
-		b.need(fmt.Sprintf("%s: the column %s has the type %s, which is no date with a time of day. --created %s=COLUMN names another, "+
+	case c.Class != catalog.Time && !isDate(c) && !(sqlite && c.Class != catalog.JSON):
+		b.need(fmt.Sprintf("%s: the column %s has the type %s, which is no date. --created %s=COLUMN names another, "+
 			"--created %[1]s=%[5]s gives all of its rows one time.", k.Table, name, c.Type, shellQuote(k.Table), b.oneTime().Format(time.RFC3339)), "created", k.Table+"="+b.oneTime().Format(time.RFC3339))
 		return nil
 	case !c.Zoned && !sqlite && b.options.Zone == "":
@@ -193,10 +193,17 @@ func (b *builder) dateColumn(ctx context.Context, k *Key, name string) error {
 			k.Zone = "UTC" // for the time being
 		}
 	}
+	if isDate(c) && !sqlite {
+		k.Unit = 24 * time.Hour
+		return nil
+	}
 	unit, err := b.exactness(ctx, k.Table, c)
 	k.Unit = max(unit, b.options.Layout.Unit())
 	return err
 }
+
+// isDate tells whether a column has dates without a time of day: days of the zone, over which the ids of their rows are spread from the day's beginning on.
+func isDate(c *catalog.Column) bool { return strings.EqualFold(c.Type, "date") }
 
 var precision = regexp.MustCompile(`\((\d)\)`)
 
@@ -207,12 +214,16 @@ func (b *builder) exactness(ctx context.Context, table string, c *catalog.Column
 	case dialect.SQLite:
 		// The values tell. Where one has no fraction of a second, others may have lost theirs.
 		column := b.catalog.Quote(c.Name)
-		var whole bool
-		query := fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s WHERE %s IS NOT NULL AND %s NOT LIKE '%%:__.%%')", b.catalog.Quoted(b.tables[table].Name), column, column)
-		if err := b.db.QueryRowContext(ctx, query).Scan(&whole); err != nil {
+		var whole, more bool
+		query := fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %[1]s WHERE %[2]s IS NOT NULL AND %[2]s NOT LIKE '%%:__.%%'), EXISTS (SELECT 1 FROM %[1]s WHERE %[2]s NOT GLOB '????-??-??')",
+			b.catalog.Quoted(b.tables[table].Name), column)
+		if err := b.db.QueryRowContext(ctx, query).Scan(&whole, &more); err != nil {
 			return 0, fmt.Errorf("plan: the times in %s.%s: %w", table, c.Name, err)
 		}
-		if whole {
+		switch {
+		case whole && !more:
+			return 24 * time.Hour, nil
+		case whole:
 			return time.Second, nil
 		}
 		return time.Millisecond, nil
