@@ -87,13 +87,6 @@ func (s mysqlSource) readViews(ctx context.Context, tables []*Table) error {
 	return nil
 }
 
-// narrow tells whether a routine has an argument, a variable or a result of a type that is too narrow for a key.
-func narrow(tokens []token) bool {
-	return slices.ContainsFunc(tokens, func(t token) bool {
-		return t.kind == word && slices.Contains([]string{"int", "integer", "mediumint", "smallint", "tinyint", "int1", "int2", "int3", "int4", "serial", "smallserial"}, strings.ToLower(t.value))
-	})
-}
-
 // mysqlEither tells whether something is so of a text in somebody's own words, in which backslashes may be escapes or not: that is a matter of
 // the sql_mode that it was made in, and information_schema has what they stand for in place of them.
 func mysqlEither(text string, is func([]token) bool) bool {

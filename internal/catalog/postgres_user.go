@@ -159,7 +159,8 @@ func (s postgresSource) readDepending(ctx context.Context, tables []*Table) erro
 			FROM tree JOIN pg_catalog.pg_class c ON c.oid = tree.oid AND c.relispartition JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace`)
 }
 
-// readRoutines finds routines that name a table in their text, and have a type that is too narrow for a key. PostgreSQL keeps no record of these.
+// readRoutines finds routines that name a table in their body, or are of a trigger of it, and have a type that is too narrow for a key. PostgreSQL keeps no record
+// of the former.
 func (s postgresSource) readRoutines(ctx context.Context, tables []*Table) error {
 	known := map[*Table]map[Name]bool{}
 	for _, t := range tables {
@@ -168,22 +169,29 @@ func (s postgresSource) readRoutines(ctx context.Context, tables []*Table) error
 			known[t][u.Name] = known[t][u.Name] || u.Kind == "routine"
 		}
 	}
-	return s.eachOf(ctx, tables, `SELECT 0, n.nspname, p.proname, pg_catalog.pg_get_functiondef(p.oid) FROM pg_catalog.pg_proc p
+	return s.eachOf(ctx, tables, `SELECT 0, n.nspname, p.proname, pg_catalog.pg_get_functiondef(p.oid), p.prosrc,
+			(SELECT coalesce(json_agg(g.tgrelid::bigint), '[]')::text FROM pg_catalog.pg_trigger g WHERE g.tgfoid = p.oid AND NOT g.tgisinternal) FROM pg_catalog.pg_proc p
 		JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace JOIN pg_catalog.pg_language l ON l.oid = p.prolang
 		WHERE p.prokind IN ('f', 'p') AND l.lanname IN ('sql', 'plpgsql') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
-		AND EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = ANY ($1::text::oid[]) AND strpos(lower(p.prosrc), lower(c.relname)) > 0)
+		AND EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = ANY ($1::text::oid[]) AND (strpos(lower(p.prosrc), lower(c.relname)) > 0
+			OR EXISTS (SELECT FROM pg_catalog.pg_trigger g WHERE g.tgfoid = p.oid AND g.tgrelid = c.oid AND NOT g.tgisinternal)))
 		ORDER BY 2, 3, 4`,
 		func(scan func(...any) (*Table, error)) error {
 			u := User{Kind: "routine"}
-			if _, err := scan(&u.Name.Schema, &u.Name.Name, &u.Definition); err != nil {
+			var body, triggers string
+			if _, err := scan(&u.Name.Schema, &u.Name.Name, &u.Definition, &body, &triggers); err != nil {
 				return err
 			}
-			tokens := grammar{}.tokens(u.Definition) // which goes into the body, though it is a text
-			if !narrow(tokens) {
+			var fired []uint32
+			if err := json.Unmarshal([]byte(triggers), &fired); err != nil {
+				return err
+			}
+			if !narrow(grammar{}.tokens(u.Definition)) { // which goes into the body, though it is a text
 				return nil
 			}
+			tokens := grammar{}.tokens(body)
 			for _, t := range tables {
-				if !known[t][u.Name] && named(tokens, t.Full.Name) {
+				if !known[t][u.Name] && (slices.Contains(fired, t.OID) || refers(tokens, t.Full.Name)) {
 					t.Users = append(t.Users, u)
 				}
 			}

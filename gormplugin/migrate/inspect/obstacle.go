@@ -242,6 +242,11 @@ func (i *inspector) ofTriggers(s *subject) {
 			Kind: "trigger", Name: t.Name, Text: "the trigger " + t.Name + " (" + t.Timing + ") fires for each row that is rewritten",
 			Do: "see that it does no harm when keys change, or drop it until the migration is done; then accept it", Blocks: rewriting,
 		}
+		if narrow := i.catalog.Narrow(t.Definition, s.changed); i.dialect == dialect.MySQL && len(narrow) > 0 {
+			o.Text, o.Do, o.Blocks = i.tooNarrow("trigger", t.Name, narrow), widenFirst, everything
+			i.obstacle(s, o)
+			continue
+		}
 		switch of := i.mentioned(s, t.Definition); {
 		case i.dialect == dialect.Postgres && len(of) > 0 && usesColumns.MatchString(t.Definition) && i.retyped(s, of):
 			o.Firm = everything

@@ -19,6 +19,10 @@ func (i *inspector) ofUsers(s *subject) {
 		if len(u.Columns) > 0 && !s.isChanged(u.Columns) && u.Kind != "full-text table" && u.Kind != "publication" {
 			continue // it uses other columns
 		}
+		if u.Kind == "routine" && len(u.Columns) == 0 || u.Kind == "trigger" || u.Kind == "event" {
+			i.ofProgram(s, u)
+			continue
+		}
 		o := i.ofUser(s, u)
 		o.Name = u.Name.String()
 		if len(u.Columns) > 0 {
@@ -48,8 +52,8 @@ var uses = map[string]Obstacle{
 		Do:   "widen the columns of all subscribers first",
 	},
 	"routine": {
-		Text: "the routine %s has arguments or variables that hold no snowflake: it fails, or takes 2147483647 for it where sql_mode is not strict",
-		Do:   "make its integers BIGINT",
+		Text: "the routine %s is made of the column: \"cannot alter type of a column used by a function or procedure\"",
+		Do:   "drop it, and make it again after the migration", Blocks: everything,
 	},
 	"full-text table": {
 		Kind: "full text", Text: "the full-text table %s finds its rows by their rowid, which rewriting changes", Do: "the plan rebuilds it",
@@ -59,14 +63,41 @@ var uses = map[string]Obstacle{
 		Do:   "give these columns another type first", Blocks: everything,
 	},
 	"statistics": {Text: "the extended statistics %s are made of it; they are kept, and empty until the next ANALYZE", Do: "ANALYZE afterwards"},
-	"trigger":    {Text: "the trigger %s" + besides, Do: "make its integers 64 bits wide"},
-	"event":      {Text: "the event %s" + besides, Do: "make its integers 64 bits wide"},
 }
 
-const besides = ", which is not the table's own, names it, and may have ids in variables that hold no snowflake"
+// ofProgram notes a routine, an event, or a trigger of another table whose text holds ids of a table in types that hold no snowflake. It is one obstacle for all
+// tables that it concerns.
+func (i *inspector) ofProgram(s *subject, u catalog.User) {
+	narrow := i.catalog.Narrow(u.Definition, s.changed)
+	if len(narrow) == 0 {
+		return
+	}
+	if s.Schema == "" && u.Name.Schema == s.Full.Schema { // as the table's own name is written
+		u.Name.Schema = ""
+	}
+	name := u.Name.String()
+	at := slices.IndexFunc(i.report.Obstacles, func(o Obstacle) bool { return o.Kind == u.Kind && o.Table == "" && o.Name == name })
+	if at < 0 {
+		at = len(i.report.Obstacles)
+		i.report.Obstacles = append(i.report.Obstacles, Obstacle{Kind: u.Kind, Name: name, Text: i.tooNarrow(u.Kind, name, narrow), Do: widenFirst, Blocks: everything})
+	}
+	o := &i.report.Obstacles[at]
+	o.Tables = append(o.Tables, s.Name.String())
+}
+
+const widenFirst = "make them 64 bits wide before the first new id; where it is in a signature, that takes a DROP and a CREATE; then inspect again, or accept it"
+
+// tooNarrow says what is too narrow in a program.
+func (i *inspector) tooNarrow(kind, name string, narrow []string) string {
+	text := fmt.Sprintf("the %s %s has ids in types that hold no snowflake (%s): it fails for new ids", kind, name, strings.Join(narrow, ", "))
+	if i.dialect == dialect.MySQL {
+		text += ", or takes 2147483647 for them where its sql_mode is not strict"
+	}
+	return text
+}
 
 // retyping are the kinds of users for which PostgreSQL refuses to change the type of a column, and nothing else.
-var retyping = []string{"materialized view", "rule", "policy", "type"}
+var retyping = []string{"materialized view", "rule", "policy", "type", "routine"}
 
 // ofUser says what a user of a table does to a migration.
 func (i *inspector) ofUser(s *subject, u catalog.User) Obstacle {
@@ -81,6 +112,10 @@ func (i *inspector) ofUser(s *subject, u catalog.User) Obstacle {
 		}
 	}
 	o.Kind, o.Text = cmp.Or(o.Kind, u.Kind), strings.ReplaceAll(o.Text, "%s", u.Name.String())
+	if narrow := i.catalog.Narrow(u.Definition, s.changed); u.Kind == "view" && len(narrow) > 0 {
+		o.Text, o.Do, o.Blocks = i.tooNarrow(u.Kind, u.Name.String(), narrow), widenFirst, everything
+		return o
+	}
 	if u.Kind == "view" && i.dialect == dialect.Postgres {
 		o.Text += ": \"cannot alter type of a column used by a view or rule\""
 		o.Do = "the plan drops it and makes it again; what depends on the view itself has to be made again, too"

@@ -103,15 +103,20 @@ func checkName(name string) error {
 	if name == "" || strings.ContainsFunc(name, control) {
 		return fmt.Errorf("%w: the name %q is empty or has control characters: rename it first", ErrOption, name)
 	}
-	if marked(name) {
-		return fmt.Errorf("%w: the name %q has :after, :upto or :rows in it, which stand for numbers in a plan's statements: rename it first", ErrOption, name)
+	if mark := marked(name); mark != "" {
+		return fmt.Errorf("%w: the name %q has %s in it, which stands for a number in a plan's statements: rename it first", ErrOption, name, mark)
 	}
 	return nil
 }
 
-// marked tells whether a text has what stands for a number in a plan's statements.
-func marked(text string) bool {
-	return strings.Contains(text, ":after") || strings.Contains(text, ":upto") || strings.Contains(text, ":rows")
+// marked returns what a text has in it that stands for a number in a plan's statements, empty when it has nothing of that.
+func marked(text string) string {
+	for _, mark := range []string{":after", ":upto", ":rows"} {
+		if strings.Contains(text, mark) {
+			return mark
+		}
+	}
+	return ""
 }
 
 var plainWord = regexp.MustCompile(`^[-+=:,./_a-zA-Z0-9]+$`)

@@ -37,7 +37,7 @@ func (g *sqliteRekey) around(moves []move) (before, after []string) {
 // quiets tells whether batches of SQLite drop a trigger of a table and make it again: one that changes no other table, and whose text has nothing that
 // stands for a number in a plan's statements.
 func quiets(table string, t catalog.Trigger) bool {
-	return checkName(t.Name) == nil && !marked(t.Definition) && t.Stays(table)
+	return checkName(t.Name) == nil && marked(t.Definition) == "" && t.Stays(table)
 }
 
 func (g *sqliteRekey) column(m move) string { return "c." + g.quote(m.column) }
