@@ -76,7 +76,7 @@ func (r *runner) apply(ctx context.Context, s *session, j *job, repair bool) err
 	effects := j.action.Effects()
 	var waits error
 	for i, text := range j.action.SQL {
-		if repair && len(j.action.SQL) > 1 {
+		if len(j.action.SQL) > 1 { // a rollback, too, may find some done
 			if n, err := s.number(ctx, effects[i]); err != nil {
 				return err
 			} else if n == 1 {

@@ -2,8 +2,12 @@ package run_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+
+	gomysql "github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
@@ -74,5 +78,76 @@ func TestRepair(t *testing.T) {
 		finish(t, w.db, w.plan, run.Rollback)
 		w.exec(t, "UPDATE parent SET name = 'parent 1' WHERE id = 1")
 		w.want(t, before)
+	})
+}
+
+// Of several statements that commit by themselves, a run that goes on, and a rollback, leave out those whose effect is there; one that does
+// not get its lock does not keep the others back.
+func TestSeveralApart(t *testing.T) {
+	everywhere(t, func(t *testing.T, w *world) {
+		before := w.contents(t)
+		do, undo := plan.Action{Kind: plan.Apart}, plan.Action{Kind: plan.Apart}
+		for _, column := range []string{"one", "two", "three"} {
+			there := strings.ReplaceAll(w.of("SELECT COUNT(*) FROM pragma_table_info('child') WHERE name = 'NAME'",
+				"SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'child' AND column_name = 'NAME'",
+				"SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = 'child' AND column_name = 'NAME'"), "NAME", column)
+			do.SQL, do.AppliedEach = append(do.SQL, "ALTER TABLE child ADD COLUMN "+column+" bigint"), append(do.AppliedEach, there)
+			undo.SQL, undo.AppliedEach = append(undo.SQL, "ALTER TABLE child DROP COLUMN "+column), append(undo.AppliedEach, "SELECT 1 - ("+there+")")
+		}
+		w.plan.Steps = []plan.Step{{Title: "three columns", Do: do, Undo: &undo}}
+		var done []string
+		var fails func(query string) error
+		db := w.through(t, func(query string, next func() error) error {
+			if !strings.HasPrefix(query, "ALTER TABLE child ") {
+				return next()
+			}
+			if err := fails(query); err != nil {
+				return err
+			}
+			done = append(done, query)
+			return next()
+		})
+		lost := func() {
+			t.Helper()
+			fails = func(query string) error {
+				if query == do.SQL[1] {
+					return errLost
+				}
+				return nil
+			}
+			if _, err := run.Run(t.Context(), db, w.plan, fast); !errors.Is(err, errLost) {
+				t.Fatalf("got %v, want the connection's", err)
+			}
+			done, fails = nil, func(string) error { return nil }
+		}
+		lost()
+		finish(t, db, w.plan, run.Rollback)
+		if want := undo.SQL[:1]; !slices.Equal(done, want) {
+			t.Errorf("the rollback did %q, want %q", done, want)
+		}
+		w.want(t, before)
+		lost()
+		finish(t, db, w.plan, run.Run)
+		if want := do.SQL[1:]; !slices.Equal(done, want) {
+			t.Errorf("the next run did %q, want %q", done, want)
+		}
+		done = nil
+		finish(t, db, w.plan, run.Rollback)
+		w.want(t, before)
+		waits := map[dialect.Dialect]error{dialect.MySQL: &gomysql.MySQLError{Number: 1205}, dialect.Postgres: &pgconn.PgError{Code: "55P03"}}[w.dialect]
+		if waits == nil { // SQLite has one lock
+			return
+		}
+		done = nil
+		fails = func(query string) error {
+			if query == do.SQL[0] && len(done) < 2 {
+				return waits
+			}
+			return nil
+		}
+		finish(t, db, w.plan, run.Run)
+		if want := []string{do.SQL[1], do.SQL[2], do.SQL[0]}; !slices.Equal(done, want) {
+			t.Errorf("beside a lock the run did %q, want %q", done, want)
+		}
 	})
 }
