@@ -12,10 +12,15 @@ import (
 // widenSQLite plans for SQLite, whose integers have 64 bits whatever they are called. A table that has AUTOINCREMENT is made anew without it;
 // one without it is left as it is: its INTEGER PRIMARY KEY is the row's number, which SQLite gives to rows that come without.
 func (b *builder) widenSQLite(ctx context.Context) error {
+	var numbered []string
 	for _, c := range b.columns {
-		if c.key && c.column.Auto == "" && strings.EqualFold(c.column.Type, "INTEGER") && !c.of.Rowless {
-			b.note(fmt.Sprintf("SQLite goes on to number the rows that are inserted into %s without %s, from the greatest on: no step can end that.", c.table, c.column.Name))
+		if c.key && strings.EqualFold(c.column.Type, "INTEGER") && !c.of.Rowless {
+			numbered = append(numbered, c.full())
 		}
+	}
+	if len(numbered) > 0 {
+		b.note("SQLite goes on to number rows that come without their key, with AUTOINCREMENT and without it: by the greatest key there is plus 1, which after the first " +
+			"snowflake is a number that a generator may make, too. No step ends that: see that every writer fills its keys. It is so of " + strings.Join(numbered, ", ") + ".")
 	}
 	keys := b.made()
 	if len(keys) == 0 {

@@ -48,7 +48,10 @@
 -- reference: notes.owner_id to authors.id polymorphic certain where owner_type is "author's"
 -- reference: notes.doc:$.author.id to authors.id given certain
 --
--- note 1: The JSON of notes.doc:$.author.id is rewritten after the keys: until then it has old ids. Spaces in a changed document, and the order of its
+-- note 1: SQLite goes on to number rows that come without their key, with AUTOINCREMENT and without it: by the greatest key there is plus 1, which
+--     after the first snowflake is a number that a generator may make, too. No step ends that: see that every writer fills its keys. It is so of
+--     authors.id, books.id, notes.id.
+-- note 2: The JSON of notes.doc:$.author.id is rewritten after the keys: until then it has old ids. Spaces in a changed document, and the order of its
 --     members, may come out as the database writes them.
 
 -- == map · what is there is counted, and each old id gets a new one, in a map

@@ -23,7 +23,9 @@
 --
 -- references by foreign keys: plain.order_id → "or""der s", "or""der s".customer_id → customers, customers.boss_id → customers
 --
--- note 1: SQLite goes on to number the rows that are inserted into plain without id, from the greatest on: no step can end that.
+-- note 1: SQLite goes on to number rows that come without their key, with AUTOINCREMENT and without it: by the greatest key there is plus 1, which
+--     after the first snowflake is a number that a generator may make, too. No step ends that: see that every writer fills its keys. It is so of "or""der
+--     s".Id, customers.id, plain.id.
 
 -- == flip · the database stops making keys
 -- 1 · deploy writers that fill their keys
