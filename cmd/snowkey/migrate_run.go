@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 )
 
 func newMigrateRun() *cobra.Command {
@@ -26,6 +27,7 @@ It may be ended with Ctrl-C or killed at any point: what is done is in the datab
 snowkey_migrate_steps, and the next run goes on from there. The plan's file, or a schema, that has changed meanwhile is
 refused. Writers go on; the plan says which locks it takes, and for how long each is waited for is --lock-wait.`,
 		Example: `  snowkey migrate run --db sqlite:app.db widen.sql
+  snowkey migrate run --db sqlite:app.db --dry-run widen.sql
   snowkey migrate run --db sqlite:app.db --continue=deploy-writers widen.sql
   snowkey migrate run --db-file /run/secrets/app --target 200ms --throttle 0.5 \
       --replica-file /run/secrets/replicas --max-lag 5s rekey.sql`,
@@ -36,6 +38,7 @@ refused. Writers go on; the plan says which locks it takes, and for how long eac
 	c.Flags().Var((*holdFlag)(&o.Continue), "continue", "pass the hold that the run stands at, since what it asks for is done; --continue=NAME: if it is that one")
 	c.Flags().Lookup("continue").NoOptDefVal = "true"
 	_ = c.RegisterFlagCompletionFunc("continue", completeHolds)
+	c.Flags().BoolVar(&o.Dry, "dry-run", false, "look whether a run may begin, and print what it would do; nothing is written")
 	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c, open, args[0], migrate.Run, "done") }
 	return c
 }
@@ -151,8 +154,32 @@ func (o *running) run(c *cobra.Command, open func(func(context.Context, migratio
 		if o.json {
 			return writeJSON(c.OutOrStdout(), outcome)
 		}
-		return writeOutcome(c, outcome, word, len(p.Steps), m.flag+"--continue="+outcome.Hold+" "+path)
+		if o.Dry {
+			return writeForesight(c, outcome, p, m.flag+path)
+		}
+		return writeOutcome(c, outcome, word, len(p.Steps), m.flag+path, m.flag+"--continue="+outcome.Hold+" "+path)
 	})
+}
+
+// writeForesight says what a run would do.
+func writeForesight(c *cobra.Command, o migrate.Outcome, p *migrate.Plan, run string) error {
+	text := fmt.Sprintf("nothing was written; of %s %d are done, and a run would do %d:\n", count(len(p.Steps), "step"), o.Step, len(o.Would))
+	for _, n := range o.Would {
+		text += fmt.Sprintf("  step %d: %s\n", n, printable(p.Steps[n-1].Title))
+	}
+	switch {
+	case len(o.Would) == 0 && o.Held == "":
+		text = "nothing was written, and there is nothing to do\n"
+	case len(o.Would) == 0:
+		text = fmt.Sprintf("nothing was written; a run would stay at the hold %s, step %d of %d. %s\n", printable(o.Hold), o.Step+1, len(p.Steps), printable(o.Held))
+	case o.Held != "":
+		text += fmt.Sprintf("It would end at the hold %s. %s\n", printable(o.Hold), printable(o.Held))
+	}
+	if len(o.Would) > 0 {
+		text += "To do it: snowkey migrate run " + run + "\n"
+	}
+	_, err := fmt.Fprint(c.OutOrStdout(), text)
+	return err
 }
 
 // running shows how far a run is: a bar on a terminal, elsewhere a line a step.
@@ -189,13 +216,18 @@ func describeStep(p migrate.Progress) string {
 	return describe(p.Left, text)
 }
 
-// writeOutcome says what a run came to, and with what arguments it goes on from a hold.
-func writeOutcome(c *cobra.Command, o migrate.Outcome, word string, steps int, further string) error {
+// writeOutcome says what a run came to, and which command is next.
+func writeOutcome(c *cobra.Command, o migrate.Outcome, word string, steps int, database, further string) error {
 	came := fmt.Sprintf("%s changed in %v", count(int(o.Rows), "row"), o.Took.Round(time.Millisecond))
 	text := fmt.Sprintf("%s: %s, %s\n", word, count(steps, "step"), came)
 	switch {
 	case steps == 0:
 		text = word + ": the plan has no steps, there was nothing to do\n"
+	case o.Held == "" && word == "done":
+		text += "Then: snowkey migrate verify " + database + "\n"
+	case o.Hold == plan.DropMaps:
+		text = fmt.Sprintf("at the hold %s, step %d of %d, %s. %s\nFirst: snowkey migrate verify %s\nThen: snowkey migrate run %s\n",
+			o.Hold, o.Step+1, steps, came, printable(o.Held), database, further)
 	case o.Held != "":
 		text = fmt.Sprintf("at the hold %s, step %d of %d, %s. %s\nThen: snowkey migrate run %s\n", printable(o.Hold), o.Step+1, steps, came, printable(o.Held), further)
 	}

@@ -112,7 +112,7 @@ func testTimes(t *testing.T, d *database) {
 	if !errors.Is(err, plan.ErrBlocked) {
 		t.Fatalf("got %v, want that rows are refused", err)
 	}
-	for _, want := range []string{"2 of 20 rows without a time", "3 of 20 rows with the zero time", "4 of 20 rows made before the layout's epoch", "5 of 20 rows made later than now"} {
+	for _, want := range []string{"2 of 20 rows without a time", "3 of 20 rows with the zero time", "made (4 of 20 rows): made before the epoch of the layout", "5 of 20 rows made later than now"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -286,5 +287,43 @@ func TestRights(t *testing.T) {
 			t.Errorf("got %v, want ErrRights", err)
 		}
 		w.untouched(t, before)
+	})
+}
+
+// TestDry checks that a dry run says what a run would do from where the journal stands, refuses what a run would refuse, and writes nothing.
+func TestDry(t *testing.T) {
+	everywhere(t, func(t *testing.T, w *world) {
+		dry := fast
+		dry.Dry = true
+		before := w.contents(t)
+		outcome, err := run.Run(t.Context(), w.db, w.plan, dry)
+		if want := []int{1, 2, 3, 4, 5, 6, 7, 8}; err != nil || outcome.Done || outcome.Step != 0 || !slices.Equal(outcome.Would, want) || outcome.Held != "Deploy now." {
+			t.Fatalf("got %+v, %v, want the steps %v to the hold", outcome, err, want)
+		}
+		if got := w.contents(t); got != before || w.has(t, journal.PlansTable) {
+			t.Errorf("a dry run has written: got\n%s\nwant\n%s", got, before)
+		}
+		if _, err := run.Rollback(t.Context(), w.db, w.plan, dry); !errors.Is(err, run.ErrOption) {
+			t.Errorf("got %v of a dry rollback, want ErrOption", err)
+		}
+		if _, err := run.Run(t.Context(), w.db, w.plan, fast); err != nil {
+			t.Fatal(err)
+		}
+		held := w.contents(t)
+		outcome, err = run.Run(t.Context(), w.db, w.plan, dry)
+		if err != nil || outcome.Step != 8 || len(outcome.Would) > 0 || outcome.Held != "Deploy now." {
+			t.Errorf("got %+v, %v, want it to stay at the hold", outcome, err)
+		}
+		dry.Continue = run.Here
+		if outcome, err = run.Run(t.Context(), w.db, w.plan, dry); err != nil || !slices.Contains(outcome.Would, 9) || outcome.Done {
+			t.Errorf("got %+v, %v, want it to pass the hold", outcome, err)
+		}
+		if got := w.contents(t); got != held {
+			t.Error("a dry run has written")
+		}
+		w.exec(t, "ALTER TABLE parent ADD COLUMN more INT")
+		if _, err := run.Run(t.Context(), w.db, w.plan, dry); !errors.Is(err, run.ErrSchema) {
+			t.Errorf("got %v after a change of the schema, want ErrSchema", err)
+		}
 	})
 }

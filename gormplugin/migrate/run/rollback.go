@@ -15,6 +15,9 @@ import (
 // The error wraps [ErrFinal] when a final step was done or begun, the journal's ErrState when the plan was never run, and otherwise what
 // Run's does.
 func Rollback(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) (Outcome, error) {
+	if o.Dry {
+		return Outcome{}, fmt.Errorf("%w: Dry is of Run alone", ErrOption)
+	}
 	return start(ctx, db, p, o, (*runner).backward)
 }
 

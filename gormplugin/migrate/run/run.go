@@ -44,6 +44,7 @@ type Options struct {
 	LockWait time.Duration // for one attempt to get a lock; default 2 seconds
 	Attempts int           // to get it, with pauses in between; default 30
 	Continue string        // the name of the hold that the run stands at, to pass it; Here, whichever that is; empty: none. See [HoldError]
+	Dry      bool          // look whether a run may begin, and say what it would do in Outcome.Would; nothing is written. Of Run alone
 	Progress func(Progress)
 }
 
@@ -61,10 +62,11 @@ type Progress struct {
 
 // Outcome is what a run came to.
 type Outcome struct {
-	Done bool          `json:"done"`           // the plan's last step is done
-	Step int           `json:"step"`           // the last that was done, from 1
-	Hold string        `json:"hold,omitempty"` // the name of the hold that it ended at, for Options.Continue
-	Held string        `json:"held,omitempty"` // what that hold asks for
-	Rows int64         `json:"rows"`           // changed by this run
-	Took time.Duration `json:"took_ns"`
+	Done  bool          `json:"done"`            // the plan's last step is done
+	Step  int           `json:"step"`            // the last that was done, from 1
+	Hold  string        `json:"hold,omitempty"`  // the name of the hold that it ended at, for Options.Continue
+	Held  string        `json:"held,omitempty"`  // what that hold asks for
+	Would []int         `json:"would,omitempty"` // of Options.Dry: the steps that a run would do, up to Hold or the end
+	Rows  int64         `json:"rows"`            // changed by this run
+	Took  time.Duration `json:"took_ns"`
 }

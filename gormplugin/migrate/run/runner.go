@@ -161,6 +161,10 @@ func (r *runner) forward(ctx context.Context, outcome *Outcome) error {
 		outcome.Done = true
 		return nil
 	}
+	if r.o.Dry {
+		r.foresee(outcome)
+		return nil
+	}
 	if err := r.own(ctx, journal.Running); err != nil {
 		return err
 	}
@@ -189,6 +193,21 @@ func (r *runner) forward(ctx context.Context, outcome *Outcome) error {
 	}
 	outcome.Done = true
 	return nil
+}
+
+// foresee says what a run would do.
+func (r *runner) foresee(outcome *Outcome) {
+	for i, step := range r.p.Steps {
+		switch {
+		case r.steps[i+1].State == journal.StepDone:
+			outcome.Step = i + 1
+		case step.Do.Kind == plan.Hold && i+1 != r.passes:
+			outcome.Hold, outcome.Held = step.Do.Name, step.Do.Text
+			return
+		default:
+			outcome.Would = append(outcome.Would, i+1)
+		}
+	}
 }
 
 // own makes this runner the plan's. It is the first thing that is written. The steps are read again then: taking the plan over waits for a
