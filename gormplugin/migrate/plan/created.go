@@ -44,6 +44,10 @@ func (b *builder) date(ctx context.Context) error {
 		if err := b.dateKey(ctx, k, value); err != nil {
 			return err
 		}
+		if k.Created == "" && k.Through == "" && k.Instant == nil { // it is blocked
+			one := b.oneTime()
+			k.Instant = &one
+		}
 		if k.Map, err = b.mapName(ctx, b.tables[k.Table].Name, used); err != nil {
 			return err
 		}

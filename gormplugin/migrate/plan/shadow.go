@@ -243,8 +243,8 @@ func (b *builder) admit(t *moving) {
 		if c.Class != catalog.Integer || c.Domain || c.Generated != "" {
 			b.block(fmt.Sprintf("%s.%s is %s: the mode shadow is for plain integers.", t.name, c.Name, c.Type))
 		}
-		if m.own && m.key.Created == "" && m.key.Through == "" && m.key.Instant == nil {
-			b.block(fmt.Sprintf("The ids of %s are kept: the mode shadow changes all of its tables. Leave the table out, or use the mode rekey.", t.name))
+		if m.own && m.key.Map == "" {
+			b.block(fmt.Sprintf("%s: its ids are to be kept, by --created %[1]s=keep, and the mode shadow changes those of all its tables. Leave the table out, or use the mode rekey.", t.name))
 		}
 		if !m.own && c.Auto != "" {
 			b.block(fmt.Sprintf("The database makes the reference %s.%s (%s): that cannot be kept.", t.name, c.Name, c.Auto))
