@@ -23,8 +23,10 @@ type source interface {
 	// current returns the schema in which names without one are looked for, and that whose name is not in a fingerprint, for it differs between
 	// databases that are otherwise the same; empty when none does.
 	current(ctx context.Context) (home, hidden string, err error)
-	// besides returns what a fingerprint has of tables besides their fields.
-	besides(ctx context.Context, tables []*Table) (map[*Table][]string, error)
+	// define returns the definitions that a table's fields tell of, but for its users.
+	define(t *Table) []Definition
+	// besides returns the definitions of tables that no field tells of.
+	besides(ctx context.Context, tables []*Table) (map[*Table][]Definition, error)
 	// stable returns a definition without what changes by use, and without the name of the current schema.
 	stable(definition, current string) string
 }

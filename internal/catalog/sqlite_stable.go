@@ -10,7 +10,23 @@ func (sqliteSource) current(context.Context) (home, hidden string, err error) {
 	return "main", "", nil
 }
 
-func (sqliteSource) besides(context.Context, []*Table) (map[*Table][]string, error) { return nil, nil }
+func (sqliteSource) besides(context.Context, []*Table) (map[*Table][]Definition, error) {
+	return nil, nil
+}
+
+// define has the columns, their foreign keys and checks in the statement that makes the table.
+func (sqliteSource) define(t *Table) []Definition {
+	all := []Definition{{t.Full.String(), "table", strings.TrimSpace(t.View + " " + t.Create)}}
+	for _, i := range t.Indexes {
+		if i.Definition != "" {
+			all = append(all, Definition{t.Full.String(), "index " + i.Name, i.Definition})
+		}
+	}
+	for _, g := range t.Triggers {
+		all = append(all, Definition{t.Full.String(), "trigger " + g.Name, g.Definition})
+	}
+	return all
+}
 
 // A table that was renamed has its name in quotes, whatever it had before.
 func (sqliteSource) stable(definition, _ string) string {
