@@ -51,6 +51,13 @@
 // committed before, and a child of another session waits for the key's row, and is refused by its own session's foreign key. Where the user may not,
 // foreign keys are made deferrable for the time, those with ON UPDATE are replaced, and each trigger that an UPDATE fires has to be accepted.
 //
+// # What is announced
+//
+// [Plan.Definitions] is all that the database says of the plan's tables before it. Each step that changes some of it for good has the [Change]s; what it makes for a
+// while is called snowkey_…. [Plan.Differences] says where a database is not as it was, with the changes of the steps that are done.
+//
+// # Rollback
+//
 // A rollback leaves the types as they are, makes dropped foreign keys again, and has the database make keys again; the numbers go on above those of the
 // old rows that are there then, and those given when the plan was made. On MySQL, MariaDB and SQLite they go on above the
 // greatest id, snowflakes included.

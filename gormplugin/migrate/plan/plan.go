@@ -29,6 +29,7 @@ type Plan struct {
 	Database    inspect.Database `json:"database"`
 	Tables      []string         `json:"tables"`      // whose definitions the fingerprint is of
 	Fingerprint string           `json:"fingerprint"` // of the schema that the plan was made for
+	Definitions []Definition     `json:"definitions"` // of that schema, which the fingerprint is of
 	Layout      string           `json:"layout"`      // as idgen.ParseLayout reads it
 	Node        int64            `json:"node"`        // that the new ids of old rows have, of idgen.Layout.Generators; -1 when none get any
 	Grants      string           `json:"grants"`      // the table of grants, in which it is taken
@@ -89,17 +90,19 @@ type Reference struct {
 
 // Step is one step. Estimates are -1 where unknown, and 0 where there is nothing to speak of.
 type Step struct {
-	Title     string  `json:"title"`
-	Phase     string  `json:"phase"`               // expand, flip, map, rewrite, check, swap, contract
-	Lock      string  `json:"lock,omitempty"`      // in words: what others cannot do meanwhile
-	Algorithm string  `json:"algorithm,omitempty"` // INSTANT, INPLACE, COPY, catalog only, rewrite, batches
-	Rows      int64   `json:"rows"`
-	Bytes     int64   `json:"bytes"` // written, at about
-	Disk      int64   `json:"disk"`  // more than before, at its peak, at about
-	Do        Action  `json:"do"`
-	Undo      *Action `json:"undo,omitempty"`
-	Kept      string  `json:"kept,omitempty"`  // why there is no Undo, where Do changes something: a rollback leaves it as it is. With Final: it cannot be undone
-	Final     bool    `json:"final,omitempty"` // once it is done there is no rollback
+	Title     string   `json:"title"`
+	Phase     string   `json:"phase"`               // expand, flip, map, rewrite, check, swap, contract
+	Lock      string   `json:"lock,omitempty"`      // in words: what others cannot do meanwhile
+	Algorithm string   `json:"algorithm,omitempty"` // INSTANT, INPLACE, COPY, catalog only, rewrite, batches
+	Rows      int64    `json:"rows"`
+	Bytes     int64    `json:"bytes"` // written, at about
+	Disk      int64    `json:"disk"`  // more than before, at its peak, at about
+	Do        Action   `json:"do"`
+	Undo      *Action  `json:"undo,omitempty"`
+	Kept      string   `json:"kept,omitempty"`    // why there is no Undo, where Do changes something: a rollback leaves it as it is. With Final: it cannot be undone
+	Changes   []Change `json:"changes,omitempty"` // of definitions, by Do
+	Left      []Change `json:"left,omitempty"`    // of definitions, by Do and Undo together
+	Final     bool     `json:"final,omitempty"`   // once it is done there is no rollback
 }
 
 // Kind says how an action is done.

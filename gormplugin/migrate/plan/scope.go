@@ -47,7 +47,10 @@ func (b *builder) scope(ctx context.Context) error {
 			return fmt.Errorf("%w: the report's table %q: %v", ErrOption, name, err)
 		}
 	}
-	if b.plan.Fingerprint, err = b.catalog.Fingerprint(ctx, names...); err != nil {
+	if b.plan.Definitions, err = b.catalog.Definitions(ctx, names...); err != nil {
+		return fmt.Errorf("plan: the tables' definitions: %w", err)
+	}
+	if b.plan.Fingerprint, err = catalog.Digest(b.plan.Definitions); err != nil {
 		return fmt.Errorf("plan: the tables' definitions: %w", err)
 	}
 	return nil

@@ -11,15 +11,19 @@ import (
 func (b *builder) swapShadow(x *exchange) {
 	var names []string
 	var tables []catalog.Name
+	var changes, left []Change
 	for _, t := range x.tables {
 		names, tables = append(names, t.name), append(tables, t.of.Full)
+		does, leaves := b.swapChanges(t)
+		changes, left = append(changes, does...), append(left, leaves...)
 	}
 	b.add(Step{
 		Title: "swap the columns of " + strings.Join(names, ", "), Phase: "swap", Algorithm: "catalog only",
 		Lock: "everything on all of the tables, for the moment in which the catalog is changed; no row is read or written. Its undo reads all rows under the lock, " +
 			"writes those that have changed since, builds the old primary keys, and rewrites tables whose keys had less than 64 bits: it is no swap of a moment",
-		Do:   Action{Kind: Together, SQL: b.locked(toDrop, tables, b.swap(x))},
-		Undo: &Action{Kind: Together, SQL: b.locked(toDrop, tables, b.unswap(x))},
+		Do:      Action{Kind: Together, SQL: b.locked(toDrop, tables, b.swap(x))},
+		Undo:    &Action{Kind: Together, SQL: b.locked(toDrop, tables, b.unswap(x))},
+		Changes: changes, Left: left,
 	})
 }
 
@@ -219,7 +223,8 @@ func (b *builder) endShadow(x *exchange) {
 		}
 		b.add(Step{
 			Title: "drop the old columns of " + t.name, Phase: "contract", Lock: brief, Algorithm: "catalog only", Final: true, Kept: "The old ids are gone.",
-			Do: Action{Kind: Together, SQL: b.locked(toDrop, []catalog.Name{t.of.Full}, []string{"ALTER TABLE " + b.whole(t) + " " + strings.Join(drops, ", ")})},
+			Do:      Action{Kind: Together, SQL: b.locked(toDrop, []catalog.Name{t.of.Full}, []string{"ALTER TABLE " + b.whole(t) + " " + strings.Join(drops, ", ")})},
+			Changes: b.dropChanges(t),
 		})
 	}
 	var rest []string
@@ -236,7 +241,9 @@ func (b *builder) flip(tables []*moving) {
 	var watched []watched
 	var names []catalog.Name
 	var do, undo []string
+	var changes []Change
 	for _, t := range tables {
+		changes = append(changes, b.gone(t.of, "default of column "+t.own().column.Name)...)
 		m, table := b.mint(t), "ALTER TABLE "+b.whole(t)+" ALTER COLUMN "+b.quote(t.own().column.Name)
 		watched = append(watched, sequenceWatched(t.name+"."+t.own().column.Name, m.sequence))
 		names = append(names, t.of.Full)
@@ -247,8 +254,9 @@ func (b *builder) flip(tables []*moving) {
 		"Deploy the writers that fill keys themselves: past this hold the database makes no more ids.", watched)
 	b.add(Step{
 		Title: "end the keys that the database makes, of " + listed(watched), Phase: "flip", Lock: waitTogether(len(tables)), Algorithm: "catalog only",
-		Do:   Action{Kind: Together, SQL: b.locked(toDrop, names, do)},
-		Undo: &Action{Kind: Together, SQL: b.locked(toDrop, names, undo)},
+		Do:      Action{Kind: Together, SQL: b.locked(toDrop, names, do)},
+		Undo:    &Action{Kind: Together, SQL: b.locked(toDrop, names, undo)},
+		Changes: changes,
 	})
 	b.refusesKeyless()
 }

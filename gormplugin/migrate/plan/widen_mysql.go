@@ -195,7 +195,7 @@ func (b *builder) widenConnected(c connection) {
 			Title: fmt.Sprintf("give %s of %s 64 bits", strings.Join(names, ", "), t[0].table), Phase: "expand",
 			Lock: "writes to the table wait for as long as it is copied", Algorithm: "COPY",
 			Rows: t[0].of.Rows, Bytes: t[0].of.Bytes, Disk: t[0].of.Bytes,
-			Do: b.modify(t), Kept: keptWide,
+			Do: b.modify(t), Kept: keptWide, Changes: b.widened(t),
 		})
 	}
 	for _, r := range c.keys {
@@ -334,7 +334,9 @@ func (b *builder) flipMySQL(keys []*column) {
 	var all []watched
 	var do, done, undo, undone, gates, gone []string
 	size, rows := int64(0), int64(0)
+	var changes []Change
 	for _, k := range keys {
+		changes = append(changes, b.gone(k.of, "numbers of column "+k.column.Name)...)
 		all = append(all, b.greatest(k))
 		if !counts(k) {
 			do, done, undo, undone = b.flipDefault(k, do, done, undo, undone)
@@ -365,7 +367,7 @@ func (b *builder) flipMySQL(keys []*column) {
 	action.Session, back.Session = session, session
 	flip := Step{
 		Title: "end the keys that the database makes, of " + listed(all), Phase: "flip",
-		Lock: "writes to one table after another wait for a moment", Algorithm: "INSTANT", Do: action, Undo: &back,
+		Lock: "writes to one table after another wait for a moment", Algorithm: "INSTANT", Do: action, Undo: &back, Changes: changes,
 	}
 	if !b.instantFlip() {
 		flip.Lock, flip.Algorithm, flip.Rows, flip.Bytes, flip.Disk = "writes to one table after another wait for as long as it is copied", "COPY", rows, size, size

@@ -92,8 +92,9 @@ func (b *builder) flipSQLite(k *column) {
 	b.add(Step{
 		Title: fmt.Sprintf("make %s a key that the application fills", k.full()), Phase: "flip",
 		Lock: "writes to the database wait for as long as the table is copied", Algorithm: "rewrite", Rows: t.Rows, Bytes: t.Bytes, Disk: t.Bytes,
-		Do:   Action{Kind: Together, Session: rebuildSession, SQL: rebuild(without)},
-		Undo: &Action{Kind: Together, Session: rebuildSession, SQL: back},
+		Do:      Action{Kind: Together, Session: rebuildSession, SQL: rebuild(without)},
+		Undo:    &Action{Kind: Together, Session: rebuildSession, SQL: back},
+		Changes: []Change{{Of: b.of(t), What: "table", Text: b.catalog.Stable(strings.Replace(without, b.quote(anew), b.quote(t.Full.Name), 1))}},
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 
 // Check is one thing that was looked at.
 type Check struct {
-	Name   string `json:"name"` // rows, bijection, orphans, digest, times, order, old values, types, auto-increment, foreign keys
+	Name   string `json:"name"` // rows, bijection, orphans, digest, times, order, old values, types, auto-increment, foreign keys, definitions
 	Table  string `json:"table"`
 	Column string `json:"column,omitempty"`
 	Result Result `json:"result"`
@@ -73,7 +73,7 @@ func Verify(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) ([]Check, 
 	if err != nil {
 		return nil, err
 	}
-	_, steps, err := journal.Read(ctx, db, d.dialect, hash)
+	plans, steps, err := journal.Read(ctx, db, d.dialect, hash)
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +90,7 @@ func Verify(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) ([]Check, 
 	for _, r := range p.References {
 		v.add("the values of "+name(r), func(ctx context.Context) error { return v.checkReference(ctx, r) })
 	}
+	v.add("the definitions", func(ctx context.Context) error { return v.checkDefinitions(ctx, stateOf(plans, hash)) })
 	for i, t := range v.tasks {
 		if o.Progress != nil {
 			o.Progress(i, len(v.tasks), t.doing)
@@ -105,6 +106,15 @@ func Verify(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) ([]Check, 
 		o.Progress(len(v.tasks), len(v.tasks), "")
 	}
 	return v.checks, nil
+}
+
+// stateOf returns the state of the plan of a hash, empty when the journal has none.
+func stateOf(plans []journal.Plan, hash string) journal.State {
+	i := slices.IndexFunc(plans, func(p journal.Plan) bool { return p.Hash == hash })
+	if i < 0 {
+		return ""
+	}
+	return plans[i].State
 }
 
 func (v *verifier) add(doing string, do func(context.Context) error) {
