@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/verify"
 )
 
 // concurrentParents is how many rows are rewritten while others write.
@@ -39,7 +40,15 @@ func concurrentInserts(t *testing.T, d *database) {
 	d.runSlowly(p)
 	stop()
 	done.Wait()
-	d.verify(p)
+	checks, err := migrate.Verify(t.Context(), d.gorm, p, migrate.VerifyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range checks { // a row that was under way when the digest was taken makes a set of rows unknown
+		if c.Result == verify.Failed || c.Result == verify.Unknown && c.Name != "digest" {
+			t.Errorf("verify: %+v", c)
+		}
+	}
 	if outcome := d.runUntil(p, ""); !outcome.Done {
 		t.Fatalf("got %+v, want the end of the plan", outcome)
 	}

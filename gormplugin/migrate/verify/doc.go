@@ -56,6 +56,8 @@
 // # What is taken for something else
 //
 //   - A row whose time or parent was changed between the digest and the map, and changed back before verify: times has failed, though nothing is wrong.
+//   - A row whose key was taken before the digest, and which was committed after it: its set is unknown, with one row more.
+//   - A created column that the application changes: times of the rows that have their time through a reference to such a row have failed.
 //   - Changes that the application makes to a row of a set hide a fault in the same set: the set is unknown either way.
 //   - A polymorphic or text reference, or one in JSON, that was exchanged for another row's new id: no check sees it.
 //   - While a run is at work rows move from one id to the other: verify at a hold, or when no run is at work.
