@@ -103,6 +103,8 @@ nothing else is known; may be given again (default: a guess, which the plan name
 	flags.StringArrayVar(&p.Accept, "accept", nil, "what stands in the way and may, KIND:TABLE.NAME as it is said there; may be given again")
 	flags.DurationVar(&p.Window, "window", 0, `for how long nothing may get a key from the database before the step that ends that, once for all tables
 (default: 2s on MySQL and MariaDB, where inserts that fill keys are refused meanwhile, else 10s)`)
+	flags.BoolVar(&p.Exclusive, "exclusive", false, `with --mode rekey: nobody else writes to the tables from the first step to the last. All are rewritten at once, in one transaction that
+keeps writers out, and on PostgreSQL readers, too, unless the user may set session_replication_role; it takes less time, and writes less log`)
 	flags.BoolVar(&p.Keep, "keep", false, "without the last phase, which drops the maps of old ids to new ones, and old columns")
 	flags.StringVar(&p.Grants, "grants", grant.DefaultTable, "table of node numbers")
 	flags.StringVar(&p.Space, "space", grant.DefaultSpace, "key space in it")

@@ -28,9 +28,10 @@
 //     without its references, as far as references are in tables whose columns the plan names.
 //  4. There is one runner. It is named in the journal, and every transaction of a run begins by making sure that it still is; another
 //     run that takes over, for the first is dead, leaves the first without effect.
-//  5. A new id is never the id of another row, old or new: the ids of old rows carry a node number of their own, which is taken in the
-//     table of grants for all time, so that no generator ever gets it; and that no new id is among the old ones is seen to before the
-//     first row changes.
+//  5. A new id is never the id of another row of its table, old or new: the ids of old rows carry a node number of their own, which is taken in
+//     the table of grants for all time, so that no generator ever gets it, for any table; and that no new id is among the old ones is seen to
+//     before the first row changes. Old rows of two tables may get one id when they were made in the same unit of time, just as both had
+//     numbers from 1 on before: each table counts for itself. Ids that a generator makes are no other table's either.
 //  6. Every type change keeps the rest of a column: whether it can be NULL, its default, comment, and what is declared on it. What cannot be
 //     kept for certain stops the plan with a reason.
 //  7. Locks are waited for briefly (two seconds, by default), and asked for again after a pause, so that statements that queue behind the
@@ -51,6 +52,12 @@
 // and succeeds when it is tried again with the key as it is now. Where a reference is not declared nothing fails: such rows are found by a last sweep over
 // all references, and by verify, for as long as the map is kept. Whatever keeps ids outside of the database (caches, URLs, other services) has the old ones; the
 // map table says what became of them, until the plan's last phase drops it.
+//
+// An exclusive rekey is for when nobody else writes: whoever runs it says so. One transaction rewrites all tables, with one statement a table or two, in place of
+// batches, temporary indexes and the last sweep. It locks the tables: on PostgreSQL by LOCK TABLE, in the mode EXCLUSIVE, beside which readers see the rows as they were,
+// or, where the user may not set session_replication_role, ACCESS EXCLUSIVE, for foreign keys are dropped and made again; on MySQL and MariaDB by
+// reading each table under REPEATABLE READ, which locks all its rows and the gaps between them; on SQLite as every writer does. Killed in it, it is rolled back whole, and the next run does
+// it from its beginning. What others write nevertheless is refused, waits, or is found by the checks before and after that transaction.
 //
 // # The journal
 //

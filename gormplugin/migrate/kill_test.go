@@ -91,14 +91,25 @@ func runKilled(name, path string, rollback bool) error {
 // or 200 and more in a plan for the whole of the sample, with SNOWKEY_TORTURE set.
 func TestKill(t *testing.T) {
 	t.Parallel()
+	killing(t, false)
+}
+
+// killing is TestKill, of plans that are exclusive or not.
+func killing(t *testing.T, exclusive bool) {
+	t.Helper()
 	points := map[string]int{"sqlite": 12, "mysql": 5, "postgres": 4}
 	if os.Getenv("SNOWKEY_TORTURE") != "" {
 		points = map[string]int{"sqlite": 67, "mysql": 67, "postgres": 67}
 	}
+	if exclusive { // most of its steps are those of the other
+		for kind := range points {
+			points[kind] = (points[kind] + 1) / 2
+		}
+	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	forEach(t, func(t *testing.T, d *database) {
-		k := &killer{random: rand.New(rand.NewPCG(seed, uint64(len(d.kind)))), took: map[bool]time.Duration{}}
+		k := &killer{exclusive: exclusive, random: rand.New(rand.NewPCG(seed, uint64(len(d.kind)))), took: map[bool]time.Duration{}}
 		k.undisturbed(d)
 		for round := 0; k.killed < points[d.kind]; round++ {
 			at := open(t, d.kind)
@@ -114,12 +125,13 @@ func TestKill(t *testing.T) {
 
 // killer kills the runs on some databases, one after another.
 type killer struct {
-	random   *rand.Rand
-	took     map[bool]time.Duration // from the first step to the end: of a run, and of a rollback
-	checksum string                 // of the sample
-	declared string                 // after the run
-	killed   int
-	amid     int // of killed: the journal had a step as begun
+	exclusive bool
+	random    *rand.Rand
+	took      map[bool]time.Duration // from the first step to the end: of a run, and of a rollback
+	checksum  string                 // of the sample
+	declared  string                 // after the run
+	killed    int
+	amid      int // of killed: the journal had a step as begun
 }
 
 const (
@@ -130,7 +142,7 @@ const (
 // undisturbed measures, and notes what is to come of the others.
 func (k *killer) undisturbed(d *database) {
 	d.t.Helper()
-	path := d.killPlan(false)
+	path := d.killPlan(false, k.exclusive)
 	k.checksum = d.checksum()
 	_, k.took[false] = d.kill(path, false, time.Hour)
 	k.declared = d.declared()
@@ -139,7 +151,7 @@ func (k *killer) undisturbed(d *database) {
 	}
 
 	back := open(d.t, d.kind)
-	path = back.killPlan(true)
+	path = back.killPlan(true, k.exclusive)
 	before := back.contents()
 	back.kill(path, false, time.Hour)
 	_, k.took[true] = back.kill(path, true, time.Hour)
@@ -149,7 +161,7 @@ func (k *killer) undisturbed(d *database) {
 // forward kills a run, and lets it come to its end.
 func (k *killer) forward(d *database) {
 	d.t.Helper()
-	path := d.killPlan(false)
+	path := d.killPlan(false, k.exclusive)
 	k.strike(d, path, false)
 	d.kill(path, false, time.Hour)
 	if after := d.checksum(); after != k.checksum {
@@ -166,7 +178,7 @@ func (k *killer) forward(d *database) {
 // backward kills a run and does not go on with it, but rolls it back, which is killed, too.
 func (k *killer) backward(d *database) {
 	d.t.Helper()
-	path := d.killPlan(true)
+	path := d.killPlan(true, k.exclusive)
 	before := d.contents()
 	k.strike(d, path, false)
 	k.strike(d, path, true)
@@ -199,11 +211,11 @@ func (k *killer) strike(d *database, path string, rollback bool) {
 }
 
 // killPlan fills a new database, and writes a plan for it to a file, without the last phase where it is to be rolled back.
-func (d *database) killPlan(keep bool) (path string) {
+func (d *database) killPlan(keep, exclusive bool) (path string) {
 	d.t.Helper()
 	d.sample(killRows)
 	o := samplePlan(migrate.Rekey)
-	o.Keep = keep
+	o.Keep, o.Exclusive = keep, exclusive
 	if os.Getenv("SNOWKEY_TORTURE") == "" {
 		o.Tables = []string{"categories", "users"} // which rows of themselves, foreign keys, texts and documents refer to
 	}

@@ -14,7 +14,7 @@ import (
 
 // BenchmarkRekey rekeys parents, and three children each, with the ids of both. The floor is one transaction without batches or journal that has
 // the tables to itself: it drops the foreign key, widens the columns, fills both maps with one INSERT … SELECT each, rewrites each table with one
-// UPDATE … JOIN, and makes the foreign key again. Each round has the floor and the run, on new tables, prints where the run's time goes,
+// UPDATE … JOIN, and makes the foreign key again. Each round has the floor, the run, and that of an exclusive plan, on new tables, prints where the run's time goes,
 // step by step, on the standard error, and reports the bytes that both have written to the database's log.
 //
 // The number of parents is 100,000, or that of SNOWKEY_BENCH_PARENTS.
@@ -29,20 +29,23 @@ func BenchmarkRekey(b *testing.B) {
 	}
 	for _, kind := range []string{"sqlite", "mysql", "postgres"} {
 		b.Run("db="+kind, func(b *testing.B) {
-			var floor, whole cost
+			var floor, whole, alone cost
 			rounds := 0
 			for b.Loop() {
 				b.StopTimer()
 				floor.add(benchFloor(b, kind, parents))
-				whole.add(benchRun(b, kind, parents))
+				whole.add(benchRun(b, kind, parents, false))
+				alone.add(benchRun(b, kind, parents, true))
 				rounds++
 				b.StartTimer()
 			}
 			b.ReportMetric(floor.took.Seconds()/float64(rounds), "floor-s")
 			b.ReportMetric(whole.took.Seconds()/float64(rounds), "whole-s")
 			b.ReportMetric(whole.took.Seconds()/floor.took.Seconds(), "whole/floor")
+			b.ReportMetric(alone.took.Seconds()/floor.took.Seconds(), "exclusive/floor")
 			if kind != "sqlite" {
 				b.ReportMetric(float64(whole.log)/float64(floor.log), "log/floor")
+				b.ReportMetric(float64(alone.log)/float64(floor.log), "exclusive-log/floor")
 			}
 			b.ReportMetric(0, "ns/op")
 		})
@@ -164,9 +167,9 @@ func benchFloor(b *testing.B, kind string, parents int) cost {
 }
 
 // benchRun returns what all of a run costs, from the inspection to the dropped maps.
-func benchRun(b *testing.B, kind string, parents int) cost {
+func benchRun(b *testing.B, kind string, parents int, exclusive bool) cost {
 	d := benchTables(b, kind, parents)
-	table := &table{kind: kind, what: "run"}
+	table := &table{kind: kind, what: map[bool]string{false: "run", true: "exclusive run"}[exclusive]}
 	var p *migrate.Plan
 	began, before, step := time.Now(), d.logged(), -1
 	next := func(at int) { // the time until now is the step's before
@@ -182,7 +185,7 @@ func benchRun(b *testing.B, kind string, parents int) cost {
 		began, before, step = now, logged, at
 	}
 	table.cost = d.measure(func() {
-		p = d.plan(migrate.InspectOptions{}, migrate.PlanOptions{Mode: migrate.Rekey, Created: map[string]string{"parents": "created_at", "children": "created_at"}})
+		p = d.plan(migrate.InspectOptions{}, migrate.PlanOptions{Mode: migrate.Rekey, Exclusive: exclusive, Created: map[string]string{"parents": "created_at", "children": "created_at"}})
 		next(0)
 		var outcome migrate.Outcome
 		for range len(p.Steps) + 1 {

@@ -37,7 +37,7 @@ func (d *database) as(t *testing.T, grants ...string) *database {
 	t.Helper()
 	role := strings.TrimSpace(d.lines("SELECT 'owner_' || current_database()"))
 	d.exec("CREATE ROLE "+role, "GRANT USAGE, CREATE ON SCHEMA public TO "+role)
-	for _, table := range d.texts("SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace") {
+	for _, table := range d.texts("SELECT relname FROM pg_class WHERE relkind IN ('r', 'v') AND relnamespace = 'public'::regnamespace") {
 		d.exec("ALTER TABLE " + table + " OWNER TO " + role)
 	}
 	for _, grant := range grants {

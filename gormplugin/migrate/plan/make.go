@@ -34,9 +34,12 @@ type Options struct {
 	Below   int64             // ids below are old; default 2^42
 	Accept  []string          // what stands in the way and is accepted: "KIND:TABLE.NAME", as the error prints them
 	Window  time.Duration     // for how long the database must make no key before the flip, once for all tables; default 2 s on MySQL and MariaDB, which refuse snowflakes meanwhile, and 10 s elsewhere
-	Keep    bool              // without the last phase, which drops maps and old columns
-	Tool    string            // the program and its version, for the plan's head
-	Now     time.Time         // default time.Now
+	// Exclusive says, of a rekey, that nobody else writes from the first step to the last: all tables are rewritten at once, in one transaction that locks
+	// them, and no window is waited for. It is the plan's and not the run's, for its steps are others.
+	Exclusive bool
+	Keep      bool      // without the last phase, which drops maps and old columns
+	Tool      string    // the program and its version, for the plan's head
+	Now       time.Time // default time.Now
 }
 
 // Make plans. It reads the database that the report is of, and writes nothing. The error wraps [ErrOption], or is a [Blocked] with all that

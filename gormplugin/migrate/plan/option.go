@@ -36,6 +36,9 @@ func (o Options) complete() (Options, error) {
 	if o.Below == 0 {
 		o.Below = defaultBelow
 	}
+	if o.Window == 0 && o.Exclusive {
+		o.Window = exclusiveWindow
+	}
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
@@ -49,6 +52,9 @@ func (o Options) check() error {
 	}
 	if o.Mode != Widen && o.Mode != Rekey && o.Mode != Shadow {
 		return refuse("the mode %q is none of widen, rekey and shadow", o.Mode)
+	}
+	if o.Exclusive && o.Mode != Rekey {
+		return refuse("exclusive is for the mode rekey alone, and the mode is %s", o.Mode)
 	}
 	if !dialect.ValidName(o.Grants) {
 		return refuse("the table of grants %q is not named by up to 63 letters, digits and underlines, with a schema and a dot before it or without", o.Grants)

@@ -37,6 +37,11 @@ type grammar interface {
 	session() []string
 	// update gives the rows that have an id of the map's column from the one in its column to, where a condition on m or c holds.
 	update(source string, m move, from, to, where string) []string
+	// value is what the map's column to has for a column that is in no document. A column of text gets a text.
+	value(m move, to string) string
+	// alone is what rewriting all tables at once needs around it; assign are the statements for one of them.
+	alone(ctx context.Context, all []rewriting, tables []string) (alone, error)
+	assign(table string, list []assignment, from, to string) []string
 	// equal is the condition that c has the id; number the id that c has, as a number, NULL when it has none.
 	equal(m move, id string) string
 	number(m move) string
@@ -73,19 +78,30 @@ func (b *builder) rekey(ctx context.Context) error {
 	g := b.grammar()
 	b.baseline(g, all)
 	b.maps(g, all)
-	if err := g.loosen(ctx, all); err != nil {
-		return err
+	var temporary []Step
+	if !b.options.Exclusive {
+		if err := g.loosen(ctx, all); err != nil {
+			return err
+		}
+		temporary = b.indexes(g, all)
 	}
-	temporary := b.indexes(g, all)
 	b.rebuild("before the first row changes, so that it is known to work, and after a rollback", all, true)
 	b.returns(g, all)
-	for _, r := range all {
-		b.batch(g, r)
+	if b.options.Exclusive {
+		if err := b.atOnce(ctx, g, all); err != nil {
+			return err
+		}
+	} else {
+		for _, r := range all {
+			b.batch(g, r)
+		}
 	}
 	b.documents(g, all)
 	b.rebuild("with the new ids", all, false)
-	b.sweep(g, all)
-	g.tighten()
+	if !b.options.Exclusive {
+		b.sweep(g, all)
+		g.tighten()
+	}
 	b.expect(g, all)
 	for _, s := range temporary {
 		b.add(s)
@@ -295,7 +311,7 @@ func (b *builder) sweep(g grammar, all []rewriting) {
 func (b *builder) returns(g grammar, all []rewriting) {
 	for _, r := range all {
 		moves := b.unguarded(r)
-		if len(moves) > 0 {
+		if len(moves) > 0 && !b.options.Exclusive {
 			rows, _ := b.weight(moves)
 			undo := b.sweepOf(g, r, moves, "new_id", "old_id")
 			b.add(Step{

@@ -31,12 +31,8 @@ func (g mysqlRekey) column(m move) string { return "c." + g.quote(m.column) }
 func (g mysqlRekey) update(source string, m move, from, to, where string) []string {
 	table := g.quoted(m.table)
 	if m.path == nil {
-		value := "m." + to
-		if m.text {
-			value = fmt.Sprintf("CONVERT(m.%s, CHAR)", to)
-		}
 		return []string{fmt.Sprintf("UPDATE %s m STRAIGHT_JOIN %s c ON %s SET %s = %s%s WHERE %s",
-			source, table, g.equal(m, "m."+from), g.column(m), value, g.unchanged(m), where)}
+			source, table, g.equal(m, "m."+from), g.column(m), g.value(m, to), g.unchanged(m), where)}
 	}
 	// Two statements: one expression for both would make the numbers texts.
 	statement := func(types, value string) string {
@@ -44,6 +40,13 @@ func (g mysqlRekey) update(source string, m move, from, to, where string) []stri
 			table, source, from, g.inside(m, types), g.column(m), g.literal(dollarPath(m.path)), value, g.unchanged(m), where, m.owner)
 	}
 	return []string{statement(jsonNumbers, "m."+to), statement(jsonTexts, fmt.Sprintf("CONVERT(m.%s, CHAR)", to))}
+}
+
+func (mysqlRekey) value(m move, to string) string {
+	if m.text {
+		return fmt.Sprintf("CONVERT(m.%s, CHAR)", to)
+	}
+	return "m." + to
 }
 
 // What JSON_TYPE calls what can be an id.

@@ -50,9 +50,8 @@ func (g *postgresRekey) column(m move) string { return "c." + g.quote(m.column) 
 
 // update adds 0 to the map's id where it is compared, so that the map is read by its range, and not once for each row of the table.
 func (g *postgresRekey) update(source string, m move, from, to, where string) []string {
-	value, id := "m."+to, "m."+from+" + 0"
-	switch {
-	case m.path != nil:
+	value, id := g.value(m, to), "m."+from+" + 0"
+	if m.path != nil {
 		id = "m." + from // found by the document's id
 		document := g.jsonb(m)
 		value = fmt.Sprintf("jsonb_set(%[1]s, %[2]s, CASE WHEN jsonb_typeof(%[1]s #> %[2]s) = 'string' THEN to_jsonb(CAST(m.%[3]s AS text)) ELSE to_jsonb(m.%[3]s) END)",
@@ -60,11 +59,16 @@ func (g *postgresRekey) update(source string, m move, from, to, where string) []
 		if document != g.column(m) {
 			value = fmt.Sprintf("CAST(%s AS json)", value)
 		}
-	case m.text:
-		value = fmt.Sprintf("CAST(m.%s AS text)", to)
 	}
 	return []string{fmt.Sprintf("UPDATE %s c SET %s = %s FROM %s m WHERE %s AND %s",
 		g.quoted(m.table), g.quote(m.column), value, source, g.equal(m, id), where)}
+}
+
+func (g *postgresRekey) value(m move, to string) string {
+	if m.text {
+		return fmt.Sprintf("CAST(m.%s AS text)", to)
+	}
+	return "m." + to
 }
 
 func (g *postgresRekey) equal(m move, id string) string {
@@ -73,11 +77,17 @@ func (g *postgresRekey) equal(m move, id string) string {
 		return fmt.Sprintf("%s = %s%s", g.number(m), id, m.owner)
 	case m.text:
 		id = fmt.Sprintf("CAST(%s AS text)", id)
-		if strings.HasPrefix(g.columnOf(m.table, m.column).Type, "char") && !strings.HasPrefix(g.columnOf(m.table, m.column).Type, "character varying") {
+		if g.padded(m) {
 			id = fmt.Sprintf("CAST(%s AS bpchar)", id) // padded; an index on it is not used for a text
 		}
 	}
 	return fmt.Sprintf("%s = %s%s", g.column(m), id, m.owner)
+}
+
+// padded reports whether a column has spaces at the end of its texts.
+func (g *postgresRekey) padded(m move) bool {
+	declared := g.columnOf(m.table, m.column).Type
+	return strings.HasPrefix(declared, "char") && !strings.HasPrefix(declared, "character varying")
 }
 
 // jsonb returns a JSON column as jsonb.
@@ -106,6 +116,8 @@ func (g *postgresRekey) number(m move) string {
 		condition = fmt.Sprintf("jsonb_typeof(%s #> %s) IN ('number', 'string') AND ", document, g.path(m))
 	case !m.text:
 		return value
+	case g.padded(m):
+		value = fmt.Sprintf("CAST(%s AS text)", value) // without the spaces at its end
 	}
 	return fmt.Sprintf("CASE WHEN %s%s ~ '%s' THEN CAST(%[2]s AS bigint) END", condition, value, decimal)
 }
@@ -122,17 +134,12 @@ func (g *postgresRekey) createIndex(t *catalog.Table, m move, name string) (do, 
 	return do, undo
 }
 
-// loosen makes foreign keys deferrable, and has none change references by itself, for what it would change could not be told from the rest.
-func (g *postgresRekey) loosen(ctx context.Context, all []rewriting) error {
-	moved := map[[2]string]bool{} // full table and column
+// gather adds the step for the statistics of the maps, and what is to be known of rewritten tables.
+func (g *postgresRekey) gather(all []rewriting) {
 	var maps []string
 	var rows int64
 	for _, r := range all {
 		maps, rows = append(maps, r.source), sizeOf(rows, g.rows(r.Table))
-		columns, _ := r.split()
-		for _, m := range columns {
-			moved[[2]string{g.tables[m.table].Full.String(), m.column}] = true
-		}
 	}
 	g.add(Step{
 		Title: "gather statistics of the maps", Phase: "rewrite", Lock: "none", Rows: rows,
@@ -140,24 +147,45 @@ func (g *postgresRekey) loosen(ctx context.Context, all []rewriting) error {
 	})
 	g.note("Rewritten rows are written anew, and the old ones are space to be used again after a VACUUM of the rewritten tables, which autovacuum does in time. " +
 		"VACUUM (ANALYZE) them after the run; only VACUUM FULL or pg_repack gives the space back to the system.")
-	if g.silent {
-		if len(g.quiet) > 0 {
-			g.note("For the rows that the plan rewrites these triggers do not fire, for session_replication_role is replica in its own sessions; for all others they go on: " + strings.Join(g.quiet, ", ") + ". " +
-				"What they keep of ids in other places has the old ones, unless that is a reference of the plan.")
+	if g.silent && len(g.quiet) > 0 {
+		g.note("For the rows that the plan rewrites these triggers do not fire, for session_replication_role is replica in its own sessions; for all others they go on: " + strings.Join(g.quiet, ", ") + ". " +
+			"What they keep of ids in other places has the old ones, unless that is a reference of the plan.")
+	}
+}
+
+// concern returns the foreign keys that refer to columns which are rewritten.
+func (g *postgresRekey) concern(all []rewriting) (keys []*catalog.Reference) {
+	moved := g.moved(all)
+	for _, f := range g.references {
+		if slices.ContainsFunc(f.To, func(column string) bool { return moved[[2]string{f.Parent.String(), column}] }) {
+			keys = append(keys, f)
 		}
-		g.enclosed(moved)
+	}
+	return keys
+}
+
+// moved returns the columns that are rewritten, by their full tables.
+func (b *builder) moved(all []rewriting) map[[2]string]bool {
+	moved := map[[2]string]bool{}
+	for _, r := range all {
+		columns, _ := r.split()
+		for _, m := range columns {
+			moved[[2]string{b.tables[m.table].Full.String(), m.column}] = true
+		}
+	}
+	return moved
+}
+
+// loosen makes foreign keys deferrable, and has none change references by itself, for what it would change could not be told from the rest.
+func (g *postgresRekey) loosen(ctx context.Context, all []rewriting) error {
+	g.gather(all)
+	if g.silent {
+		g.enclosed(g.moved(all))
 		return nil
 	}
 	var children []catalog.Name
 	by := map[catalog.Name][]*catalog.Reference{}
-	for _, f := range g.references {
-		concerns := false
-		for i := range f.To {
-			concerns = concerns || moved[[2]string{f.Parent.String(), f.To[i]}]
-		}
-		if !concerns {
-			continue
-		}
+	for _, f := range g.concern(all) {
 		if by[f.On()] == nil {
 			children = append(children, f.On())
 		}

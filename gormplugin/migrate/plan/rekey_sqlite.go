@@ -44,13 +44,10 @@ func (g *sqliteRekey) column(m move) string { return "c." + g.quote(m.column) }
 
 // update has a plus in front of the map's id where it is compared, so that the map is read by its range and not row by row.
 func (g *sqliteRekey) update(source string, m move, from, to, where string) []string {
-	value := "m." + to
-	switch {
-	case m.path != nil:
+	value := g.value(m, to)
+	if m.path != nil {
 		path := g.literal(dollarPath(m.path))
 		value = fmt.Sprintf("json_set(%[1]s, %[2]s, CASE WHEN json_type(%[1]s, %[2]s) = 'text' THEN CAST(m.%[3]s AS TEXT) ELSE m.%[3]s END)", g.column(m), path, to)
-	case m.text:
-		value = fmt.Sprintf("CAST(m.%s AS TEXT)", to)
 	}
 	id := "+m." + from
 	switch {
@@ -59,9 +56,18 @@ func (g *sqliteRekey) update(source string, m move, from, to, where string) []st
 	case g.untyped(m):
 		// A number in a text is a reference as well: the foreign key compares as the key does, and a plus would not.
 		id = "CAST(m." + from + " AS INTEGER)"
-		value = fmt.Sprintf("CASE typeof(%s) WHEN 'text' THEN CAST(m.%s AS TEXT) ELSE m.%[2]s END", g.column(m), to)
 	}
 	return []string{fmt.Sprintf("UPDATE %s AS c SET %s = %s FROM %s AS m WHERE %s AND %s", g.quoted(m.table), g.quote(m.column), value, source, g.equal(m, id), where)}
+}
+
+func (g *sqliteRekey) value(m move, to string) string {
+	switch {
+	case m.text:
+		return fmt.Sprintf("CAST(m.%s AS TEXT)", to)
+	case g.untyped(m):
+		return fmt.Sprintf("CASE typeof(%s) WHEN 'text' THEN CAST(m.%s AS TEXT) ELSE m.%[2]s END", g.column(m), to)
+	}
+	return "m." + to
 }
 
 // untyped tells whether a column keeps numbers and texts as they come.

@@ -1,0 +1,67 @@
+//go:build linux
+
+package migrate_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/gormplugin/migrate"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
+)
+
+// TestExclusive takes a whole schema through an exclusive rekey, and another one there and back. A role of PostgreSQL that may not keep triggers
+// from firing drops the foreign keys, and makes them again.
+func TestExclusive(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, d *database) { exclusively(t, d, func(d *database) *database { return d }) })
+	t.Run("postgres as owner", func(t *testing.T) {
+		t.Parallel()
+		exclusively(t, open(t, "postgres"), func(d *database) *database { return d.as(t) })
+	})
+}
+
+func exclusively(t *testing.T, d *database, as func(*database) *database) {
+	o := samplePlan(migrate.Rekey)
+	o.Exclusive = true
+	d.sample(100)
+	before := d.checksum()
+	user := as(d)
+	p := user.plan(sampleInspection, o)
+	dropped := slices.ContainsFunc(p.Steps, func(s plan.Step) bool {
+		return slices.ContainsFunc(s.Do.SQL, func(q string) bool { return strings.Contains(q, "DROP CONSTRAINT") })
+	})
+	if want := user != d; dropped != want {
+		t.Errorf("foreign keys are dropped: %t, want %t", dropped, want)
+	}
+	user.run(p)
+	d = fresh(d)
+	if after := d.checksum(); after != before {
+		t.Errorf("the contents have changed: got %s, want %s", after, before)
+	}
+	if !dropped {
+		d.use(migrate.Rekey)
+	}
+
+	back := open(t, d.kind)
+	back.sample(100)
+	o.Keep = true
+	user = as(back)
+	p = user.plan(sampleInspection, o)
+	was := back.contents()
+	user.runUntil(p, "")
+	if _, err := migrate.Rollback(t.Context(), user.gorm, p, migrate.RunOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	fresh(back).isBack("exclusive", was)
+}
+
+// fresh returns the database through a pool of its own: a connection of PostgreSQL's keeps plans from before types were changed.
+func fresh(d *database) *database { return connect(d.t, d.kind, d.name) }
+
+// TestKillExclusive is TestKill for an exclusive rekey, whose rows are rewritten in one transaction.
+func TestKillExclusive(t *testing.T) {
+	t.Parallel()
+	killing(t, true)
+}
