@@ -63,6 +63,7 @@ func TestDefinitions(t *testing.T) {
 			{"ALTER TABLE pets DISABLE TRIGGER pets_gone", "disabled"},
 			{"REVOKE SELECT ON named FROM PUBLIC", "=r/"},
 			{"REVOKE SELECT (name) ON people FROM PUBLIC", "=r/"},
+			{"GRANT UPDATE ON people TO PUBLIC", "Rights were granted"},
 			{"ALTER TABLE people REPLICA IDENTITY FULL", "FULL"},
 			{"DROP POLICY own ON pets", "created_at IS NOT NULL"},
 			{"DROP STATISTICS people_both", "CREATE STATISTICS"},

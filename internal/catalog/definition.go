@@ -15,6 +15,11 @@ type Definition struct {
 	Text string `json:"text"` // as the database writes it
 }
 
+// Rights reports whether it is the rights that were granted on something, with commas between them.
+func (d Definition) Rights() bool {
+	return d.What == "rights" || strings.HasPrefix(d.What, "rights on ")
+}
+
 // Definitions returns all that a database says of tables, of their partitions, and of what depends on them, but nothing that changes by use (numbers of rows, the
 // next number of a sequence, statistics): what it says of two tables with the same definitions is the same. They are in the order of Of and What,
 // whatever that of the names is. What the user may not see is not among them, and PostgreSQL writes definitions by a session's search_path, TimeZone and DateStyle.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 )
 
 // Fingerprint returns a digest of the [Catalog.Definitions] of tables. A table that is not there counts as being absent. Neither the order of the names
@@ -17,9 +18,11 @@ func (c *Catalog) Fingerprint(ctx context.Context, names ...Name) (string, error
 	return Digest(all)
 }
 
-// Digest returns the fingerprint of definitions.
+// Digest returns the fingerprint of definitions. Owners and rights are not in it: who lacks a right is told to grant it, and goes on.
 func Digest(all []Definition) (string, error) {
-	text, err := json.Marshal(all)
+	text, err := json.Marshal(slices.DeleteFunc(slices.Clone(all), func(d Definition) bool {
+		return d.What == "owner" || d.Rights()
+	}))
 	if err != nil {
 		return "", failed(err, "the fingerprint")
 	}

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
@@ -49,7 +50,12 @@ func (v *verifier) checkDefinitions(ctx context.Context, state journal.State) er
 	wrong := map[string]bool{}
 	for _, d := range found {
 		wrong[d.Of] = true
-		v.judge(Check{Name: "definitions", Table: d.Of}, false, d.What+": "+wanted(d), d.What+": "+has(d), v.meaning(d))
+		c := Check{Name: "definitions", Table: d.Of}
+		if granted(d) {
+			v.doubt(c, d.What+": "+wanted(d), d.What+": "+has(d), "Rights were granted that were not there before, as a run may need some. The plan grants none: revoke what is not meant to stay.")
+			continue
+		}
+		v.judge(c, false, d.What+": "+wanted(d), d.What+": "+has(d), v.meaning(d))
 	}
 	for i, table := range v.plan.Tables {
 		of := names[i]
@@ -63,6 +69,12 @@ func (v *verifier) checkDefinitions(ctx context.Context, state journal.State) er
 		}
 	}
 	return nil
+}
+
+// granted reports whether a difference is of rights of which none was lost.
+func granted(d catalog.Difference) bool {
+	now := strings.Split(d.Now, ", ")
+	return d.Rights() && !d.Gone && (d.New || !slices.ContainsFunc(strings.Split(d.Text, ", "), func(right string) bool { return !slices.Contains(now, right) }))
 }
 
 func wanted(d catalog.Difference) string {

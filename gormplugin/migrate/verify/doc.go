@@ -48,7 +48,7 @@
 //	definitions     what the database says of the plan's tables, of their partitions and of what depends on them is what it said before, with the changes that the
 //	                steps that are done have announced, and no others: columns with types, defaults and comments, indexes, constraints, triggers and whether
 //	                they are on, views, sequences, owners and rights, policies, statistics, publications. It is compared at holds, at the end and after a
-//	                rollback. A difference names the table, what was, what is, and the statement that brings it back, where that is known
+//	                rollback. A difference names the table, what was, what is, and the statement that brings it back, where that is known; rights that were granted meanwhile are unknown
 //
 // In mode shadow a trigger makes the ids of rows that come before the swap. It gives them the rows' own time, and the database's where the time would come through a
 // reference, or is to come: either is right for a row that came since the digest.
