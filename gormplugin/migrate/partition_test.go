@@ -136,6 +136,12 @@ func TestPartitions(t *testing.T) {
 				}
 				right("after the rollback")
 				d.verify(p)
+				if len(statements) == 0 {
+					d.exec("DROP INDEX pay_1_customer")
+					if found := d.unequal(p); !strings.Contains(found, "CREATE INDEX pay_1_customer ON public.pay_1") {
+						t.Errorf("without the index of the partition verify says %q", found)
+					}
+				}
 			})
 		}
 	}
