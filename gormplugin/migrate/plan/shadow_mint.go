@@ -93,18 +93,41 @@ func (b *builder) keepKey(body *strings.Builder, t *moving, m *moved) {
 		ids, first, b.minted(t, m), ids, first, second)
 }
 
-// minted returns the expression for the new id of a row that is being added: with its time, where that is the layout's and not to come.
+// parentColumn returns the column that a key's Through refers to.
+func (b *builder) parentColumn(k *Key) string {
+	for _, r := range b.plan.References {
+		if r.Table == k.Table && r.Column == k.Through && r.To == k.Parent && r.ToColumn != "" {
+			return r.ToColumn
+		}
+	}
+	for _, other := range b.plan.Keys {
+		if other.Table == k.Parent {
+			return other.Column
+		}
+	}
+	return ""
+}
+
+// minted returns the expression for the new id of a row that is being added: with its time, or that of the row that it belongs to, where that
+// is the layout's and not to come.
 func (b *builder) minted(t *moving, m *moved) string {
 	at, spread := "clock_timestamp()", int64(1)
 	layout := b.options.Layout
-	if k := m.key; k.Created != "" && k.Through == "" {
-		at = "NEW." + b.quote(k.Created)
+	if k := m.key; k.Created != "" {
+		column := b.quote(k.Created)
+		at = "NEW." + column
+		if k.Through != "" {
+			at = "q." + column
+		}
 		if k.Zone != "" {
 			at = fmt.Sprintf("(%s AT TIME ZONE %s)", at, b.literal(k.Zone))
 		}
 		spread = max(1, int64(k.Unit/layout.Unit()))
 		// Not before ids are above the old ones, and infinity is neither.
 		at = fmt.Sprintf("CASE WHEN %s > to_timestamp(%d) AND %s <= clock_timestamp() THEN %s ELSE clock_timestamp() END", at, b.firstSecond(m.key.Below), at, at)
+		if k.Through != "" { // a row whose parent is not there yet, where the reference is checked at the end, has no other time
+			at = fmt.Sprintf("COALESCE((SELECT %s FROM %s q WHERE q.%s = NEW.%s), clock_timestamp())", at, b.catalog.Quoted(b.tables[k.Parent].Full), b.quote(b.parentColumn(k)), b.quote(k.Through))
+		}
 	} else if k.Instant != nil {
 		at, spread = fmt.Sprintf("timestamptz %s", b.literal(k.Instant.UTC().Format("2006-01-02 15:04:05.999999Z07:00"))), 1<<20
 	}
