@@ -120,28 +120,12 @@ func (f ref) targets() (names []string) {
 
 // read reads a table.
 func (c *content) read(ctx context.Context, conn *sql.Conn, s *Shape, t table) error {
-	columns := slices.Clone(t.columns)
-	add := func(column string) {
-		if column != "" && !slices.Contains(columns, column) {
-			columns = append(columns, column)
-		}
-	}
-	for _, f := range t.refs {
-		add(f.column)
-		for _, m := range f.more {
-			add(m[0])
-		}
-	}
-	add(t.key)
+	columns := s.columns(t)
 	quoted := make([]string, len(columns))
 	for i, column := range columns {
 		quoted[i] = s.quote(column)
 	}
-	query := "SELECT " + strings.Join(quoted, ", ") + " FROM " + s.quote(t.name)
-	if where := s.except[t.name]; where != "" {
-		query += " WHERE NOT COALESCE(" + where + ", FALSE)"
-	}
-	rows, err := conn.QueryContext(ctx, query)
+	rows, err := conn.QueryContext(ctx, "SELECT "+strings.Join(quoted, ", ")+" FROM "+s.quote(t.name)+s.where(t))
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 // Writer says how an application inserts into a table.
 type Writer struct {
 	Table   string               // as statements have it
-	Key     string               // the column that the database fills until Load.Fill
+	Key     string               // the column that the database fills until Load.Fill; empty when the database goes on filling it
 	Columns string               // those that Values fills, and after them those that Parents fill: "name, parent_id"
 	Values  func(n int) string   // of the nth row, as SQL: "'w-7'"
 	Parents func(n int) []string // queries for the ids that the nth row refers to; nil when it refers to none
@@ -56,13 +56,14 @@ type worker struct {
 	marks    []string     // of acknowledged rows
 	made     atomic.Int64 // rows that were acknowledged
 	refused  atomic.Int64 // attempts that failed
+	why      atomic.Pointer[string]
 }
 
 // MaxInserts is how many rows a writer inserts at most: then it has ended by itself.
 const MaxInserts = 20_000
 
 // loadPatience is how long an insert is tried again; more fails the test.
-const loadPatience = 2 * time.Minute
+const loadPatience = 90 * time.Second
 
 // StartLoad starts writers, which share the pool: give it one that nothing else waits for. They end with Stop, or with the test.
 func StartLoad(t testing.TB, db *sql.DB, writers ...Writer) *Load {
@@ -92,13 +93,13 @@ func duplicate(err error) bool {
 // Fill lets the writers fill their keys from now on: inserts that are under way are tried again with a key.
 func (l *Load) Fill(next func() int64) { l.fill.Store(&next) }
 
-// Await waits until each writer has inserted as many rows more. The test fails when that takes longer than two minutes.
+// Await waits until each writer has inserted as many rows more. The test fails when that takes longer than 90 seconds.
 func (l *Load) Await(rows int64) {
 	l.t.Helper()
 	l.await("inserted", rows, func(w *worker) *atomic.Int64 { return &w.made })
 }
 
-// AwaitRefused waits until as many attempts more of each writer have failed. The test fails when that takes longer than two minutes.
+// AwaitRefused waits until as many attempts more of each writer have failed. The test fails when that takes longer than 90 seconds.
 func (l *Load) AwaitRefused(attempts int64) {
 	l.t.Helper()
 	l.await("been refused", attempts, func(w *worker) *atomic.Int64 { return &w.refused })
@@ -110,7 +111,11 @@ func (l *Load) await(what string, by int64, number func(*worker) *atomic.Int64) 
 		until := time.Now().Add(loadPatience)
 		for want := number(w).Load() + by; number(w).Load() < want; time.Sleep(time.Millisecond) {
 			if time.Now().After(until) {
-				l.t.Fatalf("the writer of %s has %s %d times, want %d", w.Table, what, number(w).Load(), want)
+				why := w.why.Load()
+				if why == nil {
+					why = new(string)
+				}
+				l.t.Fatalf("the writer of %s has %s %d times, want %d: %s", w.Table, what, number(w).Load(), want, *why)
 			}
 		}
 	}
@@ -162,12 +167,12 @@ func (w *worker) work(ctx context.Context) {
 
 // row inserts the nth row. It returns false when the writer is to end.
 func (w *worker) row(ctx context.Context, n int) bool {
-	start, why := time.Now(), ""
+	start, last := time.Now(), ""
 	for {
 		err := w.insert(n)
 		took := time.Since(start)
 		if took > w.refusals.Longest {
-			w.refusals.Longest, w.refusals.Why = took, why
+			w.refusals.Longest, w.refusals.Why = took, last
 			if err != nil {
 				w.refusals.Why = err.Error()
 			}
@@ -178,7 +183,9 @@ func (w *worker) row(ctx context.Context, n int) bool {
 			w.made.Add(1)
 			return true
 		}
-		why = err.Error()
+		why := err.Error()
+		last = why
+		w.why.Store(&why)
 		w.refusals.Refused++
 		w.refused.Add(1)
 		if w.Fatal(err) || took > loadPatience {
@@ -195,7 +202,7 @@ func (w *worker) row(ctx context.Context, n int) bool {
 // insert makes one attempt. It reads the parents' ids first, and does not hold them.
 func (w *worker) insert(n int) error {
 	columns, values := w.Columns, w.Values(n)
-	if fill := w.load.fill.Load(); fill != nil {
+	if fill := w.load.fill.Load(); fill != nil && w.Key != "" {
 		columns, values = w.Key+", "+columns, fmt.Sprintf("%d, %s", (*fill)(), values)
 	}
 	if w.Parents != nil {

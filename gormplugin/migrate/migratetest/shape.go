@@ -125,6 +125,56 @@ func (s *Shape) Orphans(ctx context.Context, db *sql.DB) (map[string]int64, erro
 	return found, nil
 }
 
+// IDs returns the ids of all rows, a line each: of those columns that are ids, and of those that refer to ids. So it is the same only where
+// all ids are.
+func (s *Shape) IDs(ctx context.Context, db *sql.DB) (string, error) {
+	var lines []string
+	for _, t := range s.tables {
+		columns := s.columns(t)[len(t.columns):]
+		for i, c := range columns {
+			columns[i] = s.quote(c)
+		}
+		if len(columns) == 0 {
+			continue
+		}
+		rows, err := texts(ctx, db, "SELECT "+strings.Join(columns, ", ")+" FROM "+s.quote(t.name)+s.where(t))
+		if err != nil {
+			return "", fmt.Errorf("migratetest: %s: %w", t.name, err)
+		}
+		for _, r := range rows {
+			lines = append(lines, t.name+" "+strings.Join(r, " "))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n"), nil
+}
+
+// columns returns the columns of a table that a checksum reads: those of its content, those of references, and the key.
+func (s *Shape) columns(t table) []string {
+	columns := slices.Clone(t.columns)
+	add := func(column string) {
+		if column != "" && !slices.Contains(columns, column) {
+			columns = append(columns, column)
+		}
+	}
+	for _, f := range t.refs {
+		add(f.column)
+		for _, m := range f.more {
+			add(m[0])
+		}
+	}
+	add(t.key)
+	return columns
+}
+
+// where is what a query has at its end so that it leaves out what Except says.
+func (s *Shape) where(t table) string {
+	if where := s.except[t.name]; where != "" {
+		return " WHERE NOT COALESCE(" + where + ", FALSE)"
+	}
+	return ""
+}
+
 func (s *Shape) table(name string) table {
 	for _, t := range s.tables {
 		if t.name == name {
