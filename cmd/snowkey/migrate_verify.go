@@ -114,8 +114,10 @@ func newMigrateStatus() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show what was done of the plans of a database so far",
-		Long: `Show what the journal of a database says: the plans that were run, and of the latest what was done of each step. Nothing
-is written. A plan that is running has a run at work, or one that was ended before it was done.`,
+		Long: `Show what the journal of a database says. The first line is of the latest plan: at which step or hold it stands, who can
+insert rows (programs that fill their keys, those that leave them to the database, or both), and the command that goes
+on, whatever has ended the last run. Then come the plans that were run, and of the latest what was done of each step.
+Nothing is written.`,
 		Example: `  snowkey migrate status --db sqlite:app.db
   snowkey migrate status --db-file /run/secrets/app --json`,
 		Args: cobra.NoArgs,
@@ -131,18 +133,31 @@ is written. A plan that is running has a run at work, or one that was ended befo
 			if *asJSON {
 				return writeJSON(c.OutOrStdout(), status)
 			}
-			return writeStatus(c.OutOrStdout(), status)
+			return writeStatus(c.OutOrStdout(), status, m.flag)
 		})
 	}
 	return c
 }
 
-func writeStatus(w io.Writer, s migrate.Status) error {
+// writeStatus says in one line where the latest plan stands, who can write, and the command that goes on, with the flag of the database; then come
+// the plans, and the steps of the latest.
+func writeStatus(w io.Writer, s migrate.Status, database string) error {
 	if len(s.Plans) == 0 {
 		_, err := fmt.Fprintln(w, "no plan was run yet")
 		return err
 	}
 	table := new(strings.Builder)
+	if s.Stands != nil {
+		latest := s.Plans[0]
+		_, _ = fmt.Fprintf(table, "plan %.12s, %s, %s: %s.", printable(latest.Hash), printable(latest.Mode), latest.State, printable(s.Stands.String()))
+		if command, rest, _ := strings.Cut(s.Stands.Next, " "); command != "" {
+			if rest != "" {
+				rest += " "
+			}
+			_, _ = fmt.Fprintf(table, " Then: snowkey migrate %s %s%sPLAN", command, database, rest)
+		}
+		_, _ = fmt.Fprint(table, "\n\n")
+	}
 	rows := tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(rows, "PLAN\tMODE\tSTATE\tSTARTED\tCHANGED\tRUNNER")
 	for _, p := range s.Plans {

@@ -9,7 +9,10 @@ import (
 
 // declared returns all that is declared in the database, one text for each object, in a fixed order: what SHOW CREATE TABLE, pg_get_…def and sqlite_master say. Counters of keys are left
 // out.
-func (d *database) declared() string {
+func (d *database) declared() string { return strings.Join(d.declarations(), "\n") }
+
+// declarations returns what is declared, sorted.
+func (d *database) declarations() []string {
 	d.t.Helper()
 	var texts []string
 	switch d.kind {
@@ -22,7 +25,7 @@ func (d *database) declared() string {
 		texts = d.texts("SELECT type || ' ' || name || ': ' || replace(coalesce(sql, ''), 'CREATE TABLE \"' || name || '\"', 'CREATE TABLE ' || name) FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_stat%' ESCAPE '\\'")
 	}
 	slices.Sort(texts)
-	return strings.Join(texts, "\n")
+	return texts
 }
 
 // texts returns the texts that a query gives.

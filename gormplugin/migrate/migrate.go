@@ -4,12 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 
 	"gorm.io/gorm"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/inspect"
-	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/merge"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/run"
@@ -96,26 +94,6 @@ func Verify(ctx context.Context, db *gorm.DB, p *Plan, o VerifyOptions) ([]Check
 // Merge copies the rows of databases whose ids clash nowhere into one; see package [merge].
 func Merge(ctx context.Context, into *gorm.DB, from []*gorm.DB, o MergeOptions) (MergeOutcome, error) {
 	return merge.Merge(ctx, into, from, o)
-}
-
-// Status is what the journal of a database says of its plans, the latest first, and of the steps of the first of them.
-type Status struct {
-	Plans []journal.Plan `json:"plans"`
-	Steps []journal.Step `json:"steps"`
-}
-
-// ReadStatus reads the journal. It writes nothing; a database without one has an empty Status.
-func ReadStatus(ctx context.Context, db *gorm.DB) (s Status, err error) {
-	pool, d, err := database(db)
-	if err != nil {
-		return s, err
-	}
-	if s.Plans, _, err = journal.Read(ctx, pool, d, ""); err != nil || len(s.Plans) == 0 {
-		return s, err
-	}
-	slices.Reverse(s.Plans)
-	_, s.Steps, err = journal.Read(ctx, pool, d, s.Plans[0].Hash)
-	return s, err
 }
 
 // poolFor returns the pool of a database that is of the plan's kind. Of another kind not even the journal could be looked for.

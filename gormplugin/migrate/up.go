@@ -117,17 +117,22 @@ func kept(ctx context.Context, pool *sql.DB, d dialect.Dialect, states ...journa
 		if !slices.Contains(states, p.State) {
 			continue
 		}
-		text, err := journal.Text(ctx, pool, d, p.Hash)
-		if err != nil {
-			return nil, err
-		}
-		read, err := plan.Parse([]byte(text))
-		if err != nil {
-			return nil, fmt.Errorf("migrate: plan %.12s of the journal: %w", p.Hash, err)
-		}
-		return read, nil
+		return parsed(ctx, pool, d, p.Hash)
 	}
 	return nil, nil
+}
+
+// parsed returns a plan of the journal.
+func parsed(ctx context.Context, pool *sql.DB, d dialect.Dialect, hash string) (*Plan, error) {
+	text, err := journal.Text(ctx, pool, d, hash)
+	if err != nil {
+		return nil, err
+	}
+	read, err := plan.Parse([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("migrate: plan %.12s of the journal: %w", hash, err)
+	}
+	return read, nil
 }
 
 // database returns the pool below GORM, and its dialect.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/run"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // ordersVariable holds the orders of a process of TestKilled.
@@ -48,7 +49,7 @@ func obey(text string) int {
 		return 3
 	}
 	var count atomic.Int64
-	db, err := hooked(o.Driver, o.DSN, func(query string, do func() error) error {
+	db, err := dbtest.Hooked(o.Driver, o.DSN, func(query string, do func() error) error {
 		n := count.Add(1)
 		if n == o.Statement && !o.After {
 			die()

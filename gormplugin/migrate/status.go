@@ -1,0 +1,130 @@
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"gorm.io/gorm"
+
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
+)
+
+// Status is what the journal of a database says of its plans, the latest first, and of the steps of the first of them.
+type Status struct {
+	Plans  []journal.Plan `json:"plans"`
+	Steps  []journal.Step `json:"steps"`
+	Stands *Standing      `json:"stands,omitempty"` // where the first of them stands; nil where there is none
+}
+
+// Standing is where a plan stands, whoever or whatever has ended its last run.
+type Standing struct {
+	Where   string `json:"where"`          // at which step or hold
+	Writers string `json:"writers"`        // who can insert rows
+	Next    string `json:"next,omitempty"` // the command of snowkey migrate that goes on, without database and plan; empty when there is nothing to do
+}
+
+// String returns where the plan stands and who can write, in one line.
+func (s Standing) String() string { return s.Where + ". Writers: " + s.Writers }
+
+// ReadStatus reads the journal. It writes nothing; a database without one has an empty Status.
+func ReadStatus(ctx context.Context, db *gorm.DB) (s Status, err error) {
+	pool, d, err := database(db)
+	if err != nil {
+		return s, err
+	}
+	if s.Plans, _, err = journal.Read(ctx, pool, d, ""); err != nil || len(s.Plans) == 0 {
+		return s, err
+	}
+	slices.Reverse(s.Plans)
+	if _, s.Steps, err = journal.Read(ctx, pool, d, s.Plans[0].Hash); err != nil {
+		return s, err
+	}
+	p, err := parsed(ctx, pool, d, s.Plans[0].Hash)
+	if err != nil { // one of another version: its rows are of use all the same
+		s.Stands = &Standing{Where: err.Error(), Writers: "unknown"}
+		return s, nil
+	}
+	stands := standing(p, s.Plans[0].State, s.Steps)
+	if s.Plans[0].Runner != "" && stands.Next != "" {
+		stands.Where += "; a run is at work there, or was killed"
+	}
+	s.Stands = &stands
+	return s, nil
+}
+
+// standing says where a plan stands by the rows of its steps.
+func standing(p *Plan, state journal.State, rows []journal.Step) Standing {
+	states := map[int]string{}
+	for _, row := range rows {
+		states[row.Number] = row.State
+	}
+	s := Standing{Writers: writers(p, states)}
+	at := func(n int) string { return fmt.Sprintf("step %d of %d (%s)", n, len(p.Steps), p.Steps[n-1].Title) }
+	switch state {
+	case journal.Done:
+		s.Where = "all steps are done"
+	case journal.Undone:
+		s.Where = "rolled back to the end"
+	case journal.Undoing:
+		s.Where, s.Next = "being rolled back, and cannot be run on", "rollback"
+		for n := len(p.Steps); n > 0; n-- {
+			if was := states[n]; was != "" && was != journal.StepUndone {
+				s.Where += "; next is " + at(n)
+				break
+			}
+		}
+	default:
+		s.Where, s.Next = "all steps are done, and the plan is not closed yet", "run"
+		for n := 1; n <= len(p.Steps); n++ {
+			if states[n] == journal.StepDone {
+				continue
+			}
+			s.Where = "before " + at(n)
+			switch states[n] {
+			case journal.StepHeld:
+				name := p.Steps[n-1].Do.Name
+				s.Where, s.Next = "at the hold "+name+", "+at(n), "run --continue="+name
+			case journal.StepBegun:
+				s.Where = "amid " + at(n)
+			}
+			break
+		}
+	}
+	return s
+}
+
+// writers says who can insert rows: programs that fill their keys, those that leave them to the database, or both.
+func writers(p *Plan, states map[int]string) string {
+	flips, done, begun := 0, 0, false
+	for i := range p.Steps {
+		step, state := &p.Steps[i], states[i+1]
+		there := state != "" && state != journal.StepUndone
+		changes := step.Do.Kind == plan.Apart || step.Do.Kind == plan.Together
+		switch {
+		case step.Phase == "flip" && changes:
+			flips++
+			if state == journal.StepDone {
+				done++
+			} else if there { // it may have its effect, or not
+				done, flips = done+1, flips+1
+			}
+		case step.Phase != "flip" && there:
+			begun = true
+		}
+	}
+	switch {
+	case flips == 0:
+		return "as before, the plan changes nothing about them"
+	case done == flips && p.Database.Kind == "sqlite":
+		return "those that fill their keys; SQLite gives others the greatest key + 1 still"
+	case done == flips:
+		return "only those that fill their keys"
+	case done > 0:
+		return "each table takes one kind: those that fill their keys behind its flip, those that leave them to the database before; go on at once"
+	case begun && p.Database.Kind == "mysql": // the gates come first
+		return "only those that leave their keys to the database; a gate refuses snowflakes until the flip"
+	}
+	return "those that leave their keys to the database, and those that fill them where the columns have 64 bits"
+}
