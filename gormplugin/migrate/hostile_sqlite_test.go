@@ -327,7 +327,7 @@ var hostileSQLite = map[string]hostile{
 		"CREATE TRIGGER ud BEFORE DELETE ON users BEGIN DELETE FROM ufts WHERE docid = OLD.id; END"),
 		shape:  []string{"SELECT u.name FROM ufts JOIN users u ON u.id = ufts.docid WHERE ufts MATCH 'u7'", "SELECT COUNT(*) FROM ufts WHERE ufts MATCH 'u*'"},
 		accept: []string{"trigger:users.ui", "trigger:users.ud", "full text:users.main.ufts"}, after: "INSERT INTO ufts(ufts) VALUES ('rebuild')"},
-	"full text without triggers": {refused: "finds its rows by their rowid", schema: with("CREATE VIRTUAL TABLE ufts USING fts4(name, content=users)", "INSERT INTO ufts(ufts) VALUES ('rebuild')"),
+	"full text without triggers": {schema: with("CREATE VIRTUAL TABLE ufts USING fts4(name, content=users)", "INSERT INTO ufts(ufts) VALUES ('rebuild')"),
 		shape: []string{"SELECT u.name FROM ufts JOIN users u ON u.id = ufts.docid WHERE ufts MATCH 'u7'"}},
 	"like sqlite": {schema: []string{"CREATE TABLE sqlitely (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, created_at DATETIME)", rows20 + "INSERT INTO sqlitely SELECT i, 'u' || i, datetime('2024-05-01', '+' || i || ' hours') FROM n",
 		"CREATE TABLE snowkeys (id INTEGER PRIMARY KEY AUTOINCREMENT, s_id INTEGER REFERENCES sqlitely, created_at DATETIME)", "INSERT INTO snowkeys SELECT id, id, created_at FROM sqlitely", "CREATE TABLE snowkey_map_sqlitely (old_id INTEGER)"},

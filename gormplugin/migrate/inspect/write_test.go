@@ -53,7 +53,6 @@ WHAT STANDS IN THE WAY, OR IS TO BE KNOWN
                                        → send texts
   full   trigger  t     rekey, shadow  fires
                                        → look
-
 `
 
 func TestWrite(t *testing.T) {
@@ -89,7 +88,7 @@ func TestWriteFails(t *testing.T) {
 func TestWriteNothing(t *testing.T) {
 	r := mustInspect(t, openOn(t, "sqlite"), inspect.Options{})
 	var b strings.Builder
-	if err := r.Write(&b); err != nil || !strings.Contains(b.String(), "There are no tables.") || !strings.Contains(b.String(), "shadow: is of PostgreSQL alone") {
+	if err := r.Write(&b); err != nil || !strings.Contains(b.String(), "There are no tables.") {
 		t.Errorf("got %q, %v", b.String(), err)
 	}
 }

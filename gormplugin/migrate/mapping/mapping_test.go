@@ -420,6 +420,7 @@ func TestRefused(t *testing.T) {
 			rows[18], rows[19], rows[20] = "'2024-05-06T21:00:00.5+09:00'", "'2024-05-06 12:00:01.25Z'", "0"
 			want.Rows, want.Unreadable, want.First.Unreadable, want.Zero = 20, 4, 10, 2
 		}
+		want.Earliest = time.Date(2019, 12, 31, 23, 59, 59, 0, time.UTC)
 		f.insert(t, rows)
 		got := f.look(t)
 		if got != want {

@@ -222,15 +222,16 @@ func (v *verifier) checkDigest(ctx context.Context, s plan.Step, row journal.Ste
 		v.skip(c, notCounted+s.Title)
 		return nil
 	}
-	k := v.plan.Key(table)
-	if k != nil && k.Map != "" && v.rewritten() == "" {
-		m, err := v.find(ctx, k.Map)
-		if err != nil {
-			return err
-		}
-		if m == nil {
-			v.skip(c, dropped(*k))
-			return nil
+	if v.rewritten() == "" {
+		for _, k := range v.mapped(table) {
+			m, err := v.find(ctx, k.Map)
+			if err != nil {
+				return err
+			}
+			if m == nil {
+				v.skip(c, dropped(*k))
+				return nil
+			}
 		}
 	}
 	before, err := readDigest(row.Found)
@@ -246,6 +247,22 @@ func (v *verifier) checkDigest(ctx context.Context, s plan.Step, row journal.Ste
 		return err
 	}
 	return v.compareDigests(ctx, c, r, row.Started, before, now)
+}
+
+// mapped returns the keys whose maps tell what the new ids of a table were before: its own, and those that it refers to.
+func (v *verifier) mapped(table string) (keys []*plan.Key) {
+	add := func(k *plan.Key) {
+		if k != nil && k.Map != "" && !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	add(v.plan.Key(table))
+	for _, r := range v.plan.References {
+		if r.Table == table {
+			add(v.plan.Key(r.To))
+		}
+	}
+	return keys
 }
 
 func dropped(k plan.Key) string { return "the map " + k.Map + " was dropped" }
