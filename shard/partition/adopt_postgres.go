@@ -92,7 +92,8 @@ func (s *subject) postgresObstacles(ctx context.Context) error {
 		UNION ALL SELECT 'row security is on; it would be of the first partition alone: turn it off, and on again afterwards' FROM pg_catalog.pg_class WHERE oid = CAST($1 AS oid) AND (relrowsecurity OR relforcerowsecurity)
 		UNION ALL SELECT 'the table inherits from another, or another from it; only a table of its own can be divided' WHERE EXISTS (SELECT FROM pg_catalog.pg_inherits WHERE CAST($1 AS oid) IN (inhrelid, inhparent))
 		UNION ALL SELECT 'the function ' || CAST(CAST(d.objid AS regprocedure) AS text) || ' is made of the table; it would be of the first partition alone: drop it, and create it again afterwards'
-			FROM (SELECT DISTINCT objid FROM pg_catalog.pg_depend WHERE refclassid = CAST('pg_catalog.pg_class' AS regclass) AND refobjid = CAST($1 AS oid) AND classid = CAST('pg_catalog.pg_proc' AS regclass)) AS d
+			FROM (SELECT DISTINCT objid FROM pg_catalog.pg_depend WHERE classid = CAST('pg_catalog.pg_proc' AS regclass) AND (refclassid = CAST('pg_catalog.pg_class' AS regclass) AND refobjid = CAST($1 AS oid)
+				OR refclassid = CAST('pg_catalog.pg_type' AS regclass) AND refobjid IN (SELECT unnest(ARRAY[oid, typarray]) FROM pg_catalog.pg_type WHERE typrelid = CAST($1 AS oid)))) AS d
 		UNION ALL SELECT 'the constraint ' || conname || CASE WHEN contype = 'x' THEN ' is an exclusion, which no table with partitions can have; drop it'
 				WHEN contype = 'c' AND connoinherit THEN ' is NO INHERIT, which no table with partitions can have; make it without'
 				ELSE ' is NOT VALID; prove it with ALTER TABLE … VALIDATE CONSTRAINT' END
