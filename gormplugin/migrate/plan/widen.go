@@ -14,7 +14,7 @@ import (
 const (
 	keptWide  = "the column keeps its 64 bits, for ids may be in it that need them; a narrower type holds nothing that it does not"
 	heldSince = "Now deploy the program that fills its keys with snowflakes, and stop every writer that leaves them to the database."
-	stillOld  = "So a writer is at work that leaves its keys to the database: find it by what it inserts, stop it or deploy it as one that fills keys, and run again. From the flip on its inserts fail."
+	stillOld  = "So a writer is at work that leaves its keys to the database: find it by what it inserts, stop it or deploy it as one that fills keys, and run again."
 )
 
 // widen plans the mode of that name.
@@ -103,10 +103,12 @@ func (b *builder) beforeFlip(deploy string, all []watched) {
 	})
 	steady := Action{Kind: Steady, Window: b.options.Window, Otherwise: stillOld}
 	switch b.dialect() {
+	case dialect.SQLite:
+		steady.Otherwise += " After the flip SQLite numbers its rows by the greatest key there is plus 1."
 	case dialect.MySQL:
-		steady.Otherwise += " SHOW FULL PROCESSLIST has the sessions, with the hosts that they come from."
+		steady.Otherwise += " From the flip on its inserts fail. SHOW FULL PROCESSLIST has the sessions, with the hosts that they come from."
 	case dialect.Postgres:
-		steady.Otherwise += " pg_stat_activity has the sessions, with the addresses that they come from and their last statements."
+		steady.Otherwise += " From the flip on its inserts fail. pg_stat_activity has the sessions, with the addresses that they come from and their last statements."
 	}
 	for _, w := range all {
 		steady.Each, steady.SQL = append(steady.Each, w.key), append(steady.SQL, w.query)

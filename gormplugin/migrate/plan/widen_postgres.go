@@ -108,6 +108,9 @@ func (b *builder) widenTable(ctx context.Context, look *look, t []*column) error
 	for _, v := range views {
 		sql = append(sql, v.make...)
 	}
+	if tables := b.tiedTo(table.Full, names); len(tables) > 1 {
+		sql = b.locked(toDrop, tables, sql)
+	}
 	b.add(Step{
 		Title: fmt.Sprintf("give %s of %s 64 bits", strings.Join(names, ", "), t[0].table), Phase: "expand",
 		Lock: "reads and writes of the table, and writes of those that foreign keys connect with it, wait for as long as it is written anew", Algorithm: "rewrite",
@@ -115,6 +118,23 @@ func (b *builder) widenTable(ctx context.Context, look *look, t []*column) error
 		Do: Action{Kind: Together, SQL: sql}, Kept: keptWide, Changes: b.widened(t),
 	})
 	return nil
+}
+
+// tiedTo returns a table and those that foreign keys tie to some of its columns, which a change of their type locks as well: the foreign keys are made
+// anew. ALTER TABLE alone takes these locks one after the other, and waits for the next for as long as it may; a transaction that writes child and parent, and
+// has the one and waits for the other, ends in a deadlock then.
+func (b *builder) tiedTo(table catalog.Name, columns []string) []catalog.Name {
+	tables := []catalog.Name{table}
+	uses := func(of []string) bool {
+		return slices.ContainsFunc(of, func(c string) bool { return slices.Contains(columns, c) })
+	}
+	for _, r := range b.references {
+		if r.Child == table && uses(r.Columns) || r.Parent == table && uses(r.To) {
+			tables = append(tables, r.Child, r.Parent)
+		}
+	}
+	slices.SortFunc(tables, compareNames)
+	return slices.Compact(tables)
 }
 
 // analyze gathers statistics of tables with changed types, of which the server has none any more: without them it sorts all the rest of a table for each page

@@ -52,6 +52,8 @@
 
 -- == expand · keys, and what refers to them, get 64 bits
 -- 1–2 · give … of … 64 bits
+DO $snowkey$ DECLARE t text; ends timestamptz := clock_timestamp() + interval '800 ms'; BEGIN FOREACH t IN ARRAY ARRAY['"public"."customers"', '"public"."orders"'] LOOP PERFORM set_config('lock_timeout', greatest(1, ceil(1000 * extract(epoch FROM ends - clock_timestamp())))::int || 'ms', true); EXECUTE 'LOCK TABLE ' || t || ' IN ACCESS EXCLUSIVE MODE'; END LOOP; END $snowkey$;
+SET LOCAL lock_timeout = '800ms';
 ALTER TABLE "orders" ALTER COLUMN "customer_id" TYPE bigint, ALTER COLUMN "id" TYPE bigint;
 ALTER SEQUENCE "public"."{1}" AS bigint;
 --    {1} = orders_id_seq, customers_id_seq

@@ -35,6 +35,9 @@
 
 -- == expand · keys, and what refers to them, get 64 bits
 -- 1–3 · give … of … 64 bits
+DO $snowkey$ DECLARE t text; ends timestamptz := clock_timestamp() + interval '800 ms'; BEGIN FOREACH t IN ARRAY ARRAY['"public"."customers"', '"public"."{1}"'] LOOP PERFORM set_config('lock_timeout', greatest(1, ceil(1000 * extract(epoch FROM ends - clock_timestamp())))::int || 'ms', true); EXECUTE 'LOCK TABLE ' || t || ' IN ACCESS EXCLUSIVE MODE'; END LOOP; END $snowkey$;
+--    {1} = parts, events
+SET LOCAL lock_timeout = '800ms';
 DROP VIEW public.{1};
 --    {1} = day_parts, boss_orders, bosses
 ALTER TABLE "{1}" ALTER COLUMN "customer_id" TYPE bigint;
@@ -44,6 +47,7 @@ CREATE VIEW public.day_parts AS
    FROM public.parts_2026;
 ALTER VIEW public.{1} OWNER TO owner;
 --    {1} = day_parts, bosses, boss_orders
+DO $snowkey$ DECLARE t text; ends timestamptz := clock_timestamp() + interval '800 ms'; BEGIN FOREACH t IN ARRAY ARRAY['"public"."Or""der s"', '"public"."customers"', '"public"."events"', '"public"."parts"'] LOOP PERFORM set_config('lock_timeout', greatest(1, ceil(1000 * extract(epoch FROM ends - clock_timestamp())))::int || 'ms', true); EXECUTE 'LOCK TABLE ' || t || ' IN ACCESS EXCLUSIVE MODE'; END LOOP; END $snowkey$;
 ALTER TABLE "customers" ALTER COLUMN "boss_id" TYPE bigint, ALTER COLUMN "id" TYPE bigint;
 ALTER SEQUENCE "public"."customers_id_seq" AS bigint;
 CREATE VIEW public.bosses WITH (security_barrier=true, check_option=local) AS
@@ -72,6 +76,8 @@ CREATE RULE nothing AS
     ON UPDATE TO public.boss_orders DO INSTEAD NOTHING;
 CREATE TRIGGER instead INSTEAD OF DELETE ON public.boss_orders FOR EACH ROW EXECUTE FUNCTION public.boss_insert();
 -- 4 · give customer_id, Id of "Or""der s" 64 bits
+DO $snowkey$ DECLARE t text; ends timestamptz := clock_timestamp() + interval '800 ms'; BEGIN FOREACH t IN ARRAY ARRAY['"public"."Or""der s"', '"public"."customers"', '"public"."lines"'] LOOP PERFORM set_config('lock_timeout', greatest(1, ceil(1000 * extract(epoch FROM ends - clock_timestamp())))::int || 'ms', true); EXECUTE 'LOCK TABLE ' || t || ' IN ACCESS EXCLUSIVE MODE'; END LOOP; END $snowkey$;
+SET LOCAL lock_timeout = '800ms';
 DROP VIEW public.boss_orders;
 ALTER TABLE "Or""der s" ALTER COLUMN "customer_id" TYPE bigint, ALTER COLUMN "Id" TYPE bigint;
 CREATE VIEW public.boss_orders AS
@@ -84,6 +90,8 @@ CREATE RULE nothing AS
     ON UPDATE TO public.boss_orders DO INSTEAD NOTHING;
 CREATE TRIGGER instead INSTEAD OF DELETE ON public.boss_orders FOR EACH ROW EXECUTE FUNCTION public.boss_insert();
 -- 5 · give order_id of lines 64 bits
+DO $snowkey$ DECLARE t text; ends timestamptz := clock_timestamp() + interval '800 ms'; BEGIN FOREACH t IN ARRAY ARRAY['"public"."Or""der s"', '"public"."lines"'] LOOP PERFORM set_config('lock_timeout', greatest(1, ceil(1000 * extract(epoch FROM ends - clock_timestamp())))::int || 'ms', true); EXECUTE 'LOCK TABLE ' || t || ' IN ACCESS EXCLUSIVE MODE'; END LOOP; END $snowkey$;
+SET LOCAL lock_timeout = '800ms';
 ALTER TABLE "lines" ALTER COLUMN "order_id" TYPE bigint;
 -- 6 · gather statistics of the tables with changed types
 ANALYZE "parts", "events", "customers", "Or""der s", "lines";

@@ -33,7 +33,7 @@
 --     that leaves them to the database.
 -- 2 · make sure, for 10s, that no writer leaves its keys to the database
 --    for 10s nothing may change there, else: So a writer is at work that leaves its keys to the database: find it by what it inserts, stop it or deploy
---     it as one that fills keys, and run again. From the flip on its inserts fail.
+--     it as one that fills keys, and run again. After the flip SQLite numbers its rows by the greatest key there is plus 1.
 -- 3 · count the rows that break a foreign key
 --    counts: rows that break a foreign key
 -- 4 · make "or""der s".Id a key that the application fills
