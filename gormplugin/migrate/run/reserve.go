@@ -62,6 +62,9 @@ func (r *runner) node(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if _, err := store.Others(ctx, r.p.Space); err != nil {
+			return fmt.Errorf("%w; plan with another key space (snowkey migrate plan --space NAME), which generators of this database take too", err)
+		}
 		spaces, err := store.Spaces(ctx)
 		if errors.Is(err, grant.ErrTable) {
 			return nil // there is none yet; where there is one that may not be used, the step will say so
