@@ -2,6 +2,7 @@ package migrate_test
 
 import (
 	"database/sql"
+	"os"
 	"testing"
 	"time"
 
@@ -170,3 +171,6 @@ func (d *database) verify(p *migrate.Plan) {
 		}
 	}
 }
+
+// tortured tells whether tests do all of what `make torture` does, and not the part of it that `make test` has the time for.
+func tortured() bool { return os.Getenv("SNOWKEY_TORTURE") != "" }

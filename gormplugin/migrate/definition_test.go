@@ -93,6 +93,11 @@ func TestDefinitions(t *testing.T) {
 				if mode != migrate.Widen {
 					d.runUntil(p, "contract")
 					d.verify(p)
+					d.exec("CREATE INDEX unannounced ON people (created_at)") // at the last point from which there is a way back
+					if found := d.unequal(p); !strings.Contains(found, "unannounced") {
+						t.Errorf("at the hold, with an index that nobody announced, verify says %q", found)
+					}
+					d.exec(map[bool]string{true: "DROP INDEX unannounced ON people", false: "DROP INDEX unannounced"}[d.kind == "mysql"])
 				}
 				if _, err := migrate.Rollback(t.Context(), d.gorm, p, migrate.RunOptions{}); err != nil {
 					t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -88,7 +87,7 @@ func TestFaults(t *testing.T) {
 				t.Parallel()
 				f := newFaults(t, kind, mode)
 				total := f.statements
-				if os.Getenv("SNOWKEY_TORTURE") != "" {
+				if tortured() {
 					for n := range total {
 						for how := range 8 {
 							f.strike(n+1, how)

@@ -98,7 +98,7 @@ func TestKill(t *testing.T) {
 func killing(t *testing.T, exclusive bool) {
 	t.Helper()
 	points := map[string]int{"sqlite": 12, "mysql": 5, "postgres": 4}
-	if os.Getenv("SNOWKEY_TORTURE") != "" {
+	if tortured() {
 		points = map[string]int{"sqlite": 67, "mysql": 67, "postgres": 67}
 	}
 	if exclusive { // most of its steps are those of the other
@@ -216,7 +216,7 @@ func (d *database) killPlan(keep, exclusive bool) (path string) {
 	d.sample(killRows)
 	o := samplePlan(migrate.Rekey)
 	o.Keep, o.Exclusive = keep, exclusive
-	if os.Getenv("SNOWKEY_TORTURE") == "" {
+	if !tortured() {
 		o.Tables = []string{"categories", "users"} // which rows of themselves, foreign keys, texts and documents refer to
 	}
 	text, err := d.plan(sampleInspection, o).Encode()

@@ -46,6 +46,9 @@ func TestPublished(t *testing.T) {
 	t.Parallel()
 	for _, p := range []published{chinook("sqlite"), chinook("mysql"), chinook("postgres"), sakila(), pagila()} {
 		for _, mode := range p.modes {
+			if mode == migrate.Widen && !tortured() {
+				continue // rekey begins with it
+			}
 			t.Run(fmt.Sprintf("%s/%s/%s", p.name, p.kind, mode), func(t *testing.T) {
 				t.Parallel()
 				p.migrate(t, mode)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +25,7 @@ const refusalTables = 11
 // The times are logged, and no limit is asserted: they are the machine's, too. Rows are counted.
 func TestRefusals(t *testing.T) {
 	const rows = 5000
-	if os.Getenv("SNOWKEY_TORTURE") == "" {
+	if !tortured() {
 		t.Skip("SNOWKEY_TORTURE is not set: it takes as long as the default windows do, and asserts no time; make torture runs it")
 	}
 	for _, c := range []struct {

@@ -141,7 +141,7 @@ func (v *verifier) restore(d catalog.Difference) string {
 func (v *verifier) standing() string {
 	for i, s := range v.plan.Steps {
 		if state := v.steps[i+1].State; state != journal.StepDone {
-			if state == "" && s.Do.Kind == plan.Hold {
+			if s.Do.Kind == plan.Hold && (state == "" || state == journal.StepHeld) {
 				return ""
 			}
 			return fmt.Sprintf("the run is in the middle of its steps, at step %d: %s", i+1, s.Title)
