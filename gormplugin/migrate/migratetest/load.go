@@ -33,6 +33,7 @@ type Refusals struct {
 	Why      string        // the last error of that insert; empty where it waited
 }
 
+// String returns the counts, and the longest refusal with its reason, in one line.
 func (r Refusals) String() string {
 	return fmt.Sprintf("%s: %d inserted, %d refused, longest %s %s", r.Table, r.Inserted, r.Refused, r.Longest.Round(time.Millisecond), r.Why)
 }
