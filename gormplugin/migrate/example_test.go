@@ -31,8 +31,8 @@ func Example() {
 	}
 	defer pool.Close()
 	for _, statement := range []string{
-		"CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL)",
-		"INSERT INTO notes (body) VALUES ('first'), ('second')",
+		"CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL, created_at DATETIME NOT NULL)",
+		"INSERT INTO notes (body, created_at) VALUES ('first', '2026-01-02 03:04:05'), ('second', '2026-01-02 03:04:06')",
 	} {
 		if err := db.Exec(statement).Error; err != nil {
 			log.Fatal(err)
@@ -44,16 +44,16 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Println(report.Tables[0].Name, report.Tables[0].Key.Column)
-	plan, err := migrate.MakePlan(ctx, db, report, migrate.PlanOptions{Window: time.Millisecond})
+	plan, err := migrate.MakePlan(ctx, db, report, migrate.PlanOptions{Mode: migrate.Rekey, Zone: "UTC", Window: time.Millisecond})
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := plan.WriteFiles(filepath.Join(folder, "widen.sql")); err != nil { // which a reviewer reads, and widen.json
+	if err := plan.WriteFiles(filepath.Join(folder, "rekey.sql")); err != nil { // which a reviewer reads, and rekey.json
 		log.Fatal(err)
 	}
 	outcome, err := migrate.Run(ctx, db, plan, migrate.RunOptions{})
 	for err == nil && outcome.Held != "" {
-		fmt.Println("held after step", outcome.Step, "at", outcome.Hold)
+		fmt.Println("held at", outcome.Hold)
 		outcome, err = migrate.Run(ctx, db, plan, migrate.RunOptions{Continue: outcome.Hold}) // once what outcome.Held asks for is done
 	}
 	if err != nil {
@@ -71,6 +71,7 @@ func Example() {
 	fmt.Println("done:", outcome.Done)
 	// Output:
 	// notes id
-	// held after step 0 at deploy-writers
+	// held at deploy-writers
+	// held at drop-maps
 	// done: true
 }

@@ -106,6 +106,8 @@ func (d *database) use(mode migrate.Mode) {
 		d.t.Fatal(err)
 	}
 	for _, f := range findings {
-		d.t.Errorf("check: %s", f)
+		if d.kind != "sqlite" || f.Kind != gormplugin.AutoIncrement { // AUTOINCREMENT stays
+			d.t.Errorf("check: %s", f)
+		}
 	}
 }

@@ -115,10 +115,10 @@ func writers(p *Plan, states map[int]string) string {
 		}
 	}
 	switch {
+	case p.Database.Kind == "sqlite":
+		return "those that fill their keys, and those that leave them to SQLite, which gives them the greatest key + 1"
 	case flips == 0:
 		return "as before, the plan changes nothing about them"
-	case done == flips && p.Database.Kind == "sqlite":
-		return "those that fill their keys; SQLite gives others the greatest key + 1 still"
 	case done == flips:
 		return "only those that fill their keys"
 	case done > 0:

@@ -87,8 +87,8 @@ func TestUp(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		d.library()
 		before := d.wrote()
-		c := upConfig(migrate.Widen)
-		c.Plan.Window = 20 * time.Millisecond
+		c := upConfig(migrate.Rekey)
+		c.Plan.Window, c.Plan.Keep = 20*time.Millisecond, true
 		first := d.up(migrate.Up, c)
 		if first.Done || first.Held == "" {
 			t.Fatalf("got %+v, want a hold", first)
@@ -202,8 +202,8 @@ func TestLatestFirst(t *testing.T) {
 	d := open(t, "sqlite")
 	for _, table := range []string{"early", "late"} {
 		d.exec("CREATE TABLE " + table + " (id INTEGER PRIMARY KEY AUTOINCREMENT)")
-		c := upConfig(migrate.Widen)
-		c.Through, c.Plan.Tables = true, []string{table}
+		c := upConfig(migrate.Rekey)
+		c.Through, c.Plan.Keep, c.Plan.Tables, c.Plan.Created = true, true, []string{table}, map[string]string{table: "2026-03-01T00:00:00Z"}
 		d.up(migrate.Up, c)
 	}
 	for undone, want := range [][]journal.State{{journal.Done, journal.Done}, {journal.Undone, journal.Done}, {journal.Undone, journal.Undone}} {
@@ -257,7 +257,7 @@ func TestUpInMemory(t *testing.T) {
 	if after := d.wrote(); after != before {
 		t.Errorf("got %s, want %s", after, before)
 	}
-	if on, old := d.number("PRAGMA foreign_keys"), d.number("PRAGMA legacy_alter_table"); on != 1 || old != 0 {
-		t.Errorf("got foreign_keys %d and legacy_alter_table %d, want 1 and 0", on, old)
+	if on := d.number("PRAGMA foreign_keys"); on != 1 {
+		t.Errorf("got foreign_keys %d, want 1", on)
 	}
 }

@@ -34,8 +34,8 @@
 //
 // On PostgreSQL there is no gate, for a sequence does not see keys that are given: both kinds of
 // writers may be at work until the flip, which is one transaction for all tables. Views that use a column are dropped and made again in the transaction of its type change. On
-// SQLite integers have 64 bits already; a table with AUTOINCREMENT is made anew without it. Either way SQLite numbers the rows
-// that come without a key, by the greatest plus 1, which no step ends: the plan says so.
+// SQLite integers have 64 bits already, so widen has no steps, and AUTOINCREMENT stays. SQLite goes on to number the rows that come without a
+// key, by the greatest plus 1: the plan says so, with the trigger that refuses them, and rekey has the hold and the steady step before anything else.
 //
 // A type change of a partitioned table of PostgreSQL makes the indexes of its partitions anew; those that are part of an index of the whole get their names,
 // comments and properties back in the same transaction, and an index that was not on all partitions is not on all after it. Temporary indexes are of single

@@ -208,6 +208,7 @@ func (p *Plan) does(phase string, steps []Step, later bool) string {
 		{"expand", has(Reserve), "a node is taken for the new ids, and the maps of old ids to new ones are made"},
 		{"expand", shadow, "second columns are added, with the triggers that keep them"},
 		{"expand", true, "keys, and what refers to them, get 64 bits"},
+		{"flip", !has(Together) && !has(Apart), "programs that fill their keys take over from those that leave them to the database"},
 		{"flip", true, "the database stops making keys"},
 		{"map", has(Map) && has(Count), "what is there is counted, and each old id gets a new one, in a map"},
 		{"map", has(Map), "each old id gets a new one, in a map"},

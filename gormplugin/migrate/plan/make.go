@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/inspect"
@@ -71,7 +72,11 @@ func Make(ctx context.Context, db *sql.DB, report *inspect.Report, o Options) (*
 		return nil, &Blocked{Needs: b.blocked, Draft: b.plan}
 	}
 	if len(b.plan.Steps) == 0 {
-		b.note("There is nothing to do: the keys and all that refers to them have 64 bits, and the database makes none of them.")
+		nothing := "There is nothing to do: the keys and all that refers to them have 64 bits, and the database makes none of them."
+		if b.dialect() == dialect.SQLite {
+			nothing = "There is nothing to do: SQLite's integers have 64 bits, whatever their type is called. The program that fills its keys can be deployed at once."
+		}
+		b.plan.Notes = slices.Insert(b.plan.Notes, 0, nothing)
 	}
 	return b.plan, nil
 }

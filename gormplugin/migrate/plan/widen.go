@@ -29,7 +29,8 @@ func (b *builder) widen(ctx context.Context) error {
 	case dialect.Postgres:
 		return b.widenPostgres(ctx)
 	}
-	return b.widenSQLite(ctx)
+	b.widenSQLite()
+	return nil
 }
 
 // narrow reports whether the column has to get 64 bits.
@@ -104,7 +105,7 @@ func (b *builder) beforeFlip(deploy string, all []watched) {
 	steady := Action{Kind: Steady, Window: b.options.Window, Otherwise: stillOld}
 	switch b.dialect() {
 	case dialect.SQLite:
-		steady.Otherwise += " After the flip SQLite numbers its rows by the greatest key there is plus 1."
+		steady.Otherwise += " From the first new id on SQLite numbers its rows by the greatest key there is plus 1, which may be the new id of another row."
 	case dialect.MySQL:
 		steady.Otherwise += " From the flip on its inserts fail. SHOW FULL PROCESSLIST has the sessions, with the hosts that they come from."
 	case dialect.Postgres:

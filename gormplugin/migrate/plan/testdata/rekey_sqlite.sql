@@ -48,9 +48,10 @@
 -- reference: notes.owner_id to authors.id polymorphic certain where owner_type is "author's"
 -- reference: notes.doc:$.author.id to authors.id given certain
 --
--- note 1: SQLite goes on to number rows that come without their key, with AUTOINCREMENT and without it: by the greatest key there is plus 1, which
---     after the first snowflake is a number that a generator may make, too. No step ends that: see that every writer fills its keys. It is so of
---     authors.id, books.id, notes.id.
+-- note 1: SQLite goes on to number rows that come without their key, with AUTOINCREMENT and without it: by the greatest key there is, or was with
+--     AUTOINCREMENT, plus 1. After the first snowflake that is a number that a generator may make, too, so see that every writer fills its keys. It is so
+--     of authors.id, books.id, notes.id. A trigger refuses such rows, once no writer is left that needs them: CREATE TRIGGER "authors_key" BEFORE INSERT ON
+--     "authors" WHEN NEW."id" = -1 BEGIN SELECT RAISE(ABORT, 'no key'); END
 -- note 2: The JSON of notes.doc:$.author.id is rewritten after the keys: until then it has old ids. Spaces in a changed document, and the order of its
 --     members, may come out as the database writes them.
 

@@ -1,4 +1,0 @@
-package plan
-
-// SQLiteCreate is sqliteCreate.
-var SQLiteCreate = sqliteCreate
