@@ -185,7 +185,7 @@ func TestReadmeCommands(t *testing.T) {
 		t.Run(c.line, func(t *testing.T) {
 			// What the commands write goes to the test's folder.
 			line := strings.NewReplacer(goRun, program, "sqlite:bench.db", "sqlite:"+folder+"/bench.db", "--out results", "--out "+folder+"/results", "--from results/", "--from "+folder+"/results/",
-				"sqlite:shop.db", "sqlite:"+folder+"/shop.db", "widen.sql", folder+"/widen.sql").Replace(c.line)
+				"sqlite:shop.db", "sqlite:"+folder+"/shop.db", "rekey.sql", folder+"/rekey.sql").Replace(c.line)
 			c.run(t, ".", line, "MYSQL_DSN="+mysql, "POSTGRES_DSN="+postgres, "TMPDIR="+folder)
 		})
 	}
