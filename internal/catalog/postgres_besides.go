@@ -26,7 +26,7 @@ func (postgresSource) define(t *Table) []Definition {
 }
 
 // besidesText has a part for each kind of definition of tables and of their partitions: whose it is, what, and its text; NULL and the empty text for none.
-// Rights are in the order of their texts: they change places when they are granted anew.
+// Rights are in the order of their texts: they change places when they are granted anew. Those that views and sequences have without any GRANT are none: a REVOKE writes them down.
 const besidesText = "WITH " + postgresTree + `,
 	r AS (SELECT tree.root, c.*, format('%I.%I', n.nspname, c.relname) AS full, n.nspname FROM tree JOIN pg_catalog.pg_class c ON c.oid = tree.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace),
 	a AS (SELECT r.root, r.nspname, r.relname, r.full, a.*, y.typdefault FROM r JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid JOIN pg_catalog.pg_type y ON y.oid = a.atttypid WHERE a.attnum > 0 AND NOT a.attisdropped),
@@ -56,7 +56,7 @@ const besidesText = "WITH " + postgresTree + `,
 	UNION ALL SELECT root, nspname, relname, 'rights on column ' || attname, (SELECT string_agg(x::text, ', ' ORDER BY x::text) FROM unnest(attacl) x) FROM a
 	UNION ALL SELECT root, nspname, relname, 'comment of column ' || attname, pg_catalog.col_description(attrelid, attnum) FROM a
 	UNION ALL SELECT root, nspname, relname, 'sequence of column ' || attname, concat_ws(' ', sequence, 'from', seqstart, 'by', seqincrement, 'least', seqmin, 'cache', seqcache, CASE WHEN seqcycle THEN 'cycle' END,
-			'owner', pg_catalog.pg_get_userbyid(relowner), (SELECT string_agg(x::text, ', ' ORDER BY x::text) FROM unnest(relacl) x), pg_catalog.obj_description(seqoid, 'pg_class')) FROM q
+			'owner', pg_catalog.pg_get_userbyid(relowner), (SELECT string_agg(x::text, ', ' ORDER BY x::text) FROM unnest(NULLIF(relacl, acldefault('s', relowner))) x), pg_catalog.obj_description(seqoid, 'pg_class')) FROM q
 	UNION ALL SELECT root, nspname, relname, 'type of the sequence of column ' || attname, seqtypid::regtype || CASE WHEN seqmax <> CASE seqtypid WHEN 'smallint'::regtype THEN 32767 WHEN 'integer'::regtype THEN 2147483647 ELSE 9223372036854775807 END THEN ' up to ' || seqmax ELSE '' END FROM q
 	UNION ALL SELECT root, nspname, relname, 'index ' || name, concat_ws(' ', pg_catalog.pg_get_indexdef(indexrelid), CASE WHEN NOT indisvalid THEN 'not valid' END, CASE WHEN indisclustered THEN 'clustered' END, (SELECT spcname FROM pg_catalog.pg_tablespace WHERE oid = i.reltablespace),
 			(SELECT 'part of ' || h.inhparent::regclass FROM pg_catalog.pg_inherits h WHERE h.inhrelid = i.indexrelid)) FROM i
@@ -104,7 +104,7 @@ func (s postgresSource) besides(ctx context.Context, tables []*Table) (map[*Tabl
 			JOIN pg_catalog.pg_class c ON c.oid = to_regclass(asked.name) JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace)
 		SELECT root::bigint, nspname, relname, what, text FROM (
 		SELECT root, nspname, relname, 'owner' AS what, pg_catalog.pg_get_userbyid(relowner)::text AS text FROM v
-		UNION ALL SELECT root, nspname, relname, 'rights', (SELECT string_agg(x::text, ', ' ORDER BY x::text) FROM unnest(relacl) x) FROM v
+		UNION ALL SELECT root, nspname, relname, 'rights', (SELECT string_agg(x::text, ', ' ORDER BY x::text) FROM unnest(NULLIF(relacl, acldefault('r', relowner))) x) FROM v
 		UNION ALL SELECT root, nspname, relname, 'comment', pg_catalog.obj_description(oid, 'pg_class') FROM v
 		UNION ALL SELECT root, nspname, relname, 'column ' || a.attname, concat_ws(' ', pg_catalog.pg_get_expr(d.adbin, d.adrelid), a.attacl::text, pg_catalog.col_description(v.oid, a.attnum))
 			FROM v JOIN pg_catalog.pg_attribute a ON a.attrelid = v.oid AND a.attnum > 0 LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = v.oid AND d.adnum = a.attnum

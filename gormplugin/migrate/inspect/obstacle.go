@@ -132,7 +132,7 @@ func (i *inspector) ofColumns(s *subject) {
 				Do: "give the column the domain's own type first", Blocks: everything, Firm: everything,
 			}
 			if col.Class != catalog.Integer || col.Bits == 64 {
-				o.Text, o.Do, o.Firm = "its type is the domain "+col.Type+", whose checks new ids may fail", "see that ids of 19 digits pass them, and accept it", nil
+				o.Text, o.Do, o.Blocks, o.Firm = "its type is the domain "+col.Type+"; a plan tries whether it takes ids of 19 digits", "", nil, nil
 			}
 			i.obstacle(s, o)
 		}
@@ -220,7 +220,7 @@ func (i *inspector) ofTable(s *subject) {
 	case s.Related != "partitioned":
 		i.obstacle(s, Obstacle{
 			Kind: "inherits", Name: s.Name.Name, Text: "the table is " + s.Related + ": its columns are another table's, too, and keys may be in several tables",
-			Do: "take it out of the inheritance first", Blocks: everything,
+			Do: "take it out of the inheritance first", Blocks: everything, Firm: everything,
 		})
 	}
 }

@@ -71,7 +71,7 @@ func (i *inspector) ofPostgres(ctx context.Context, s *subject) error {
 	}
 	if partitioned.Valid {
 		o := Obstacle{
-			Kind: "partition", Name: s.Name.Name, Text: "it is partitioned, by " + partitioned.String + ": every partition is rewritten", Do: "rewrite it in mode rekey", Blocks: []string{"shadow"},
+			Kind: "partition", Name: s.Name.Name, Text: "it is partitioned, by " + partitioned.String + ": every partition is rewritten", Do: "rewrite it in mode rekey", Blocks: []string{"shadow"}, Firm: []string{"shadow"},
 		}
 		if len(i.mentioned(s, partitioned.String)) > 0 {
 			o.Text = "it is partitioned, by " + partitioned.String + ": \"cannot alter column because it is part of the partition key\", and rows would move between partitions"
@@ -82,14 +82,9 @@ func (i *inspector) ofPostgres(ctx context.Context, s *subject) error {
 		}
 		i.obstacle(s, o)
 	}
-	switch {
-	case identity == "n" && published, identity == "d" && published && len(s.Key()) == 0:
+	if identity == "n" && published || identity == "d" && published && len(s.Key()) == 0 {
 		i.obstacle(s, Obstacle{
 			Kind: "replica identity", Name: s.Name.Name, Text: "it is published and has no replica identity, so no UPDATE of it is possible", Do: "ALTER TABLE … REPLICA IDENTITY FULL first", Blocks: rewriting,
-		})
-	case identity == "i":
-		i.obstacle(s, Obstacle{
-			Kind: "replica identity", Name: s.Name.Name, Text: "its rows are told apart for subscribers by an index of its own, which the swap of a column drops", Do: "set it again afterwards, and accept it", Blocks: []string{"shadow"},
 		})
 	}
 	return nil

@@ -98,7 +98,6 @@ const viewsText = columnsText + `,
 		CASE WHEN c.relkind = 'm' THEN 'a materialized view would have to be computed anew: drop it first, and make it again afterwards.'
 			WHEN EXISTS (SELECT FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attacl IS NOT NULL) THEN 'rights were granted on columns of it: drop it first, and make it again afterwards.'
 			WHEN EXISTS (SELECT FROM aclexplode(c.relacl) g WHERE g.grantor <> c.relowner) THEN 'rights on it were granted by somebody else than its owner: drop it first, and make it again afterwards.'
-			WHEN EXISTS (SELECT FROM pg_catalog.pg_default_acl WHERE defaclobjtype = 'r') THEN 'there are default privileges, which a view that is made again gets: drop it first, and make it again afterwards.'
 			WHEN EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.refobjid IN (c.oid, c.reltype, (SELECT typarray FROM pg_catalog.pg_type WHERE oid = c.reltype))
 				AND d.deptype = 'n' AND d.classid <> 'pg_catalog.pg_rewrite'::regclass) THEN 'something else than views is made of it: drop it first, and make it again afterwards.'
 			WHEN EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e') THEN 'it belongs to an extension: drop that first.'
@@ -110,7 +109,8 @@ const viewsText = columnsText + `,
 const restText = `WITH v AS (SELECT c.oid, c.relowner, c.relacl, format('%I.%I', n.nspname, c.relname) AS name, '' AS kind
 		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1::bigint::oid)
 	SELECT text FROM (
-	SELECT 1 AS part, 0 AS n, format('ALTER VIEW %s OWNER TO %I', name, pg_catalog.pg_get_userbyid(relowner)) AS text FROM v
+	SELECT 0 AS part, 0 AS n, ` + revokeText + ` AS text FROM v WHERE EXISTS (SELECT FROM pg_catalog.pg_default_acl WHERE defaclobjtype = 'r')
+	UNION ALL SELECT 1, 0, format('ALTER VIEW %s OWNER TO %I', name, pg_catalog.pg_get_userbyid(relowner)) FROM v
 	UNION ALL SELECT 2, 0, format('REVOKE ALL ON %s FROM %I', name, pg_catalog.pg_get_userbyid(relowner)) FROM v WHERE relacl IS NOT NULL
 	UNION ALL SELECT 3, row_number() OVER (), ` + grantText + ` FROM v, aclexplode(v.relacl) g
 	UNION ALL SELECT 4, 0, format('COMMENT ON VIEW %s IS %L', name, pg_catalog.obj_description(oid, 'pg_class')) FROM v WHERE pg_catalog.obj_description(oid, 'pg_class') IS NOT NULL
@@ -121,6 +121,11 @@ const restText = `WITH v AS (SELECT c.oid, c.relowner, c.relacl, format('%I.%I',
 	UNION ALL SELECT 7, row_number() OVER (ORDER BY r.rulename), rtrim(pg_catalog.pg_get_ruledef(r.oid), ';') FROM v JOIN pg_catalog.pg_rewrite r ON r.ev_class = v.oid AND r.rulename <> '_RETURN'
 	UNION ALL SELECT 8, row_number() OVER (ORDER BY t.tgname), pg_catalog.pg_get_triggerdef(t.oid) FROM v JOIN pg_catalog.pg_trigger t ON t.tgrelid = v.oid AND NOT t.tgisinternal
 	) s ORDER BY part, n`
+
+// revokeText makes a statement that takes the rights away that default privileges have given on v, which was made a moment ago.
+const revokeText = `format('DO $snowkey$ DECLARE who text; BEGIN FOR who IN SELECT DISTINCT CASE g.grantee WHEN 0 THEN ''PUBLIC'' ELSE quote_ident(pg_catalog.pg_get_userbyid(g.grantee)) END
+		FROM pg_catalog.pg_class c, aclexplode(c.relacl) g WHERE c.oid = %L::regclass AND g.grantee <> c.relowner
+		LOOP EXECUTE concat(''REVOKE ALL ON '', %L, '' FROM '', who); END LOOP; END $snowkey$', v.name, v.kind || v.name)`
 
 // grantText makes a statement of a right g on v.
 const grantText = `format('GRANT %s ON %s%s TO %s', g.privilege_type, v.kind, v.name, CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_catalog.pg_get_userbyid(g.grantee)) END)
@@ -168,9 +173,12 @@ const sequenceText = `WITH tree AS (SELECT $2::bigint::oid AS oid UNION SELECT r
 			LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = f.adrelid AND a.attnum = f.adnum
 			WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = v.oid AND (f.oid IS NULL OR f.adrelid NOT IN (SELECT oid FROM tree) OR a.attname <> $3)),
 		coalesce((SELECT string_agg(text, chr(1)) FROM (
-			SELECT format('REVOKE ALL ON SEQUENCE %s FROM %I', v.name, pg_catalog.pg_get_userbyid(v.relowner)) AS text WHERE v.relacl IS NOT NULL
+			SELECT ` + revokeText + ` AS text WHERE EXISTS (SELECT FROM pg_catalog.pg_default_acl WHERE defaclobjtype = 'S')
+			UNION ALL SELECT format('REVOKE ALL ON SEQUENCE %s FROM %I', v.name, pg_catalog.pg_get_userbyid(v.relowner)) WHERE v.relacl IS NOT NULL
 			UNION ALL SELECT ` + grantText + ` FROM aclexplode(v.relacl) g
-			UNION ALL SELECT format('COMMENT ON SEQUENCE %s IS %L', v.name, pg_catalog.obj_description(v.oid, 'pg_class')) WHERE pg_catalog.obj_description(v.oid, 'pg_class') IS NOT NULL) s), '')
+			UNION ALL SELECT format('COMMENT ON SEQUENCE %s IS %L', v.name, pg_catalog.obj_description(v.oid, 'pg_class')) WHERE pg_catalog.obj_description(v.oid, 'pg_class') IS NOT NULL) s), ''),
+		coalesce((SELECT string_agg(o.objid::regclass::text, ', ') FROM pg_catalog.pg_depend i JOIN pg_catalog.pg_depend o USING (classid, refclassid, refobjid, refobjsubid) JOIN pg_catalog.pg_sequence ON seqrelid = o.objid
+			WHERE i.classid = 'pg_catalog.pg_class'::regclass AND i.objid = v.oid AND i.deptype = 'i' AND o.deptype = 'a'), '')
 	FROM v JOIN pg_catalog.pg_sequence q ON q.seqrelid = v.oid`
 
 // sequenceOf reads the sequence of a key, nil when it has none.
@@ -179,13 +187,16 @@ func (b *builder) sequenceOf(ctx context.Context, l *look, k *column) (*sequence
 		return nil, nil
 	}
 	var s sequence
-	var typ, rest string
+	var typ, rest, unused string
 	var least, most, cache, last int64
 	var cycle bool
 	err := l.tx.QueryRowContext(ctx, sequenceText, b.catalog.Quoted(k.column.Sequence), int64(k.of.OID), k.column.Name).Scan(
-		&s.name, &typ, &s.start, &s.step, &least, &most, &cache, &cycle, &last, &s.owner, &s.alone, &rest)
+		&s.name, &typ, &s.start, &s.step, &least, &most, &cache, &cycle, &last, &s.owner, &s.alone, &rest, &unused)
 	if err != nil {
 		return nil, fmt.Errorf("plan: the sequence %s of %s: %w", k.column.Sequence, k.full(), err)
+	}
+	if unused != "" {
+		b.block(fmt.Sprintf("%s takes its numbers from its identity, and the sequence %s belongs to it, too: DROP SEQUENCE %[2]s first.", k.full(), unused))
 	}
 	if s.step < 1 {
 		b.block(fmt.Sprintf("the sequence %s of %s counts down: the plan could not undo its end. Give %s a sequence that counts up first.", s.name, k.full(), k.full()))

@@ -391,9 +391,9 @@ func (g *postgresRekey) divided(f *catalog.Reference) bool {
 }
 
 // comment returns the statement that says of a constraint what is said of it now.
-func (g *postgresRekey) comment(ctx context.Context, f *catalog.Reference) ([]string, error) {
+func (b *builder) comment(ctx context.Context, f *catalog.Reference) ([]string, error) {
 	var text string
-	err := g.db.QueryRowContext(ctx, `SELECT COALESCE(obj_description(c.oid, 'pg_constraint'), '') FROM pg_catalog.pg_constraint c
+	err := b.db.QueryRowContext(ctx, `SELECT COALESCE(obj_description(c.oid, 'pg_constraint'), '') FROM pg_catalog.pg_constraint c
 		JOIN pg_catalog.pg_class t ON t.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
 		WHERE c.conname = $1 AND t.relname = $2 AND n.nspname = $3`, f.Name, f.On().Name, f.On().Schema).Scan(&text)
 	if err != nil {
@@ -402,7 +402,7 @@ func (g *postgresRekey) comment(ctx context.Context, f *catalog.Reference) ([]st
 	if text == "" {
 		return nil, nil
 	}
-	return []string{fmt.Sprintf("COMMENT ON CONSTRAINT %s ON %s IS %s", g.quote(f.Name), g.catalog.Quoted(f.On()), g.literal(text))}, nil
+	return []string{fmt.Sprintf("COMMENT ON CONSTRAINT %s ON %s IS %s", b.quote(f.Name), b.catalog.Quoted(f.On()), b.literal(text))}, nil
 }
 
 // definitions returns a foreign key's definition, as it is, and as one that can stand in for it while keys move.

@@ -90,6 +90,11 @@ func (b *builder) refuseTable(ctx context.Context, name string, moved []string) 
 			b.refuse("trigger", name, trigger.Name, fmt.Sprintf("%s: the trigger %s (%s) fires for each row that is rewritten: see that it does no harm when keys change.", name, trigger.Name, trigger.Timing))
 		}
 	}
+	for _, u := range t.Users {
+		if u.Kind == "rule" && !b.silent && updateRule.MatchString(u.Definition) {
+			b.block(fmt.Sprintf("%s: the rule %s is for updates, and would have batches do something else: drop it first, and make it again afterwards, or plan as a user who may set session_replication_role.", name, u.Name))
+		}
+	}
 	by, err := b.partitioning(ctx, t)
 	if err != nil {
 		return err
@@ -101,6 +106,8 @@ func (b *builder) refuseTable(ctx context.Context, name string, moved []string) 
 	}
 	return nil
 }
+
+var updateRule = regexp.MustCompile(`(?i)\bAS\s+ON UPDATE\b`)
 
 // mentions reports whether an expression has a name in it as a word, in quotes or not.
 func mentions(expression, name string) bool {

@@ -238,6 +238,11 @@ func (b *builder) admit(t *moving) {
 			b.refuse("trigger", t.name, g.Name, fmt.Sprintf("The trigger %s of %s is for updates, and filling the second columns updates each row: it would act on each.", g.Name, t.name))
 		}
 	}
+	for _, u := range t.of.Users {
+		if u.Kind == "statistics" && t.touches(u.Columns) {
+			b.block(fmt.Sprintf("The extended statistics %s of %s would stay with the old column: drop them first, and make them again afterwards.", u.Name, t.name))
+		}
+	}
 	for _, m := range t.columns {
 		c := m.column
 		if c.Class != catalog.Integer || c.Domain || c.Generated != "" {

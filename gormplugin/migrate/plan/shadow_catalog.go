@@ -13,7 +13,7 @@ import (
 type extra struct {
 	statements []string // that give the second column the same
 	identity   string   // the name and options of the identity's sequence, as ADD GENERATED takes them
-	next       string   // the statement that lets it go on
+	next       []string // the statements that give it its rights and comment again, and let it go on
 }
 
 // readExchange reads what only PostgreSQL's own catalog tells.
@@ -27,6 +27,12 @@ func (b *builder) readExchange(ctx context.Context, x *exchange) error {
 		}
 		if err := b.readTwins(ctx, x, t); err != nil {
 			return fmt.Errorf("plan: the indexes of %s: %w", t.name, err)
+		}
+	}
+	for _, l := range x.links {
+		var err error
+		if l.comment, err = b.comment(ctx, l.of); err != nil {
+			return err
 		}
 	}
 	if err := b.readViews(ctx, x); err != nil {
@@ -181,7 +187,7 @@ func (b *builder) readViews(ctx context.Context, x *exchange) error {
 				return err
 			}
 			e := x.extras[t.own()]
-			e.identity, e.next = "SEQUENCE NAME "+s.name+" "+s.options, s.set(b.whole(t), b.quote(c.column.Name), t.own().key.Below)
+			e.identity, e.next = "SEQUENCE NAME "+s.name+" "+s.options, append(s.rest, s.set(b.whole(t), b.quote(c.column.Name), t.own().key.Below))
 			x.extras[t.own()] = e
 		}
 	}

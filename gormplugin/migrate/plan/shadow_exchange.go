@@ -32,6 +32,7 @@ type link struct {
 	child, parent *moving
 	name          string // before the swap
 	columns, to   []string
+	comment       []string // the statement that makes it, under the name of the foreign key
 }
 
 // exchange is all that is exchanged.

@@ -60,6 +60,7 @@ func (b *builder) swap(x *exchange) []string {
 	}
 	for _, l := range x.links {
 		add("ALTER TABLE %s RENAME CONSTRAINT %s TO %s", b.whole(l.child), b.quote(l.name), b.quote(l.of.Name))
+		sql = append(sql, l.comment...)
 	}
 	for _, v := range x.views {
 		sql = append(sql, v.make...)
@@ -153,6 +154,7 @@ func (b *builder) unswap(x *exchange) []string {
 			text += " NOT VALID"
 		}
 		add("ALTER TABLE %s ADD CONSTRAINT %s %s", b.whole(l.child), b.quote(l.of.Name), text)
+		sql = append(sql, l.comment...)
 	}
 	for _, v := range x.views {
 		sql = append(sql, v.make...)
@@ -191,9 +193,7 @@ func (b *builder) restoreColumn(m *moved, e extra) []string {
 	sql = append(sql, table+"RENAME COLUMN "+first+" TO "+b.quote(m.second), table+"RENAME COLUMN "+b.quote(m.old)+" TO "+first)
 	switch {
 	case strings.Contains(m.column.Auto, "IDENTITY"):
-		sql = append(sql,
-			fmt.Sprintf("%sALTER COLUMN %s ADD %s (%s)", table, first, m.column.Auto, e.identity),
-			e.next)
+		sql = append(append(sql, fmt.Sprintf("%sALTER COLUMN %s ADD %s (%s)", table, first, m.column.Auto, e.identity)), e.next...)
 	case m.column.Default != "":
 		sql = append(sql, table+"ALTER COLUMN "+first+" SET DEFAULT "+m.column.Default)
 	}

@@ -20,7 +20,7 @@ const (
 // widen plans the mode of that name.
 func (b *builder) widen(ctx context.Context) error {
 	for _, c := range b.columns {
-		b.fit(c)
+		b.fit(ctx, c)
 	}
 	switch b.dialect() {
 	case dialect.MySQL:
@@ -40,9 +40,14 @@ func (c *column) narrow() bool { return c.column.Class == catalog.Integer && c.c
 func (c *column) full() string { return c.table + "." + c.column.Name }
 
 // fit blocks a column that cannot hold snowflakes, and cannot be given a type that does.
-func (b *builder) fit(c *column) {
+func (b *builder) fit(ctx context.Context, c *column) {
 	const digits = 19 // of the greatest int64
 	switch col := c.column; {
+	case col.Name == "FTS_DOC_ID" && strings.Contains(c.of.Create, "\n  FULLTEXT KEY "):
+		b.block(fmt.Sprintf("%s has the document ids of full-text indexes, which may only ascend (182), and ids of several generators do not: drop the full-text indexes of %s, "+
+			"give the column another name, and make them again. The server has document ids of its own then.", c.full(), c.table))
+	case col.Auto == "AUTO_INCREMENT" && strings.Contains(strings.ToUpper(col.Extra), "INVISIBLE") && b.instantFlip():
+		b.block(fmt.Sprintf("%s is invisible, and without AUTO_INCREMENT would have to have a default (4108): make it visible first.", c.full()))
 	case c.narrow() && col.Domain:
 		b.block(fmt.Sprintf("%s has the domain %s, over a type of %d bits: give it the type itself, or a domain over bigint, first.", c.full(), col.Type, col.Bits))
 	case col.Generated != "":
@@ -51,6 +56,10 @@ func (b *builder) fit(c *column) {
 		b.block(fmt.Sprintf("%s has the type %s, which rounds snowflakes: make it an integer first.", c.full(), col.Type))
 	case (col.Class == catalog.Decimal || col.Class == catalog.Text) && col.Digits != 0 && col.Digits < digits:
 		b.block(fmt.Sprintf("%s has the type %s, which holds %d digits, and snowflakes have %d: give it a wider one first.", c.full(), col.Type, col.Digits, digits))
+	case col.Domain && b.dialect() == dialect.Postgres:
+		if _, err := b.db.ExecContext(ctx, fmt.Sprintf("SELECT CAST('%d' AS %s)", int64(1)<<62, col.Type)); err != nil {
+			b.block(fmt.Sprintf("%s has the domain %s, which does not take ids of %d digits: give it another type first. %v.", c.full(), col.Type, digits, err))
+		}
 	case col.Class == catalog.Time || col.Class == catalog.JSON || col.Class == catalog.Other && b.dialect() != dialect.SQLite:
 		b.block(fmt.Sprintf("%s has the type %s, which cannot be a reference to an integer: inspect with --reference '!%s=…' when it is none.", c.full(), col.Type, c.full()))
 	}
