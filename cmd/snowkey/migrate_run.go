@@ -231,6 +231,9 @@ func writeOutcome(c *cobra.Command, o migrate.Outcome, word string, steps int, d
 	case o.Held != "":
 		text = fmt.Sprintf("at the hold %s, step %d of %d, %s. %s\nThen: snowkey migrate run %s\n", printable(o.Hold), o.Step+1, steps, came, printable(o.Held), further)
 	}
+	for _, warning := range o.Warnings {
+		text += printable(warning) + "\n"
+	}
 	_, err := fmt.Fprint(c.OutOrStdout(), text)
 	return err
 }

@@ -156,6 +156,9 @@ func writeStatus(w io.Writer, s migrate.Status, database string) error {
 			}
 			_, _ = fmt.Fprintf(table, " Then: snowkey migrate %s %s%sPLAN", command, database, rest)
 		}
+		for _, warning := range s.Stands.Warnings {
+			_, _ = fmt.Fprint(table, "\n"+printable(warning))
+		}
 		_, _ = fmt.Fprint(table, "\n\n")
 	}
 	rows := tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)

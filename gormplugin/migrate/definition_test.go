@@ -72,8 +72,11 @@ func TestDefinitions(t *testing.T) {
 	}
 	for _, mode := range []migrate.Mode{migrate.Widen, migrate.Rekey, migrate.Shadow} {
 		kinds := []string{"sqlite", "mysql", "postgres"}
-		if mode == migrate.Shadow {
+		switch mode {
+		case migrate.Shadow:
 			kinds = kinds[2:]
+		case migrate.Widen: // which has no steps on SQLite
+			kinds = kinds[1:]
 		}
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()

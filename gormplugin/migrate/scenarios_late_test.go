@@ -129,11 +129,13 @@ func (d *database) refused(statement string) {
 }
 
 // rollback undoes a plan.
-func (d *database) rollback(p *migrate.Plan) {
+func (d *database) rollback(p *migrate.Plan) (warnings []string) {
 	d.t.Helper()
-	if outcome, err := migrate.Rollback(d.t.Context(), d.gorm, p, migrate.RunOptions{}); err != nil || !outcome.Done {
+	outcome, err := migrate.Rollback(d.t.Context(), d.gorm, p, migrate.RunOptions{})
+	if err != nil || !outcome.Done {
 		d.t.Fatalf("the rollback: got %+v, %v", outcome, err)
 	}
+	return outcome.Warnings
 }
 
 // parents returns the statements that make parents and their children with keys of 32 bits that the database makes, so many of each. The names

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/run"
 )
 
 // Status is what the journal of a database says of its plans, the latest first, and of the steps of the first of them.
@@ -23,6 +24,8 @@ type Standing struct {
 	Where   string `json:"where"`          // at which step or hold
 	Writers string `json:"writers"`        // who can insert rows
 	Next    string `json:"next,omitempty"` // the command of snowkey migrate that goes on, without database and plan; empty when there is nothing to do
+
+	Warnings []string `json:"warnings,omitempty"` // of a plan that is undone; see Outcome
 }
 
 // String returns where the plan stands and who can write, in one line.
@@ -50,8 +53,10 @@ func ReadStatus(ctx context.Context, db *gorm.DB) (s Status, err error) {
 	if s.Plans[0].Runner != "" && stands.Next != "" {
 		stands.Where += "; a run is at work there, or was killed"
 	}
-	s.Stands = &stands
-	return s, nil
+	if s.Stands = &stands; s.Plans[0].State == journal.Undone {
+		stands.Warnings, err = run.Counters(ctx, pool, p)
+	}
+	return s, err
 }
 
 // standing says where a plan stands by the rows of its steps.

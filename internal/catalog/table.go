@@ -99,6 +99,12 @@ type Trigger struct {
 	Enabled    string   `json:"-"` // of PostgreSQL, whose sessions it fires in: empty for those that are no replica's, else disabled, always or replica
 }
 
+// Counts reports whether the database numbers rows that come without the column's value, above the greatest that is there: AUTO_INCREMENT of MySQL, and
+// SQLite's INTEGER PRIMARY KEY, with AUTOINCREMENT and without it. The column alone is the table's key.
+func (t *Table) Counts(c *Column) bool {
+	return c.Auto == "AUTO_INCREMENT" || strings.EqualFold(c.Type, "INTEGER") && !t.Rowless
+}
+
 // Updates tells whether the trigger fires when columns of the table are assigned, in a session that is no replica's.
 func (t Trigger) Updates(columns []string) bool {
 	return strings.Contains(t.Timing, "UPDATE") && t.Enabled != "disabled" && t.Enabled != "replica" &&

@@ -60,5 +60,6 @@
 //
 // A rollback leaves the types as they are, makes dropped foreign keys again, and has the database make keys again; the numbers go on above those of the
 // old rows that are there then, and those given when the plan was made. On MySQL, MariaDB and SQLite they go on above the
-// greatest id, snowflakes included.
+// greatest id, snowflakes included: rows that came since keep theirs. run.Counters has the number, and the statement that has the database go on
+// from the old ids once no row has a snowflake; where none has, the rollback does it itself.
 package plan

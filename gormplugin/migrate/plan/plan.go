@@ -73,6 +73,7 @@ type Key struct {
 	Zone    string        `json:"zone,omitempty"`    // IANA name; of times without one
 	Unit    time.Duration `json:"unit_ns,omitempty"` // what Created is exact to: within it, a new id's time is Created's
 	Below   int64         `json:"below"`             // ids below are old, and others snowkey's already
+	Next    int64         `json:"next,omitempty"`    // the number that the database would have given next when the plan was made; 0 when it counts none
 	Map     string        `json:"map,omitempty"`     // the table with old_id and new_id; empty when old ids stay
 	Shadow  string        `json:"shadow,omitempty"`  // the second column, in mode shadow
 	Old     string        `json:"old,omitempty"`     // the first column's name after the swap, in mode shadow

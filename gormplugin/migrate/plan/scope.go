@@ -34,7 +34,7 @@ func (b *builder) scope(ctx context.Context) error {
 	}
 	for _, t := range chosen {
 		if !s.shared[t.Name] {
-			b.plan.Keys = append(b.plan.Keys, Key{Table: t.Name, Column: t.Key.Column, Below: b.options.Below})
+			b.plan.Keys = append(b.plan.Keys, Key{Table: t.Name, Column: t.Key.Column, Below: b.options.Below, Next: b.tables[t.Name].Next})
 		}
 	}
 	for name := range b.tables {

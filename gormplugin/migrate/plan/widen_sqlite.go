@@ -10,14 +10,18 @@ import (
 func (b *builder) widenSQLite() {
 	var numbered []*column
 	var all []watched // that get new ids
-	var names []string
+	var names, back []string
 	for _, c := range b.columns {
-		if !c.key || !strings.EqualFold(c.column.Type, "INTEGER") || c.of.Rowless {
+		if !c.key || !c.of.Counts(c.column) {
 			continue
 		}
 		numbered, names = append(numbered, c), append(names, c.full())
 		if key := b.plan.Key(c.table); key != nil && key.Map != "" { // nil where something stands in the way
 			all = append(all, b.greatest(c))
+			if c.column.Auto != "" && key.Next <= key.Below { // new rows that are gone again have left their number
+				back = append(back, fmt.Sprintf("UPDATE %s.sqlite_sequence SET seq = max(%d, (SELECT coalesce(max(%s), 0) FROM %s)) WHERE name = %s AND seq >= %d",
+					b.quote(c.of.Full.Schema), max(key.Next-1, 0), b.quote(c.column.Name), b.quoted(c.table), b.literal(c.of.Full.Name), key.Below))
+			}
 		}
 	}
 	if len(numbered) == 0 {
@@ -31,5 +35,8 @@ func (b *builder) widenSQLite() {
 		strings.Join(names, ", "), b.quote(k.of.Full.Name+"_key"), b.quoted(k.table), b.quote(k.column.Name)))
 	if len(all) > 0 {
 		b.beforeFlip(heldSince, all)
+	}
+	if len(back) > 0 {
+		b.plan.Steps[len(b.plan.Steps)-1].Undo = &Action{Kind: Together, SQL: back}
 	}
 }

@@ -54,6 +54,10 @@ func (r *runner) backward(ctx context.Context, outcome *Outcome) error {
 		}
 		outcome.Step = n
 	}
+	var err error
+	if outcome.Warnings, err = Counters(ctx, r.db, r.p); err != nil {
+		return r.stopped(1, "rollback", err)
+	}
 	if err := r.finish(ctx, journal.Undone); err != nil {
 		return r.stopped(1, "rollback", err)
 	}

@@ -69,4 +69,6 @@ type Outcome struct {
 	Would []int         `json:"would,omitempty"` // of Options.Dry: the steps that a run would do, up to Hold or the end
 	Rows  int64         `json:"rows"`            // changed by this run
 	Took  time.Duration `json:"took_ns"`
+
+	Warnings []string `json:"warnings,omitempty"` // of a rollback; see [Counters]
 }
