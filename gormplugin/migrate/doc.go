@@ -28,8 +28,8 @@
 //     without its references, as far as references are in tables whose columns the plan names.
 //  4. There is one runner. It is named in the journal, and every transaction of a run begins by making sure that it still is; another
 //     run that takes over, for the first is dead, leaves the first without effect.
-//  5. A new id is never the id of another row of its table, old or new: the ids of old rows carry a node number of their own, which is taken in
-//     the table of grants for all time, so that no generator ever gets it, for any table; and that no new id is among the old ones is seen to
+//  5. A new id is never the id of another row of its table, old or new: the ids of old rows carry a node number of their own, which the plan's
+//     first step takes in the table of grants for all time, so that no generator ever gets it, for any table; and that no new id is among the old ones is seen to
 //     before the first row changes. Old rows of two tables may get one id when they were made in the same unit of time, just as both had
 //     numbers from 1 on before: each table counts for itself. Ids that a generator makes are no other table's either.
 //  6. Every type change keeps the rest of a column: whether it can be NULL, its default, comment, and what is declared on it. What cannot be

@@ -69,7 +69,8 @@ type statements struct {
 	list   string // space, space, least, most: the clock, how many rows the space has, and its own two and the others; NULLs beside the first two when there are none
 	losses string // space
 	spaces string
-	has    string // space: a row if the table has the space
+	has    string   // space: a row if the table has the space
+	rights []string // need the rights that granting does, and change nothing
 }
 
 // What the statements are made of, with @ for the quoted table and ? for parameters. The rows of nodes below 0 are of the space itself: that of
@@ -102,6 +103,8 @@ const (
 	lossesText = "SELECT node, holder, from_tick, until_tick, layout FROM @ WHERE space = ? AND node < -2 ORDER BY node DESC"
 	spacesText = "SELECT space, layout, holder, from_tick, until_tick FROM @ WHERE node = -1 ORDER BY space"
 	hasText    = "SELECT 1 FROM @ WHERE space = ? AND node = -1"
+	insertNone = "INSERT INTO @ (space, node, holder, from_tick, until_tick, layout) SELECT space, node, holder, from_tick, until_tick, layout FROM @ WHERE 1 = 0"
+	updateNone = "UPDATE @ SET holder = holder, from_tick = from_tick, until_tick = until_tick WHERE 1 = 0"
 )
 
 // statementsOf returns the statements for a table by its quoted name.
@@ -137,6 +140,9 @@ func statementsOf(d Dialect, quoted string) statements {
 	s.list = fmt.Sprintf(listText, clock)
 	for _, text := range []*string{&s.create, &s.header, &s.insert, &s.echo, &s.swap, &s.mark, &s.count, &s.gone, &s.absent, &s.mend, &s.list, &s.losses, &s.spaces, &s.has} {
 		*text = strings.ReplaceAll(d.Bind(*text), "@", quoted)
+	}
+	if d != SQLite { // which has no accounts
+		s.rights = []string{strings.ReplaceAll(insertNone, "@", quoted), strings.ReplaceAll(updateNone, "@", quoted)}
 	}
 	return s
 }

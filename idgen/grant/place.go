@@ -34,9 +34,24 @@ type settled struct {
 	texts statements
 }
 
-// locate finds the table, makes it where there is none, and looks at what it relies on. At first it refuses a second table of the space;
-// later that is a warning, lest a table that somebody makes elsewhere ends the processes that run.
+// locate finds the table, makes it where there is none, and looks at what it relies on.
 func (s *SQLStore) locate(ctx context.Context, space string) (at *settled, warnings []string, err error) {
+	if at, warnings, err = s.look(ctx, space); err != nil {
+		return nil, nil, err
+	}
+	if !at.Exists {
+		if err := s.create(ctx, at); err != nil {
+			return nil, nil, err
+		}
+		return s.locate(ctx, space) // as others, who may have made one elsewhere
+	}
+	s.settled.CompareAndSwap(nil, at)
+	return at, warnings, nil
+}
+
+// look finds the table, or where it is to be made, and looks at what it relies on. At first it refuses a second table of the space; later that
+// is a warning, lest a table that somebody makes elsewhere ends the processes that run.
+func (s *SQLStore) look(ctx context.Context, space string) (at *settled, warnings []string, err error) {
 	err = s.transact(ctx, func(conn *sql.Conn) error {
 		at, err = s.find(ctx, conn)
 		if err != nil || !at.Exists {
@@ -58,14 +73,37 @@ func (s *SQLStore) locate(ctx context.Context, space string) (at *settled, warni
 			warnings = append(warnings, strings.TrimPrefix(err.Error(), "grant: "))
 		}
 	}
-	if !at.Exists {
-		if err := s.create(ctx, at); err != nil {
-			return nil, nil, err
-		}
-		return s.locate(ctx, space) // as others, who may have made one elsewhere
-	}
-	s.settled.CompareAndSwap(nil, at)
 	return at, warnings, nil
+}
+
+// Check returns the error with which Prepare would refuse the database, the table or the space, or nodes could not be granted there: settings with
+// which commits are lost, a second table that has the space, rights on the table. It changes nothing, and there need not be a table. The error
+// wraps what Prepare's does.
+func (s *SQLStore) Check(ctx context.Context, space string) (err error) {
+	defer func() { err = s.explain(ctx, err, "checking space %q", space) }()
+	if err := s.check(space); err != nil {
+		return err
+	}
+	at, _, err := s.look(ctx, space)
+	if err != nil {
+		return err
+	}
+	err = s.transact(ctx, func(conn *sql.Conn) error {
+		if !at.Exists {
+			_, err := s.durability(ctx, conn, at)
+			return err
+		}
+		for _, text := range at.texts.rights {
+			if _, err := conn.ExecContext(ctx, text); err != nil {
+				return fmt.Errorf("trying whether the table may be written to: %w", err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return s.tableError(at, err)
+	}
+	return nil
 }
 
 // find asks the catalogue for the table, at its settled place if it has one.
@@ -100,16 +138,19 @@ func (s *SQLStore) durability(ctx context.Context, conn *sql.Conn, at *settled) 
 	if err != nil {
 		return nil, err
 	}
-	kept, err := s.dialect.Storage(ctx, conn, at.At)
-	if err != nil {
-		return nil, err
+	if at.Exists {
+		kept, err := s.dialect.Storage(ctx, conn, at.At)
+		if err != nil {
+			return nil, err
+		}
+		findings = append(findings, kept...)
 	}
-	for _, f := range append(findings, kept...) {
+	for _, f := range findings {
 		switch {
 		case f.Refused && f.ReadOnly:
 			return nil, fmt.Errorf("%w: %s", ErrReadOnly, f.Text)
 		case f.Refused && !s.unsafe:
-			return nil, fmt.Errorf("%w: %s; or give grant.AllowUnsafe() where that does no harm, such as in tests", ErrUnsafe, f.Text)
+			return nil, fmt.Errorf("%w: %s", ErrUnsafe, f.Text)
 		}
 		warnings = append(warnings, f.Text)
 	}

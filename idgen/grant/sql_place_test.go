@@ -575,6 +575,9 @@ func TestUnsafeDatabases(t *testing.T) {
 			if spaces, err := grant.SQL(db, test.dialect).Spaces(t.Context()); err != nil || len(spaces) != 0 {
 				t.Errorf("got the spaces %+v, %v, want none", spaces, err)
 			}
+			if err := grant.SQL(db, test.dialect).Check(t.Context(), "default"); !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
+				t.Errorf("Check: got %v, want %v, with %s", err, test.want, test.text)
+			}
 			store := grant.SQL(db, test.dialect, grant.AllowUnsafe())
 			if test.want == grant.ErrReadOnly {
 				if _, err := store.Prepare(t.Context(), "default", "layout"); !errors.Is(err, test.want) {

@@ -205,8 +205,10 @@ func (p *Plan) does(phase string, steps []Step, later bool) string {
 		when bool
 		says string
 	}{
-		{"expand", has(Reserve), "a node is taken for the new ids, and the maps of old ids to new ones are made"},
+		{"expand", shadow && has(Reserve), "a node is taken for the new ids, and the maps of old ids to new ones are made"},
 		{"expand", shadow, "second columns are added, with the triggers that keep them"},
+		{"expand", has(Reserve) && len(steps) == 1, "a node is taken for the new ids"},
+		{"expand", has(Reserve), "a node is taken for the new ids; keys, and what refers to them, get 64 bits"},
 		{"expand", true, "keys, and what refers to them, get 64 bits"},
 		{"flip", !has(Together) && !has(Apart), "programs that fill their keys take over from those that leave them to the database"},
 		{"flip", true, "the database stops making keys"},

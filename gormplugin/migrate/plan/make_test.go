@@ -246,4 +246,22 @@ func TestMakeNode(t *testing.T) {
 	if _, err := make(nil, "", idgen.Twitter.Layout); !errors.Is(err, plan.ErrOption) || !strings.Contains(err.Error(), "has the layout") {
 		t.Errorf("got %v for another layout than the space's, want ErrOption", err)
 	}
+	s.SetMaxOpenConns(1)
+	s.exec("PRAGMA synchronous = OFF")
+	if _, err := make(nil, "", idgen.Layout{}); !errors.Is(err, plan.ErrBlocked) || !strings.Contains(err.Error(), "synchronous is off") {
+		t.Errorf("got %v where commits may be lost, want ErrBlocked", err)
+	}
+	s = open(t, "postgres", "CREATE TABLE users (id serial PRIMARY KEY, created_at timestamptz NOT NULL)")
+	if _, err := grant.SQL(s.DB, grant.Postgres).Prepare(t.Context(), grant.DefaultSpace, layout); err != nil {
+		t.Fatal(err)
+	}
+	s.exec("CREATE SCHEMA second")
+	s.exec("CREATE TABLE second.snowkey_nodes AS SELECT * FROM snowkey_nodes")
+	report = s.report()
+	if _, err := make(nil, "", idgen.Layout{}); !errors.Is(err, plan.ErrBlocked) || !strings.Contains(err.Error(), "second.snowkey_nodes too") || !strings.Contains(err.Error(), "--space NAME") {
+		t.Errorf("got %v for a key space in two tables, want ErrBlocked", err)
+	}
+	if got, err := make(nil, "other", idgen.Layout{}); err != nil || got != 1023 {
+		t.Errorf("another space than that of two tables: got %d, %v, want 1023", got, err)
+	}
 }

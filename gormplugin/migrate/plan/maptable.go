@@ -33,12 +33,16 @@ func (b *builder) mapped(k *Key) string {
 	return b.catalog.Quoted(name)
 }
 
-// makeMaps adds the step that takes the node of the new ids, and what makes the maps: one step, where DDL is part of transactions, else one for each.
-func (b *builder) makeMaps(phase string) {
+// reserve adds the step that takes the node of the new ids. It is the plan's first: what refuses the node leaves all else as it was.
+func (b *builder) reserve() {
 	b.add(Step{
-		Title: fmt.Sprintf("take node %d of the key space %s for the new ids of old rows", b.plan.Node, b.plan.Space), Phase: phase, Lock: "none",
+		Title: fmt.Sprintf("take node %d of the key space %s for the new ids of old rows", b.plan.Node, b.plan.Space), Phase: "expand", Lock: "none",
 		Do: Action{Kind: Reserve}, Kept: "ids with it may be known elsewhere, so no generator ever gets it",
 	})
+}
+
+// makeMaps adds what makes the maps: one step, where DDL is part of transactions, else one for each.
+func (b *builder) makeMaps(phase string) {
 	const format = "CREATE TABLE %s (old_id %s NOT NULL PRIMARY KEY, new_id %[2]s NOT NULL UNIQUE)"
 	integer := "BIGINT"
 	if b.dialect() == dialect.SQLite {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,8 +87,17 @@ func (b *builder) number(ctx context.Context) error {
 		return fmt.Errorf("plan: the table of grants: %w", err)
 	}
 	granted := map[int64]bool{}
+	store := grant.SQL(b.db, b.dialect(), grant.Table(b.options.Grants))
+	switch err := store.Check(ctx, b.options.Space); {
+	case err == nil, errors.Is(err, grant.ErrTable), errors.Is(err, grant.ErrReadOnly): // what matters is what the user may who runs the plan
+	case errors.Is(err, grant.ErrTwoTables):
+		b.block(fmt.Sprintf("%v. A plan takes the names: --grants SCHEMA.TABLE, --space NAME.", err))
+	case errors.Is(err, grant.ErrUnsafe):
+		b.block(fmt.Sprintf("The node of the new ids cannot be taken: %v.", err))
+	default:
+		return fmt.Errorf("plan: the table of grants: %w", err)
+	}
 	if table != nil {
-		store := grant.SQL(b.db, b.dialect(), grant.Table(b.options.Grants))
 		spaces, err := store.Spaces(ctx)
 		if err != nil {
 			return fmt.Errorf("plan: the table of grants: %w", err)

@@ -61,6 +61,9 @@ func (b *builder) rekey(ctx context.Context) error {
 	if err := b.date(ctx); err != nil {
 		return err
 	}
+	if len(b.dated()) > 0 {
+		b.reserve()
+	}
 	if err := b.widen(ctx); err != nil {
 		return err
 	}

@@ -46,6 +46,9 @@ func bind(statement string, after, upto int64) string {
 func (e *mover) run() {
 	e.t.Helper()
 	for i, s := range e.p.Steps {
+		if s.Do.Kind == plan.Reserve && i > 0 {
+			e.t.Errorf("the node is taken at step %d, after others: %s", i+1, e.p.Steps[0].Title)
+		}
 		if s.Kept == "" && s.Undo == nil && slices.Contains([]plan.Kind{plan.Together, plan.Apart, plan.Batch, plan.Map, plan.Reserve}, s.Do.Kind) {
 			e.t.Errorf("step %d, %s: neither an undo nor why there is none", i+1, s.Title)
 		}

@@ -80,6 +80,7 @@ func (b *builder) shadow(ctx context.Context) error {
 	b.note("The mode shadow: in place of changing ids it fills second columns beside them, and changes the names of both in a moment, the swap. " +
 		"The second columns are the last of their tables: after the swap SELECT * has another order of columns, and an INSERT without a list of columns, which goes on until the swap, puts values in others than before.")
 	b.note("From the first trigger to the swap the key of a row cannot be changed: an UPDATE that does it fails with a message that says so.")
+	b.reserve()
 	b.makeMaps("expand")
 	all, err := b.rewritings(ctx)
 	if err != nil {

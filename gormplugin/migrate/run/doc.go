@@ -7,6 +7,18 @@
 //     that its effect is there. A process can be killed at any point, and the next Run goes on there.
 //   - Every transaction begins with an update of the plan's row that names the runner. A runner that was taken over writes nothing after that.
 //
+// # The node of new ids
+//
+// The first step of a plan that makes new ids takes their node. Whatever refuses it is found with nothing changed: settings with which the server
+// loses what is committed, a key space in two tables, another layout, rights on the table of grants, a node that somebody else got since the plan.
+// Run looks for all of these before it writes the journal, and says what it has found, as a dry run does.
+//
+//	never granted ──the first step──▶ the plan's, until grant.Forever ──rollback──▶ the same
+//
+// The row has no tick at which it ends, so that a run may stand at a hold for as long as it likes. Its holder is named after the plan's hash: a run
+// that was killed between the row and the journal finds its own row, and so does a plan that is run again after its rollback. A rollback leaves the
+// node taken, for ids with it may be known elsewhere: another plan takes another one of the layout's nodes.
+//
 // # Locks of a run
 //
 // While it is at work a run holds a lock of the session, on MySQL and MariaDB GET_LOCK, on PostgreSQL an advisory lock, on a connection of

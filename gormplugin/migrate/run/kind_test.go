@@ -1,7 +1,6 @@
 package run_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,8 +11,6 @@ import (
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/mapping"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/run"
-	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/grant"
 )
 
 // A run passes the hold that it stands at, and no other: not one that it has not reached, or that it reaches itself. What it refuses it refuses
@@ -167,27 +164,6 @@ func TestAgain(t *testing.T) {
 		_, err := run.Run(t.Context(), w.db, w.plan, run.Options{})
 		if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "after 10 passes") {
 			t.Errorf("got %v, want ErrExpected", err)
-		}
-	})
-}
-
-// A plan's node is taken once, and no generator gets it.
-func TestReserve(t *testing.T) {
-	everywhere(t, func(t *testing.T, w *world) {
-		w.plan.Steps = []plan.Step{{Title: "take the node", Do: plan.Action{Kind: plan.Reserve}, Kept: "It is taken for all time."}}
-		w.run(t)
-		store := grant.SQL(w.db, w.dialect)
-		keeper, err := grant.Open(t.Context(), store, grant.Config{Generator: []idgen.Option{idgen.Snowkey, idgen.WithNode(w.plan.Node)}, Wait: time.Millisecond})
-		if !errors.Is(err, grant.ErrTaken) {
-			t.Errorf("got %v, want ErrTaken", err)
-		}
-		if err == nil {
-			_ = keeper.Close()
-		}
-		finish(t, w.db, w.plan, run.Rollback)
-		listing, err := store.List(context.Background(), w.plan.Space, 0, 100)
-		if err != nil || len(listing.Rows) != 1 || listing.Rows[0].Number != w.plan.Node {
-			t.Errorf("got %+v, %v, want node %d alone", listing, err, w.plan.Node)
 		}
 	})
 }

@@ -52,7 +52,8 @@ func (r *runner) grants() (*grant.SQLStore, idgen.Layout, error) {
 	return grant.SQL(r.db, r.dialect, grant.Table(table)), layout, nil
 }
 
-// node returns an error that wraps [ErrExpected] when a step is to take the plan's node, and that was granted already. It writes nothing.
+// node returns the error with which the step that takes the plan's node would fail: one that wraps [ErrExpected] where the node was granted
+// already, or the key space has another layout, else package grant's. It writes nothing.
 func (r *runner) node(ctx context.Context) error {
 	for i, step := range r.p.Steps {
 		if step.Do.Kind != plan.Reserve || r.steps[i+1].State == journal.StepDone {
@@ -62,12 +63,14 @@ func (r *runner) node(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := store.Others(ctx, r.p.Space); err != nil {
-			return fmt.Errorf("%w; plan with another key space (snowkey migrate plan --space NAME), which generators of this database take too", err)
+		if err := store.Check(ctx, r.p.Space); errors.Is(err, grant.ErrTwoTables) {
+			return fmt.Errorf("%w; a plan takes the names: snowkey migrate plan --grants SCHEMA.TABLE --space NAME", err)
+		} else if err != nil {
+			return fmt.Errorf("the plan's node cannot be taken: %w", err)
 		}
 		spaces, err := store.Spaces(ctx)
 		if errors.Is(err, grant.ErrTable) {
-			return nil // there is none yet; where there is one that may not be used, the step will say so
+			return nil // there is none yet
 		}
 		if err != nil {
 			return err

@@ -41,7 +41,7 @@ type runner struct {
 // nor is one without steps, of which the journal says nothing.
 //
 // The error wraps, before anything is written, [ErrDatabase], [ErrSchema], [ErrRights], [ErrDisk], [ErrOption], [HoldError], [ErrPlan],
-// mapping.ErrRefused, or the journal's ErrRunning, ErrOther and ErrState; and later [ErrExpected], [ErrLocked], [ErrSchema], the journal's
+// mapping.ErrRefused, grant's ErrUnsafe, ErrTwoTables, ErrTable or ErrReadOnly of the plan's node, or the journal's ErrRunning, ErrOther and ErrState; and later [ErrExpected], [ErrLocked], [ErrSchema], the journal's
 // ErrLost, or the database's. It says how to go on.
 func Run(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) (Outcome, error) {
 	return start(ctx, db, p, o, (*runner).forward)

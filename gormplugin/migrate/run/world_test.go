@@ -48,18 +48,14 @@ const rowCount = 900
 // fast makes ranges small, and waits short. MySQL waits for whole seconds.
 var fast = run.Options{Target: 1, LockWait: 100 * time.Millisecond, Attempts: 3}
 
-func newWorld(t *testing.T, kind string) *world {
+var bases = map[string]func(testing.TB) dbtest.Database{"sqlite": dbtest.SQLite, "mysql": dbtest.MySQL, "postgres": dbtest.Postgres}
+
+func newWorld(t *testing.T, kind string) *world { return newWorldOn(t, kind, bases[kind](t)) }
+
+func newWorldOn(t *testing.T, kind string, base dbtest.Database) *world {
 	t.Helper()
-	w := &world{}
-	switch kind {
-	case "sqlite":
-		w.base, w.dialect = dbtest.SQLite(t), dialect.SQLite
-	case "mysql":
-		w.base, w.dialect = dbtest.MySQL(t), dialect.MySQL
-	case "postgres":
-		w.base, w.dialect = dbtest.Postgres(t), dialect.Postgres
-	}
-	w.db = w.base.Open(t)
+	w := &world{base: base, db: base.Open(t)}
+	w.dialect, _ = dialect.Lookup(kind)
 	w.exec(t, "CREATE TABLE parent (id bigint NOT NULL PRIMARY KEY, name varchar(40) NOT NULL)",
 		"CREATE TABLE child (id int NOT NULL PRIMARY KEY, parent_id bigint NOT NULL, visits int NOT NULL)")
 	var parents, children []string

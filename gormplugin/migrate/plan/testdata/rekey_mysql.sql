@@ -1,4 +1,4 @@
--- snowkey migrate plan · mode rekey · 27 steps
+-- snowkey migrate plan · mode rekey · 26 steps
 -- plan: 0
 -- what run does is in the .json beside this file; it refuses both when one of them was changed
 -- made: 2026-11-21T20:00:00Z
@@ -14,33 +14,32 @@
 --  1      count the orphans of each reference                                               books and 2 more    none
 --  2      count the rows of each table                                                      authors and 2 more  none
 --  3–5    take the digest of the other columns of …                                         authors and 2 more  none
---  6      take node 1023 of the key space default for the new ids of old rows                                   none
---  7–8    make the map of the ids of …                                                      authors, books      none
---  9–10   fill the map of the ids of …                                                      authors, books      none
---  11     make sure that each old row has a new id, and that no new id is known anywhere …  authors and 2 more  none
---  12     index notes.owner_id (author's), for as long as it is rewritten                   notes               none
---  13     index books.order, for as long as it is rewritten                                 books               none
---  14     count the references to authors that no foreign key guards; a rollback looks fo…  notes               none
---  15     count the ids of authors in the JSON of notes.doc:$.author.id; a rollback rewri…  notes               none
---  16     count the references to books that no foreign key guards; a rollback looks for …  books               none
---  17–18  give the rows of …, and all that refers to them, their new ids                    authors and 2 more  rows  2,469,134       82
---  19     rewrite the ids of authors in the JSON of notes.doc:$.author.id                   notes               rows  1,234,567       41
---  20–21  look for references to … that were written with old ids meanwhile                 notes, books        rows
---  22     make sure that no old id is left                                                  authors and 2 more  none
---  23     make sure that there are as many orphans as before                                books, authors      none
---  24     drop the index of books.order again                                               books               none
---  25     drop the index of notes.owner_id (author's) again                                 notes               none
---  26     wait until the result was verified                                                                    none
---  27     drop the maps                                                                                         all
+--  6–7    make the map of the ids of …                                                      authors, books      none
+--  8–9    fill the map of the ids of …                                                      authors, books      none
+--  10     make sure that each old row has a new id, and that no new id is known anywhere …  authors and 2 more  none
+--  11     index notes.owner_id (author's), for as long as it is rewritten                   notes               none
+--  12     index books.order, for as long as it is rewritten                                 books               none
+--  13     count the references to authors that no foreign key guards; a rollback looks fo…  notes               none
+--  14     count the ids of authors in the JSON of notes.doc:$.author.id; a rollback rewri…  notes               none
+--  15     count the references to books that no foreign key guards; a rollback looks for …  books               none
+--  16–17  give the rows of …, and all that refers to them, their new ids                    authors and 2 more  rows  2,469,134       82
+--  18     rewrite the ids of authors in the JSON of notes.doc:$.author.id                   notes               rows  1,234,567       41
+--  19–20  look for references to … that were written with old ids meanwhile                 notes, books        rows
+--  21     make sure that no old id is left                                                  authors and 2 more  none
+--  22     make sure that there are as many orphans as before                                books, authors      none
+--  23     drop the index of books.order again                                               books               none
+--  24     drop the index of notes.owner_id (author's) again                                 notes               none
+--  25     wait until the result was verified                                                                    none
+--  26     drop the maps                                                                                         all
 -- in all, about: 2m3s, 3,703,701 rows rewritten, 3.7 MB written, 0 bytes more on disk at the peak
 -- seconds: estimated, rows a second: 30,000 in batches, 50,000 into maps, 100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes,
 --     1,000,000 counted
 -- longest lock: none for longer than a moment
 -- lock rows: writers wait for the rows of a batch, for as long as it takes
 -- lock all: nobody else uses them
--- inserts refused: those that leave keys to the database: from step 13 on, for good. Those that fill keys: from step 1 to step 13;
---     deploy their writers at the hold of step 11, not before, and run on at once: then about 2.15s, longer only while others keep a table's lock
--- rollback: undoes what was done, the last step first; there is none once step 27 has begun
+-- inserts refused: those that leave keys to the database: from step 14 on, for good. Those that fill keys: from step 2 to step 14;
+--     deploy their writers at the hold of step 12, not before, and run on at once: then about 2.15s, longer only while others keep a table's lock
+-- rollback: undoes what was done, the last step first; there is none once step 26 has begun
 --
 -- references by foreign keys: books.author_id → authors
 -- reference: books.order to books.id given certain
@@ -57,56 +56,55 @@
 -- 2 · count the rows of each table
 --    counts: rows of … (authors, books, notes)
 -- 3–5 · take the digest of the other columns of …
--- 6 · take node 1023 of the key space default for the new ids of old rows
--- 7–8 · make the map of the ids of …
+-- 6–7 · make the map of the ids of …
 CREATE TABLE `snowkey_map_{1}` (old_id BIGINT NOT NULL PRIMARY KEY, new_id BIGINT NOT NULL UNIQUE) ENGINE=InnoDB;
 --    {1} = authors, books
--- 9–10 · fill the map of the ids of …
+-- 8–9 · fill the map of the ids of …
 
 -- == check · what has to be true before the first row changes is looked at
--- 11 · make sure that each old row has a new id, and that no new id is known anywhere yet
+-- 10 · make sure that each old row has a new id, and that no new id is known anywhere yet
 --    each has to be 0: old rows of … without a new id (authors, books); new ids of … that are old ones (authors, books);
 --     new ids of … that … has already (authors books.author_id, authors notes.doc:$.author.id, books books.order);
 --     new ids of authors that notes.owner_id (author's) has already
 
 -- == rewrite · keys, and what refers to them, get the new ids, in batches
--- 12 · index notes.owner_id (author's), for as long as it is rewritten
+-- 11 · index notes.owner_id (author's), for as long as it is rewritten
 ALTER TABLE `notes` ADD INDEX `snowkey_index_notes_owner_id_6ae0f472` (`owner_id`), ALGORITHM=INPLACE, LOCK=NONE;
--- 13 · index books.order, for as long as it is rewritten
+-- 12 · index books.order, for as long as it is rewritten
 ALTER TABLE `books` ADD INDEX `snowkey_index_books_order_17815251` (`order`), ALGORITHM=INPLACE, LOCK=NONE;
--- 14 · count the references to authors that no foreign key guards; a rollback looks for those that are left
+-- 13 · count the references to authors that no foreign key guards; a rollback looks for those that are left
 --    counts: old ids of authors
--- 15 · count the ids of authors in the JSON of notes.doc:$.author.id; a rollback rewrites them here
+-- 14 · count the ids of authors in the JSON of notes.doc:$.author.id; a rollback rewrites them here
 --    counts: old ids of authors
--- 16 · count the references to books that no foreign key guards; a rollback looks for those that are left
+-- 15 · count the references to books that no foreign key guards; a rollback looks for those that are left
 --    counts: old ids of books
--- 17–18 · give the rows of …, and all that refers to them, their new ids
+-- 16–17 · give the rows of …, and all that refers to them, their new ids
 UPDATE `snowkey_map_authors` m STRAIGHT_JOIN `authors` c ON c.`id` = m.old_id SET c.`id` = m.new_id WHERE m.old_id > :after AND m.old_id <= :upto;
 UPDATE `snowkey_map_{1}` m STRAIGHT_JOIN `books` c ON c.`{2}` = m.old_id SET c.`{2}` = m.new_id, c.`updated_at` = c.`updated_at` WHERE m.old_id > :after AND m.old_id <= :upto;
 --    {1} {2} = authors author_id; books id; books order
 UPDATE `snowkey_map_authors` m STRAIGHT_JOIN `notes` c ON c.`owner_id` = CONVERT(m.old_id USING utf8mb4) COLLATE utf8mb4_unicode_ci AND LENGTH(CONVERT(c.`owner_id` USING utf8mb4)) = LENGTH(m.old_id) AND c.`owner_type` = 'author''s' SET c.`owner_id` = CONVERT(m.new_id, CHAR) WHERE m.old_id > :after AND m.old_id <= :upto;
--- 19 · rewrite the ids of authors in the JSON of notes.doc:$.author.id
+-- 18 · rewrite the ids of authors in the JSON of notes.doc:$.author.id
 UPDATE `notes` c STRAIGHT_JOIN `snowkey_map_authors` m ON m.old_id = CASE WHEN JSON_VALID(c.`doc`) THEN CASE WHEN JSON_TYPE(JSON_EXTRACT(c.`doc`, '$."author"."id"')) IN ('INTEGER', 'UNSIGNED INTEGER') THEN CASE WHEN JSON_UNQUOTE(JSON_EXTRACT(c.`doc`, '$."author"."id"')) NOT REGEXP '[^-0-9]' AND JSON_UNQUOTE(JSON_EXTRACT(c.`doc`, '$."author"."id"')) REGEXP '^(0|-?[1-9][0-9]{0,17}|[1-8][0-9]{18}|9[01][0-9]{17}|92[01][0-9]{16}|922[0-2][0-9]{15}|9223[0-2][0-9]{14})$' THEN CAST(JSON_UNQUOTE(JSON_EXTRACT(c.`doc`, '$."author"."id"')) AS SIGNED) END END END SET c.`doc` = JSON_SET(c.`doc`, '$."author"."id"', m.new_id) WHERE c.`id` > :after AND c.`id` <= :upto;
 UPDATE `notes` c STRAIGHT_JOIN `snowkey_map_authors` m ON m.old_id = CASE WHEN JSON_VALID(c.`doc`) THEN CASE WHEN JSON_TYPE(JSON_EXTRACT(c.`doc`, '$."author"."id"')) IN ('STRING') THEN CASE WHEN JSON_UNQUOTE(JSON_EXTRACT(c.`doc`, '$."author"."id"')) NOT REGEXP '[^-0-9]' AND JSON_UNQUOTE(JSON_EXTRACT(c.`doc`, '$."author"."id"')) REGEXP '^(0|-?[1-9][0-9]{0,17}|[1-8][0-9]{18}|9[01][0-9]{17}|92[01][0-9]{16}|922[0-2][0-9]{15}|9223[0-2][0-9]{14})$' THEN CAST(JSON_UNQUOTE(JSON_EXTRACT(c.`doc`, '$."author"."id"')) AS SIGNED) END END END SET c.`doc` = JSON_SET(c.`doc`, '$."author"."id"', CONVERT(m.new_id, CHAR)) WHERE c.`id` > :after AND c.`id` <= :upto;
--- 20–21 · look for references to … that were written with old ids meanwhile
+-- 19–20 · look for references to … that were written with old ids meanwhile
 UPDATE `snowkey_map_authors` m STRAIGHT_JOIN `notes` c ON c.`owner_id` = CONVERT(m.old_id USING utf8mb4) COLLATE utf8mb4_unicode_ci AND LENGTH(CONVERT(c.`owner_id` USING utf8mb4)) = LENGTH(m.old_id) AND c.`owner_type` = 'author''s' SET c.`owner_id` = CONVERT(m.new_id, CHAR) WHERE m.old_id > :after AND m.old_id <= :upto;
 UPDATE `snowkey_map_books` m STRAIGHT_JOIN `books` c ON c.`order` = m.old_id SET c.`order` = m.new_id, c.`updated_at` = c.`updated_at` WHERE m.old_id > :after AND m.old_id <= :upto;
 
 -- == check · the result is looked at: no old id is left, and no reference is lost
--- 22 · make sure that no old id is left
+-- 21 · make sure that no old id is left
 --    each has to be 0: old ids of … in … (authors authors.id, authors books.author_id, authors notes.doc:$.author.id, books books.id, books
 --     books.order); old ids of authors in notes.owner_id (author's)
--- 23 · make sure that there are as many orphans as before
+-- 22 · make sure that there are as many orphans as before
 --    each has to be what it was before: orphans of books.author_id → authors
--- 24 · drop the index of books.order again
+-- 23 · drop the index of books.order again
 ALTER TABLE `books` DROP INDEX `snowkey_index_books_order_17815251`, ALGORITHM=INPLACE, LOCK=NONE;
--- 25 · drop the index of notes.owner_id (author's) again
+-- 24 · drop the index of notes.owner_id (author's) again
 ALTER TABLE `notes` DROP INDEX `snowkey_index_notes_owner_id_6ae0f472`, ALGORITHM=INPLACE, LOCK=NONE;
 
 -- == contract · the maps are dropped, after which there is no rollback
--- 26 · wait until the result was verified
+-- 25 · wait until the result was verified
 --    the run ends here, and run --continue=drop-maps goes on: All ids are rewritten. Verify the plan, look at what else keeps ids (caches, other
 --     services), and go on when the maps of old ids to new ones are not needed any more: they are dropped then, and there is no rollback after that.
--- 27 · drop the maps
+-- 26 · drop the maps
 DROP TABLE IF EXISTS `snowkey_map_authors`, `snowkey_map_books`;
 --    no rollback once this is done. Without the maps nobody knows the old ids.

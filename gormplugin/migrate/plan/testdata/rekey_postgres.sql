@@ -1,4 +1,4 @@
--- snowkey migrate plan · mode rekey · 29 steps
+-- snowkey migrate plan · mode rekey · 28 steps
 -- plan: 0
 -- what run does is in the .json beside this file; it refuses both when one of them was changed
 -- made: 2026-11-21T20:00:00Z
@@ -14,36 +14,35 @@
 --  1      count the orphans of each reference                                               books and 2 more    none
 --  2      count the rows of each table                                                      authors and 2 more  none
 --  3–5    take the digest of the other columns of …                                         authors and 2 more  none
---  6      take node 1023 of the key space default for the new ids of old rows                                   none
---  7      make the maps of old ids to new ones                                                                  none
---  8–9    fill the map of the ids of …                                                      authors, books      none
---  10     make sure that each old row has a new id, and that no new id is known anywhere …  authors and 2 more  none
---  11     gather statistics of the maps                                                                         none
---  12     index books.author_id, for as long as it is rewritten                             books               none
---  13     index notes.owner_id (author's), for as long as it is rewritten                   notes               none
---  14     index books.order, for as long as it is rewritten                                 books               none
---  15     count the references to authors that no foreign key guards; a rollback looks fo…  notes               none
---  16     count the ids of authors in the JSON of notes.doc:$.author.id; a rollback rewri…  notes               none
---  17     count the references to books that no foreign key guards; a rollback looks for …  books               none
---  18–19  give the rows of …, and all that refers to them, their new ids                    authors and 2 more  rows  2,469,134       82
---  20     rewrite the ids of authors in the JSON of notes.doc:$.author.id                   notes               rows  1,234,567       41
---  21–22  look for references to … that were written with old ids meanwhile                 notes, books        rows
---  23     make sure that no old id is left                                                  authors and 2 more  none
---  24     make sure that there are as many orphans as before                                books, authors      none
---  25     drop the index of books.order again                                               books               none
---  26     drop the index of notes.owner_id (author's) again                                 notes               none
---  27     drop the index of books.author_id again                                           books               none
---  28     wait until the result was verified                                                                    none
---  29     drop the maps                                                                                         all
+--  6      make the maps of old ids to new ones                                                                  none
+--  7–8    fill the map of the ids of …                                                      authors, books      none
+--  9      make sure that each old row has a new id, and that no new id is known anywhere …  authors and 2 more  none
+--  10     gather statistics of the maps                                                                         none
+--  11     index books.author_id, for as long as it is rewritten                             books               none
+--  12     index notes.owner_id (author's), for as long as it is rewritten                   notes               none
+--  13     index books.order, for as long as it is rewritten                                 books               none
+--  14     count the references to authors that no foreign key guards; a rollback looks fo…  notes               none
+--  15     count the ids of authors in the JSON of notes.doc:$.author.id; a rollback rewri…  notes               none
+--  16     count the references to books that no foreign key guards; a rollback looks for …  books               none
+--  17–18  give the rows of …, and all that refers to them, their new ids                    authors and 2 more  rows  2,469,134       82
+--  19     rewrite the ids of authors in the JSON of notes.doc:$.author.id                   notes               rows  1,234,567       41
+--  20–21  look for references to … that were written with old ids meanwhile                 notes, books        rows
+--  22     make sure that no old id is left                                                  authors and 2 more  none
+--  23     make sure that there are as many orphans as before                                books, authors      none
+--  24     drop the index of books.order again                                               books               none
+--  25     drop the index of notes.owner_id (author's) again                                 notes               none
+--  26     drop the index of books.author_id again                                           books               none
+--  27     wait until the result was verified                                                                    none
+--  28     drop the maps                                                                                         all
 -- in all, about: 2m3s, 3,703,701 rows rewritten, 3.7 MB written, 3.7 MB more on disk at the peak
 -- seconds: estimated, rows a second: 30,000 in batches, 50,000 into maps, 100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes,
 --     1,000,000 counted
 -- longest lock: none for longer than a moment
 -- lock rows: writers wait for the rows of a batch, for as long as it takes
 -- lock all: nobody else uses them
--- inserts refused: those that leave keys to the database: from step 7 on, for good. Those that fill keys: never, where their writers are deployed at
---     the hold of step 28
--- rollback: undoes what was done, the last step first; there is none once step 29 has begun
+-- inserts refused: those that leave keys to the database: from step 8 on, for good. Those that fill keys: never, where their writers are deployed at
+--     the hold of step 27
+-- rollback: undoes what was done, the last step first; there is none once step 28 has begun
 --
 -- references by foreign keys: books.author_id → authors
 -- reference: books.order to books.id given certain
@@ -63,60 +62,59 @@
 -- 2 · count the rows of each table
 --    counts: rows of … (authors, books, notes)
 -- 3–5 · take the digest of the other columns of …
--- 6 · take node 1023 of the key space default for the new ids of old rows
--- 7 · make the maps of old ids to new ones
+-- 6 · make the maps of old ids to new ones
 CREATE TABLE "snowkey_map_{1}" (old_id BIGINT NOT NULL PRIMARY KEY, new_id BIGINT NOT NULL UNIQUE);
 --    {1} = authors, books
--- 8–9 · fill the map of the ids of …
+-- 7–8 · fill the map of the ids of …
 
 -- == check · what has to be true before the first row changes is looked at
--- 10 · make sure that each old row has a new id, and that no new id is known anywhere yet
+-- 9 · make sure that each old row has a new id, and that no new id is known anywhere yet
 --    each has to be 0: old rows of … without a new id (authors, books); new ids of … that are old ones (authors, books);
 --     new ids of … that … has already (authors books.author_id, authors notes.doc:$.author.id, books books.order);
 --     new ids of authors that notes.owner_id (author's) has already
 
 -- == rewrite · keys, and what refers to them, get the new ids, in batches
--- 11 · gather statistics of the maps
+-- 10 · gather statistics of the maps
 ANALYZE "snowkey_map_authors", "snowkey_map_books";
--- 12 · index books.author_id, for as long as it is rewritten
+-- 11 · index books.author_id, for as long as it is rewritten
 CREATE INDEX CONCURRENTLY "snowkey_index_books_author_id_b390907f" ON "books" ("author_id");
--- 13 · index notes.owner_id (author's), for as long as it is rewritten
+-- 12 · index notes.owner_id (author's), for as long as it is rewritten
 CREATE INDEX CONCURRENTLY "snowkey_index_notes_owner_id_6ae0f472" ON "notes" ("owner_id");
--- 14 · index books.order, for as long as it is rewritten
+-- 13 · index books.order, for as long as it is rewritten
 CREATE INDEX CONCURRENTLY "snowkey_index_books_order_17815251" ON "books" ("order");
--- 15 · count the references to authors that no foreign key guards; a rollback looks for those that are left
+-- 14 · count the references to authors that no foreign key guards; a rollback looks for those that are left
 --    counts: old ids of authors
--- 16 · count the ids of authors in the JSON of notes.doc:$.author.id; a rollback rewrites them here
+-- 15 · count the ids of authors in the JSON of notes.doc:$.author.id; a rollback rewrites them here
 --    counts: old ids of authors
--- 17 · count the references to books that no foreign key guards; a rollback looks for those that are left
+-- 16 · count the references to books that no foreign key guards; a rollback looks for those that are left
 --    counts: old ids of books
--- 18–19 · give the rows of …, and all that refers to them, their new ids
+-- 17–18 · give the rows of …, and all that refers to them, their new ids
 UPDATE "{1}" c SET "{2}" = m.new_id FROM "snowkey_map_{3}" m WHERE c."{2}" = m.old_id + 0 AND m.old_id > :after AND m.old_id <= :upto;
 --    {1} {2} {3} = authors id authors; books author_id authors; books id books; books order books
 UPDATE "notes" c SET "owner_id" = CAST(m.new_id AS text) FROM "snowkey_map_authors" m WHERE c."owner_id" = CAST(m.old_id + 0 AS text) AND c."owner_type" = 'author''s' AND m.old_id > :after AND m.old_id <= :upto;
--- 20 · rewrite the ids of authors in the JSON of notes.doc:$.author.id
+-- 19 · rewrite the ids of authors in the JSON of notes.doc:$.author.id
 UPDATE "notes" c SET "doc" = jsonb_set(c."doc", CAST(ARRAY['author', 'id'] AS text[]), CASE WHEN jsonb_typeof(c."doc" #> CAST(ARRAY['author', 'id'] AS text[])) = 'string' THEN to_jsonb(CAST(m.new_id AS text)) ELSE to_jsonb(m.new_id) END) FROM "snowkey_map_authors" m WHERE CASE WHEN jsonb_typeof(c."doc" #> CAST(ARRAY['author', 'id'] AS text[])) IN ('number', 'string') AND (c."doc" #>> CAST(ARRAY['author', 'id'] AS text[])) ~ '^(0|-?[1-9][0-9]{0,17}|[1-8][0-9]{18}|9[01][0-9]{17}|92[01][0-9]{16}|922[0-2][0-9]{15}|9223[0-2][0-9]{14})$' THEN CAST((c."doc" #>> CAST(ARRAY['author', 'id'] AS text[])) AS bigint) END = m.old_id AND c."id" > :after AND c."id" <= :upto;
--- 21–22 · look for references to … that were written with old ids meanwhile
+-- 20–21 · look for references to … that were written with old ids meanwhile
 UPDATE "notes" c SET "owner_id" = CAST(m.new_id AS text) FROM "snowkey_map_authors" m WHERE c."owner_id" = CAST(m.old_id + 0 AS text) AND c."owner_type" = 'author''s' AND m.old_id > :after AND m.old_id <= :upto;
 UPDATE "books" c SET "order" = m.new_id FROM "snowkey_map_books" m WHERE c."order" = m.old_id + 0 AND m.old_id > :after AND m.old_id <= :upto;
 
 -- == check · the result is looked at: no old id is left, and no reference is lost
--- 23 · make sure that no old id is left
+-- 22 · make sure that no old id is left
 --    each has to be 0: old ids of … in … (authors authors.id, authors books.author_id, authors notes.doc:$.author.id, books books.id, books
 --     books.order); old ids of authors in notes.owner_id (author's)
--- 24 · make sure that there are as many orphans as before
+-- 23 · make sure that there are as many orphans as before
 --    each has to be what it was before: orphans of books.author_id → authors
--- 25 · drop the index of books.order again
+-- 24 · drop the index of books.order again
 DROP INDEX CONCURRENTLY IF EXISTS "public"."snowkey_index_books_order_17815251";
--- 26 · drop the index of notes.owner_id (author's) again
+-- 25 · drop the index of notes.owner_id (author's) again
 DROP INDEX CONCURRENTLY IF EXISTS "public"."snowkey_index_notes_owner_id_6ae0f472";
--- 27 · drop the index of books.author_id again
+-- 26 · drop the index of books.author_id again
 DROP INDEX CONCURRENTLY IF EXISTS "public"."snowkey_index_books_author_id_b390907f";
 
 -- == contract · the maps are dropped, after which there is no rollback
--- 28 · wait until the result was verified
+-- 27 · wait until the result was verified
 --    the run ends here, and run --continue=drop-maps goes on: All ids are rewritten. Verify the plan, look at what else keeps ids (caches, other
 --     services), and go on when the maps of old ids to new ones are not needed any more: they are dropped then, and there is no rollback after that.
--- 29 · drop the maps
+-- 28 · drop the maps
 DROP TABLE "snowkey_map_authors", "snowkey_map_books";
 --    no rollback once this is done. Without the maps nobody knows the old ids.

@@ -1,4 +1,4 @@
--- snowkey migrate plan · mode rekey · 28 steps
+-- snowkey migrate plan · mode rekey · 27 steps
 -- plan: 0
 -- what run does is in the .json beside this file; it refuses both when one of them was changed
 -- made: 2026-11-21T20:00:00Z
@@ -14,26 +14,25 @@
 --  1      count the orphans of each reference                                               books and 2 more    none
 --  2      count the rows of each table                                                      authors and 2 more  none
 --  3–5    take the digest of the other columns of …                                         authors and 2 more  none
---  6      take node 1023 of the key space default for the new ids of old rows                                   none
---  7      make the maps of old ids to new ones                                                                  none
---  8–9    fill the map of the ids of …                                                      authors, books      none
---  10     make sure that each old row has a new id, and that no new id is known anywhere …  authors and 2 more  none
---  11     index books.author_id, for as long as it is rewritten                             books               writes
---  12     index notes.owner_id (author's), for as long as it is rewritten                   notes               writes
---  13     index books.order, for as long as it is rewritten                                 books               writes
---  14     count the references to authors that no foreign key guards; a rollback looks fo…  books, notes        none
---  15     count the ids of authors in the JSON of notes.doc:$.author.id; a rollback rewri…  notes               none
---  16     count the references to books that no foreign key guards; a rollback looks for …  books               none
---  17–18  give the rows of …, and all that refers to them, their new ids                    authors and 2 more  rows    2,469,134       82
---  19     rewrite the ids of authors in the JSON of notes.doc:$.author.id                   notes               rows    1,234,567       41
---  20–21  look for references to … that were written with old ids meanwhile                 books, notes        rows
---  22     make sure that no old id is left                                                  authors and 2 more  none
---  23     make sure that there are as many orphans as before                                books, authors      none
---  24     drop the index of books.order again                                               books               none
---  25     drop the index of notes.owner_id (author's) again                                 notes               none
---  26     drop the index of books.author_id again                                           books               none
---  27     wait until the result was verified                                                                    none
---  28     drop the maps                                                                                         all
+--  6      make the maps of old ids to new ones                                                                  none
+--  7–8    fill the map of the ids of …                                                      authors, books      none
+--  9      make sure that each old row has a new id, and that no new id is known anywhere …  authors and 2 more  none
+--  10     index books.author_id, for as long as it is rewritten                             books               writes
+--  11     index notes.owner_id (author's), for as long as it is rewritten                   notes               writes
+--  12     index books.order, for as long as it is rewritten                                 books               writes
+--  13     count the references to authors that no foreign key guards; a rollback looks fo…  books, notes        none
+--  14     count the ids of authors in the JSON of notes.doc:$.author.id; a rollback rewri…  notes               none
+--  15     count the references to books that no foreign key guards; a rollback looks for …  books               none
+--  16–17  give the rows of …, and all that refers to them, their new ids                    authors and 2 more  rows    2,469,134       82
+--  18     rewrite the ids of authors in the JSON of notes.doc:$.author.id                   notes               rows    1,234,567       41
+--  19–20  look for references to … that were written with old ids meanwhile                 books, notes        rows
+--  21     make sure that no old id is left                                                  authors and 2 more  none
+--  22     make sure that there are as many orphans as before                                books, authors      none
+--  23     drop the index of books.order again                                               books               none
+--  24     drop the index of notes.owner_id (author's) again                                 notes               none
+--  25     drop the index of books.author_id again                                           books               none
+--  26     wait until the result was verified                                                                    none
+--  27     drop the maps                                                                                         all
 -- in all, about: 2m3s, 3,703,701 rows rewritten, 3.7 MB written, 0 bytes more on disk at the peak
 -- seconds: estimated, rows a second: 30,000 in batches, 50,000 into maps, 100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes,
 --     1,000,000 counted
@@ -41,7 +40,7 @@
 -- lock writes: writers of the table wait
 -- lock rows: writers wait for the rows of a batch, for as long as it takes
 -- lock all: nobody else uses them
--- rollback: undoes what was done, the last step first; there is none once step 28 has begun
+-- rollback: undoes what was done, the last step first; there is none once step 27 has begun
 --
 -- references by foreign keys: books.author_id → authors
 -- reference: books.order to books.id given certain
@@ -62,60 +61,59 @@
 -- 2 · count the rows of each table
 --    counts: rows of … (authors, books, notes)
 -- 3–5 · take the digest of the other columns of …
--- 6 · take node 1023 of the key space default for the new ids of old rows
--- 7 · make the maps of old ids to new ones
+-- 6 · make the maps of old ids to new ones
 CREATE TABLE "snowkey_map_{1}" (old_id INTEGER NOT NULL PRIMARY KEY, new_id INTEGER NOT NULL UNIQUE);
 --    {1} = authors, books
--- 8–9 · fill the map of the ids of …
+-- 7–8 · fill the map of the ids of …
 
 -- == check · what has to be true before the first row changes is looked at
--- 10 · make sure that each old row has a new id, and that no new id is known anywhere yet
+-- 9 · make sure that each old row has a new id, and that no new id is known anywhere yet
 --    each has to be 0: old rows of … without a new id (authors, books); new ids of … that are old ones (authors, books);
 --     new ids of … that … has already (authors books.author_id, authors notes.doc:$.author.id, books books.order);
 --     new ids of authors that notes.owner_id (author's) has already
 
 -- == rewrite · keys, and what refers to them, get the new ids, in batches
--- 11 · index books.author_id, for as long as it is rewritten
+-- 10 · index books.author_id, for as long as it is rewritten
 CREATE INDEX "snowkey_index_books_author_id_b390907f" ON "books" ("author_id");
--- 12 · index notes.owner_id (author's), for as long as it is rewritten
+-- 11 · index notes.owner_id (author's), for as long as it is rewritten
 CREATE INDEX "snowkey_index_notes_owner_id_6ae0f472" ON "notes" ("owner_id");
--- 13 · index books.order, for as long as it is rewritten
+-- 12 · index books.order, for as long as it is rewritten
 CREATE INDEX "snowkey_index_books_order_17815251" ON "books" ("order");
--- 14 · count the references to authors that no foreign key guards; a rollback looks for those that are left
+-- 13 · count the references to authors that no foreign key guards; a rollback looks for those that are left
 --    counts: old ids of authors
--- 15 · count the ids of authors in the JSON of notes.doc:$.author.id; a rollback rewrites them here
+-- 14 · count the ids of authors in the JSON of notes.doc:$.author.id; a rollback rewrites them here
 --    counts: old ids of authors
--- 16 · count the references to books that no foreign key guards; a rollback looks for those that are left
+-- 15 · count the references to books that no foreign key guards; a rollback looks for those that are left
 --    counts: old ids of books
--- 17–18 · give the rows of …, and all that refers to them, their new ids
+-- 16–17 · give the rows of …, and all that refers to them, their new ids
 UPDATE "{1}" AS c SET "{2}" = m.new_id FROM "snowkey_map_{3}" AS m WHERE c."{2}" = +m.old_id AND m.old_id > :after AND m.old_id <= :upto;
 --    {1} {2} {3} = authors id authors; books author_id authors; books id books; books order books
 UPDATE "notes" AS c SET "owner_id" = CAST(m.new_id AS TEXT) FROM "snowkey_map_authors" AS m WHERE c."owner_id" = CAST(+m.old_id AS TEXT) AND length(c."owner_id") = length(+m.old_id) AND c."owner_type" = 'author''s' AND m.old_id > :after AND m.old_id <= :upto;
--- 19 · rewrite the ids of authors in the JSON of notes.doc:$.author.id
+-- 18 · rewrite the ids of authors in the JSON of notes.doc:$.author.id
 UPDATE "notes" AS c SET "doc" = json_set(c."doc", '$."author"."id"', CASE WHEN json_type(c."doc", '$."author"."id"') = 'text' THEN CAST(m.new_id AS TEXT) ELSE m.new_id END) FROM "snowkey_map_authors" AS m WHERE CASE WHEN json_valid(c."doc") THEN CASE WHEN json_type(c."doc", '$."author"."id"') IN ('integer', 'text') THEN CASE WHEN CAST(CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) AS TEXT) = CAST(json_extract(c."doc", '$."author"."id"') AS TEXT) THEN CAST(json_extract(c."doc", '$."author"."id"') AS INTEGER) END END END = m.old_id AND c."id" > :after AND c."id" <= :upto;
--- 20–21 · look for references to … that were written with old ids meanwhile
+-- 19–20 · look for references to … that were written with old ids meanwhile
 UPDATE "books" AS c SET "{1}" = m.new_id FROM "snowkey_map_{2}" AS m WHERE c."{1}" = +m.old_id AND m.old_id > :after AND m.old_id <= :upto;
 --    {1} {2} = author_id authors; order books
 UPDATE "notes" AS c SET "owner_id" = CAST(m.new_id AS TEXT) FROM "snowkey_map_authors" AS m WHERE c."owner_id" = CAST(+m.old_id AS TEXT) AND length(c."owner_id") = length(+m.old_id) AND c."owner_type" = 'author''s' AND m.old_id > :after AND m.old_id <= :upto;
 
 -- == check · the result is looked at: no old id is left, and no reference is lost
--- 22 · make sure that no old id is left
+-- 21 · make sure that no old id is left
 --    each has to be 0: old ids of … in … (authors authors.id, authors books.author_id, authors notes.doc:$.author.id, books books.id, books
 --     books.order); old ids of authors in notes.owner_id (author's)
--- 23 · make sure that there are as many orphans as before
+-- 22 · make sure that there are as many orphans as before
 --    each has to be what it was before: orphans of books.author_id → authors; rows of books that break a foreign key
--- 24 · drop the index of books.order again
+-- 23 · drop the index of books.order again
 DROP INDEX "snowkey_index_books_order_17815251";
--- 25 · drop the index of notes.owner_id (author's) again
+-- 24 · drop the index of notes.owner_id (author's) again
 DROP INDEX "snowkey_index_notes_owner_id_6ae0f472";
--- 26 · drop the index of books.author_id again
+-- 25 · drop the index of books.author_id again
 DROP INDEX "snowkey_index_books_author_id_b390907f";
 
 -- == contract · the maps are dropped, after which there is no rollback
--- 27 · wait until the result was verified
+-- 26 · wait until the result was verified
 --    the run ends here, and run --continue=drop-maps goes on: All ids are rewritten. Verify the plan, look at what else keeps ids (caches, other
 --     services), and go on when the maps of old ids to new ones are not needed any more: they are dropped then, and there is no rollback after that.
--- 28 · drop the maps
+-- 27 · drop the maps
 DROP TABLE "snowkey_map_{1}";
 --    {1} = authors, books
 --    no rollback once this is done. Without the maps nobody knows the old ids.

@@ -11,15 +11,15 @@
 --     old are ids below 4,398,046,511,104
 --
 --  step                                                                                     table              lock               rows  seconds
---  1–2    give … of … 64 bits                                                               orders, customers  all           2,469,134       12
---  3      gather statistics of the tables with changed types                                orders, customers  none          1,234,567        2
---  4      deploy writers that fill their keys                                                                  none
---  5      make sure, for 10s, that no writer leaves its keys to the database                                   none                          10
---  6      end the keys that the database makes, of customers.id, orders.id                  customers, orders  all, briefly
---  7      count the orphans of each reference                                               orders, customers  none          1,234,567        1
---  8      count the rows of each table                                                      customers, orders  none          1,234,567        1
---  9–10   take the digest of the other columns of …                                         customers, orders  none          2,469,134       25
---  11     take node 1023 of the key space default for the new ids of old rows                                  none
+--  1      take node 1023 of the key space default for the new ids of old rows                                  none
+--  2–3    give … of … 64 bits                                                               orders, customers  all           2,469,134       12
+--  4      gather statistics of the tables with changed types                                orders, customers  none          1,234,567        2
+--  5      deploy writers that fill their keys                                                                  none
+--  6      make sure, for 10s, that no writer leaves its keys to the database                                   none                          10
+--  7      end the keys that the database makes, of customers.id, orders.id                  customers, orders  all, briefly
+--  8      count the orphans of each reference                                               orders, customers  none          1,234,567        1
+--  9      count the rows of each table                                                      customers, orders  none          1,234,567        1
+--  10–11  take the digest of the other columns of …                                         customers, orders  none          2,469,134       25
 --  12     make the maps of old ids to new ones                                                                 none
 --  13–14  fill the map of the ids of …                                                      customers, orders  none          2,469,134       49
 --  15     make sure that each old row has a new id, and that no new id is known anywhere …  customers, orders  none          1,234,567        1
@@ -34,14 +34,14 @@
 -- in all, about: 3m12s, 4,938,268 rows rewritten, 8.6 MB written, 6.2 MB more on disk at the peak
 -- seconds: estimated, rows a second: 30,000 in batches, 50,000 into maps, 100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes,
 --     1,000,000 counted
--- longest lock: step 1, give customer_id, id of orders 64 bits (1.2 MB): reads and writes of the table, and writes of those that foreign keys connect
+-- longest lock: step 2, give customer_id, id of orders 64 bits (1.2 MB): reads and writes of the table, and writes of those that foreign keys connect
 --     with it, wait for as long as it is written anew
 -- lock all: reads and writes of the table, and writes of those that foreign keys connect with it, wait for as long as it is written anew
 -- lock all, briefly: reads and writes of the tables wait for a moment: all locks are waited for together, for 0.8 seconds at a time, and asked for again
 -- lock rows: writers wait for the rows of a batch, for as long as it takes
 -- lock all: nobody else uses them
--- inserts refused: those that leave keys to the database: from step 6 on, for good. Those that fill keys: never, where their writers are deployed at
---     the hold of step 4
+-- inserts refused: those that leave keys to the database: from step 7 on, for good. Those that fill keys: never, where their writers are deployed at
+--     the hold of step 5
 -- rollback: undoes what was done, the last step first; there is none once step 24 has begun
 --
 -- references by foreign keys: orders.customer_id → customers
@@ -50,26 +50,27 @@
 -- note 2: Rewritten rows are written anew, and the old ones are space to be used again after a VACUUM of the rewritten tables, which autovacuum does in
 --     time. VACUUM (ANALYZE) them after the run; only VACUUM FULL or pg_repack gives the space back to the system.
 
--- == expand · keys, and what refers to them, get 64 bits
--- 1–2 · give … of … 64 bits
+-- == expand · a node is taken for the new ids; keys, and what refers to them, get 64 bits
+-- 1 · take node 1023 of the key space default for the new ids of old rows
+-- 2–3 · give … of … 64 bits
 DO $snowkey$ DECLARE t text; ends timestamptz := clock_timestamp() + interval '800 ms'; BEGIN FOREACH t IN ARRAY ARRAY['"public"."customers"', '"public"."orders"'] LOOP PERFORM set_config('lock_timeout', greatest(1, ceil(1000 * extract(epoch FROM ends - clock_timestamp())))::int || 'ms', true); EXECUTE 'LOCK TABLE ' || t || ' IN ACCESS EXCLUSIVE MODE'; END LOOP; END $snowkey$;
 SET LOCAL lock_timeout = '800ms';
 ALTER TABLE "orders" ALTER COLUMN "customer_id" TYPE bigint, ALTER COLUMN "id" TYPE bigint;
 ALTER SEQUENCE "public"."{1}" AS bigint;
 --    {1} = orders_id_seq, customers_id_seq
 ALTER TABLE "customers" ALTER COLUMN "id" TYPE bigint;
--- 3 · gather statistics of the tables with changed types
+-- 4 · gather statistics of the tables with changed types
 ANALYZE "orders", "customers";
 
 -- == flip · the database stops making keys
--- 4 · deploy writers that fill their keys
+-- 5 · deploy writers that fill their keys
 --    the run ends here, and run --continue=deploy-writers goes on: Now deploy the program that fills its keys with snowflakes, and stop every writer
 --     that leaves them to the database.
--- 5 · make sure, for 10s, that no writer leaves its keys to the database
+-- 6 · make sure, for 10s, that no writer leaves its keys to the database
 --    for 10s nothing may change there, else: So a writer is at work that leaves its keys to the database: find it by what it inserts, stop it or deploy
 --     it as one that fills keys, and run again. From the flip on its inserts fail. pg_stat_activity has the sessions, with the addresses that they come
 --     from and their last statements.
--- 6 · end the keys that the database makes, of customers.id, orders.id
+-- 7 · end the keys that the database makes, of customers.id, orders.id
 DO $snowkey$ DECLARE t text; ends timestamptz := clock_timestamp() + interval '800 ms'; BEGIN FOREACH t IN ARRAY ARRAY['"public"."customers"', '"public"."orders"'] LOOP PERFORM set_config('lock_timeout', greatest(1, ceil(1000 * extract(epoch FROM ends - clock_timestamp())))::int || 'ms', true); EXECUTE 'LOCK TABLE ' || t || ' IN ACCESS EXCLUSIVE MODE'; END LOOP; END $snowkey$;
 SET LOCAL lock_timeout = '800ms';
 ALTER TABLE "{1}" ALTER COLUMN "id" DROP DEFAULT;
@@ -78,12 +79,11 @@ DROP SEQUENCE public.{1};
 --    {1} = customers_id_seq, orders_id_seq
 
 -- == map · what is there is counted, and each old id gets a new one, in a map
--- 7 · count the orphans of each reference
+-- 8 · count the orphans of each reference
 --    counts: orphans of orders.customer_id → customers
--- 8 · count the rows of each table
+-- 9 · count the rows of each table
 --    counts: rows of … (customers, orders)
--- 9–10 · take the digest of the other columns of …
--- 11 · take node 1023 of the key space default for the new ids of old rows
+-- 10–11 · take the digest of the other columns of …
 -- 12 · make the maps of old ids to new ones
 CREATE TABLE "snowkey_map_{1}" (old_id BIGINT NOT NULL PRIMARY KEY, new_id BIGINT NOT NULL UNIQUE);
 --    {1} = customers, orders
