@@ -129,15 +129,15 @@ func sqliteFile(t testing.TB) dbtest.Database {
 func TestMigrateMisuse(t *testing.T) {
 	db := dbtest.SQLite(t)
 	pool := db.Open(t)
-	if _, err := pool.ExecContext(t.Context(), "CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)"); err != nil {
+	if _, err := pool.ExecContext(t.Context(), "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, created_at DATETIME)"); err != nil {
 		t.Fatal(err)
 	}
-	file := t.TempDir() + "/widen.sql"
+	file := t.TempDir() + "/rekey.sql"
 	for _, tt := range []struct {
 		args []string
 		want int
 	}{
-		{[]string{"plan", "--db", db.DSN, "--out", file}, 0},
+		{[]string{"plan", "--db", db.DSN, "--mode", "rekey", "--zone", "UTC", "--out", file}, 0},
 		{[]string{"run", "--db", db.DSN, "--throttle", "1", file}, 2},
 		{[]string{"run", "--db", db.DSN, "--target", "-1s", file}, 2},
 		{[]string{"run", "--db", db.DSN, "--attempts", "-1", file}, 2},
