@@ -83,7 +83,11 @@ func (r *runner) apply(ctx context.Context, s *session, j *job, repair bool) err
 				continue
 			}
 		}
-		err := r.fenced(ctx, s, text)
+		do := r.fenced
+		if i > 0 && s.alone {
+			do = r.guarded
+		}
+		err := do(ctx, s, text)
 		if err != nil && (!isLocked(r.dialect, err) || s.broken) {
 			return err
 		}
@@ -109,6 +113,12 @@ func (r *runner) fenced(ctx context.Context, s *session, text string) error {
 	if err := s.transact(ctx, func() error { return nil }); err != nil {
 		return err
 	}
+	return r.guarded(ctx, s, text)
+}
+
+// guarded runs a statement of several, after the fence before the first of them: as long as the session has the lock of statements that commit by
+// themselves, a run that takes over waits before it does or undoes any of them. Writers may wait for the last, and four fences a table are long.
+func (r *runner) guarded(ctx context.Context, s *session, text string) error {
 	if err := r.limit(ctx, s, text); err != nil {
 		return err
 	}

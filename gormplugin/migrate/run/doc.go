@@ -5,7 +5,9 @@
 //   - Before anything is written, the preconditions hold; see package migrate.
 //   - Each step is done once, and its journal's row says so: in the same transaction, or, of what commits by itself, after a query has told
 //     that its effect is there. A process can be killed at any point, and the next Run goes on there.
-//   - Every transaction begins with an update of the plan's row that names the runner. A runner that was taken over writes nothing after that.
+//   - Every transaction begins with an update of the plan's row that names the runner. A runner that was taken over writes nothing after that,
+//     but for the rest of several statements that commit by themselves: the first of them is fenced, and a run that takes over waits for the last.
+//   - The window of a Steady that follows the hold that a run passes, or that a run begins with, starts with the run: the preconditions are looked at within it.
 //
 // # The node of new ids
 //

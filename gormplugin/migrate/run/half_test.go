@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -81,19 +82,83 @@ func TestRepair(t *testing.T) {
 	})
 }
 
+// threeColumns returns the action of three statements that commit by themselves, and the one that undoes them.
+func (w *world) threeColumns() (do, undo plan.Action) {
+	do.Kind, undo.Kind = plan.Apart, plan.Apart
+	for _, column := range []string{"one", "two", "three"} {
+		there := strings.ReplaceAll(w.of("SELECT COUNT(*) FROM pragma_table_info('child') WHERE name = 'NAME'",
+			"SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'child' AND column_name = 'NAME'",
+			"SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = 'child' AND column_name = 'NAME'"), "NAME", column)
+		do.SQL, do.AppliedEach = append(do.SQL, "ALTER TABLE child ADD COLUMN "+column+" bigint"), append(do.AppliedEach, there)
+		undo.SQL, undo.AppliedEach = append(undo.SQL, "ALTER TABLE child DROP COLUMN "+column), append(undo.AppliedEach, "SELECT 1 - ("+there+")")
+	}
+	return do, undo
+}
+
+// The first of several statements that commit by themselves is fenced. A run that takes over amid them waits for the rest, and then goes on or
+// undoes them; none is run twice.
+func TestTakenOverAmidSeveral(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"mysql", "postgres"} { // SQLite has no locks of sessions: each statement is fenced
+		for name, other := range map[string]doing{"run": run.Run, "rollback": run.Rollback} {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, kind)
+				before := w.contents(t)
+				do, undo := w.threeColumns()
+				w.plan.Steps = []plan.Step{{Title: "three columns", Do: do, Undo: &undo}}
+				w.run(t)
+				want := w.contents(t)
+				finish(t, w.db, w.plan, run.Rollback)
+				if name == "rollback" {
+					want = before
+				}
+				altered, waits, ended := 0, make(chan struct{}, 1000), make(chan error, 1)
+				o := fast
+				o.Progress = func(p run.Progress) {
+					if p.Waits != "" {
+						waits <- struct{}{}
+					}
+				}
+				db := w.through(t, func(query string, next func() error) error {
+					if !strings.HasPrefix(query, "ALTER TABLE child ADD") {
+						return next()
+					}
+					if altered++; altered == 2 {
+						holder := w.number(t, w.of("", "SELECT IS_USED_LOCK(CONCAT('snowkey:', MD5(DATABASE()), ':7236291'))",
+							"SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = 7236291 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"))
+						w.exec(t, fmt.Sprintf(w.of("", "KILL %d", "SELECT pg_terminate_backend(%d)"), holder))
+						go func() {
+							_, err := other(t.Context(), w.db, w.plan, o)
+							ended <- err
+						}()
+						select {
+						case <-waits:
+						case err := <-ended:
+							t.Errorf("the run that takes over did not wait: %v", err)
+							ended <- err
+						}
+					}
+					return next()
+				})
+				if _, err := run.Run(t.Context(), db, w.plan, fast); !errors.Is(err, journal.ErrLost) || altered != 3 {
+					t.Errorf("got %d statements and %v, want 3 and ErrLost", altered, err)
+				}
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+				w.want(t, want)
+			})
+		}
+	}
+}
+
 // Of several statements that commit by themselves, a run that goes on, and a rollback, leave out those whose effect is there; one that does
 // not get its lock does not keep the others back.
 func TestSeveralApart(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		before := w.contents(t)
-		do, undo := plan.Action{Kind: plan.Apart}, plan.Action{Kind: plan.Apart}
-		for _, column := range []string{"one", "two", "three"} {
-			there := strings.ReplaceAll(w.of("SELECT COUNT(*) FROM pragma_table_info('child') WHERE name = 'NAME'",
-				"SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'child' AND column_name = 'NAME'",
-				"SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = 'child' AND column_name = 'NAME'"), "NAME", column)
-			do.SQL, do.AppliedEach = append(do.SQL, "ALTER TABLE child ADD COLUMN "+column+" bigint"), append(do.AppliedEach, there)
-			undo.SQL, undo.AppliedEach = append(undo.SQL, "ALTER TABLE child DROP COLUMN "+column), append(undo.AppliedEach, "SELECT 1 - ("+there+")")
-		}
+		do, undo := w.threeColumns()
 		w.plan.Steps = []plan.Step{{Title: "three columns", Do: do, Undo: &undo}}
 		var done []string
 		var fails func(query string) error

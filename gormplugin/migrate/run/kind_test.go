@@ -138,6 +138,50 @@ func TestSteady(t *testing.T) {
 	})
 }
 
+// The window of a run that passes a hold begins before the run looks whether it may: what is written from then on is seen, and what the looks take is
+// not waited for once more. On SQLite it does, too, but nobody can write while the run takes the plan.
+func TestSteadyBeginsWithTheRun(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"mysql", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			const query = "SELECT COUNT(*) FROM parent"
+			const window = 200 * time.Millisecond
+			w := newWorld(t, kind)
+			w.plan.Steps = []plan.Step{
+				{Title: "hold", Do: plan.Action{Kind: plan.Hold, Name: plan.DeployWriters, Text: "Deploy now."}},
+				{Title: "steady", Do: plan.Action{Kind: plan.Steady, Window: window, Otherwise: "Somebody writes.", SQL: []string{query}, Each: []string{"parents"}}},
+			}
+			if outcome, err := run.Run(t.Context(), w.db, w.plan, fast); err != nil || outcome.Hold != plan.DeployWriters {
+				t.Fatalf("got %+v, %v, want the hold", outcome, err)
+			}
+			passes := fast
+			passes.Continue = plan.DeployWriters
+			looks := 0
+			through := func(meanwhile func()) error { // what is done when the run takes the plan
+				looks = 0
+				_, err := run.Run(t.Context(), w.through(t, func(text string, do func() error) error {
+					if text == query {
+						looks++
+					}
+					if strings.HasPrefix(text, "UPDATE snowkey_migrate SET runner = ") {
+						meanwhile()
+					}
+					return do()
+				}), w.plan, passes)
+				return err
+			}
+			err := through(func() { w.exec(t, "INSERT INTO parent VALUES (100000, 'early')") })
+			if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "parents moved from 900 to 901") {
+				t.Errorf("got %v, want ErrExpected for a row that came while the run began", err)
+			}
+			if err := through(func() { time.Sleep(window) }); err != nil || looks != 2 {
+				t.Errorf("got %d looks and %v, want one before the run took the plan, and one after it", looks, err)
+			}
+		})
+	}
+}
+
 // Rows that come behind a range are found by another pass; where they never end, the run stops.
 func TestAgain(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {

@@ -33,6 +33,7 @@ type runner struct {
 	changed     int64 // rows, by this run
 	surveyed    bool  // the rows to be mapped were surveyed by this run, which has passed no hold since
 	passes      int   // the step of the hold that this run passes, for it stood there when it began; 0: none
+	watched     watch // of the step that this run begins with
 	owner       bool  // the plan is this runner's
 }
 
@@ -153,6 +154,9 @@ func (r *runner) forward(ctx context.Context, outcome *Outcome) error {
 	}
 	if err := r.pass(); err != nil {
 		return err
+	}
+	if !r.o.Dry {
+		r.watch(ctx)
 	}
 	if err := r.preconditions(ctx); err != nil {
 		return err

@@ -8,22 +8,56 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // gatherFor is how long a Steady that has seen one value move goes on, within its window, to name the others that move too.
 const gatherFor = time.Second
 
+// watch is the first look of a Steady.
+type watch struct {
+	step  int // whose it is; 0: there was none
+	first []sql.NullString
+	began time.Time
+}
+
+// watch takes the first look of a Steady that is the first thing this run does, but for the hold that it passes. So the window runs while the run looks
+// whether it may begin: writers that wait for the step after the window do not wait for both. An error is none here: what stands in the way is
+// said by the preconditions.
+func (r *runner) watch(ctx context.Context) {
+	n := 1
+	for n <= len(r.p.Steps) && (n == r.passes || r.steps[n].State == journal.StepDone) {
+		n++
+	}
+	if n > len(r.p.Steps) || r.p.Steps[n-1].Do.Kind != plan.Steady {
+		return
+	}
+	defer r.drop() // the pool may have no other connection
+	s, err := r.open(ctx, r.p.Steps[n-1].Do.Session)
+	if err != nil {
+		return
+	}
+	defer s.close()
+	if first, err := s.values(ctx, r.p.Steps[n-1].Do.SQL); err == nil {
+		r.watched = watch{n, first, time.Now()}
+	}
+}
+
 // steady asks queries for as long as the window is, and begins anew when it is run again. The schema is looked at within the window, so that
 // the step after it, which writers may wait for, need not.
 func (r *runner) steady(ctx context.Context, j *job) error {
 	a := j.action
 	err := r.within(ctx, a.Session, func(s *session) error {
-		first, err := s.values(ctx, a.SQL)
-		if err != nil {
-			return err
+		first, began := r.watched.first, r.watched.began
+		if r.watched.step != j.number {
+			var err error
+			if first, err = s.values(ctx, a.SQL); err != nil {
+				return err
+			}
+			began = time.Now()
 		}
-		began := time.Now()
 		end := began.Add(a.Window)
 		if err := r.same(ctx, s); err != nil {
 			return err
