@@ -18,6 +18,7 @@ func init() {
 		scenario{"05 10,000 rows of one second", nil, testCrowd},
 		scenario{"06 times that say nothing of when a row was made", nil, testTimes},
 		scenario{"06 times in the zones of sessions", []string{"mysql", "postgres"}, testZones},
+		scenario{"06 a new row beside many that have one time", []string{"postgres"}, testOneTime},
 		scenario{"07 a new id that is a row's already", nil, testClash},
 	)
 }
@@ -30,6 +31,50 @@ func (d *database) made(instant string) {
 		"CREATE TABLE made (id "+key+", place BIGINT NOT NULL DEFAULT 0, created_at "+instant+")",
 		"CREATE TABLE children (id "+key+", made_id BIGINT NOT NULL, CONSTRAINT fk_made FOREIGN KEY (made_id) REFERENCES made (id))",
 	)
+}
+
+// testOneTime adds rows in shadow to 5,000 that have one time: before these have their ids, and after. The ids that come next after the first row's
+// are old rows' then, and the second must not try each of them.
+func testOneTime(t *testing.T, d *database) {
+	d.made("timestamptz NULL")
+	d.exec("INSERT INTO made (place) SELECT n FROM generate_series(1, 5000) n")
+	p := d.plan(migrate.InspectOptions{}, migrate.PlanOptions{Mode: migrate.Shadow, Created: map[string]string{"made": "2020-02-29T00:00:00Z", "children": "2020-02-29T00:00:00Z"}})
+	var tried []int64
+	add := func() {
+		tx, err := d.pool.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tx.Rollback() }() // nothing after the commit
+		for _, statement := range []string{"SET LOCAL track_functions = 'all'", fmt.Sprintf("INSERT INTO made (place) VALUES (%d)", 5001+len(tried))} {
+			if _, err := tx.Exec(statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var ids int64
+		if err := tx.QueryRow("SELECT SUM(calls) FROM pg_stat_xact_user_functions WHERE funcname LIKE '%mint'").Scan(&ids); err != nil {
+			t.Fatal(err)
+		}
+		tried = append(tried, ids)
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := migrate.Run(t.Context(), d.gorm, p, migrate.RunOptions{Progress: func(now migrate.Progress) {
+		if len(tried) == 0 && strings.HasPrefix(now.Title, "fill the map") || len(tried) == 1 && strings.HasPrefix(now.Title, "fill the second columns") {
+			add()
+		}
+	}})
+	if err != nil || len(tried) != 2 {
+		t.Fatalf("got %v and %d rows, want 2", err, len(tried))
+	}
+	if tried[0] != 1 || tried[1] > 20 {
+		t.Errorf("got ids at the tries %d, want the first, and one of the first 20", tried)
+	}
+	d.run(p)
+	if got := d.number("SELECT COUNT(DISTINCT id) FROM made"); got != 5002 {
+		t.Errorf("got %d ids, want 5002", got)
+	}
 }
 
 // testCrowd has more rows of one second than a millisecond has ids for.

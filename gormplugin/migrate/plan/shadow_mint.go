@@ -18,7 +18,7 @@ type minting struct {
 
 // mint returns how ids of a table's key are made. An id's time is that given, its node the plan's, and its sequence number that of a
 // sequence of the database. Two ids are the same only when the sequence comes round within a tick, or the clock goes back: then the
-// map's or the key's uniqueness refuses the second one, and the trigger takes the next.
+// map's or the key's uniqueness refuses the second one, and the trigger takes another.
 func (b *builder) mint(t *moving) minting {
 	layout := b.options.Layout
 	shift := map[idgen.Kind]int{}
@@ -57,7 +57,7 @@ func (m minting) now() string { return m.function + "(clock_timestamp(), 1)" }
 // a transaction that still sees the map as it was before is told to try again.
 func (b *builder) keeping(t *moving, settled bool) string {
 	var body strings.Builder
-	body.WriteString("DECLARE v bigint;\nBEGIN\n")
+	body.WriteString("DECLARE v bigint; skip bigint := 1;\nBEGIN\n")
 	for _, m := range t.columns {
 		if m.own {
 			b.keepKey(&body, t, m)
@@ -69,8 +69,12 @@ func (b *builder) keeping(t *moving, settled bool) string {
 	return body.String()
 }
 
+// keepKey writes how a row gets the second column of its key. Where many old rows have the new row's time, the ids that come next are theirs: each
+// id in vain skips twice as many as the one before. The skip has a limit, so that it comes to all ids of a time where few are left.
 func (b *builder) keepKey(body *strings.Builder, t *moving, m *moved) {
 	first, second, ids := "NEW."+b.quote(m.column.Name), "NEW."+b.quote(m.second), b.mapped(m.key)
+	mint, spread := b.minted(t, m)
+	sequence, limit := b.literal(b.mint(t).sequence)+"::regclass", spread<<b.options.Layout.Bits(idgen.Sequence)>>3|1
 	fmt.Fprintf(body, `	IF TG_OP = 'UPDATE' AND %s IS DISTINCT FROM OLD.%s THEN
 		RAISE EXCEPTION 'snowkey: the key of a row cannot be changed while its table is migrated' USING ERRCODE = 'object_not_in_prerequisite_state';
 	ELSIF TG_OP = 'INSERT' THEN
@@ -84,13 +88,15 @@ func (b *builder) keepKey(body *strings.Builder, t *moving, m *moved) {
 					EXIT WHEN v IS NOT NULL;
 					SELECT m.new_id INTO v FROM %s m WHERE m.old_id = %s;
 					EXIT WHEN v IS NOT NULL;
+					PERFORM setval(%s, nextval(%s) + skip);
+					skip := least(2 * skip + 1, %d);
 				END LOOP;
 			END IF;
 			%s := v;
 		END IF;
 	END IF;
 `, first, b.quote(m.column.Name), first, m.key.Below, second, first, ids, first, b.whole(t), b.quote(m.column.Name), first,
-		ids, first, b.minted(t, m), ids, first, second)
+		ids, first, mint, ids, first, sequence, sequence, limit, second)
 }
 
 // parentColumn returns the column that a key's Through refers to.
@@ -109,8 +115,8 @@ func (b *builder) parentColumn(k *Key) string {
 }
 
 // minted returns the expression for the new id of a row that is being added: with its time, or that of the row that it belongs to, where that
-// is the layout's and not to come.
-func (b *builder) minted(t *moving, m *moved) string {
+// is the layout's and not to come. The ids of one time are spread over so many ticks.
+func (b *builder) minted(t *moving, m *moved) (expression string, spread int64) {
 	at, spread := "clock_timestamp()", int64(1)
 	layout := b.options.Layout
 	if k := m.key; k.Created != "" {
@@ -131,7 +137,7 @@ func (b *builder) minted(t *moving, m *moved) string {
 	} else if k.Instant != nil {
 		at, spread = fmt.Sprintf("timestamptz %s", b.literal(k.Instant.UTC().Format("2006-01-02 15:04:05.999999Z07:00"))), 1<<20
 	}
-	return fmt.Sprintf("%s(%s, %d)", b.mint(t).function, at, spread)
+	return fmt.Sprintf("%s(%s, %d)", b.mint(t).function, at, spread), spread
 }
 
 // firstSecond returns the Unix time, in seconds, from which on ids are not below a number.
