@@ -75,34 +75,7 @@ func (p published) migrate(t *testing.T, mode migrate.Mode) {
 	ids := d.keys(shape)
 
 	planned := d.planAccepting(p.inspect, p.options(mode))
-	p.writers = slices.Clone(p.writers)
-	for i, w := range p.writers {
-		p.writers[i].Every = 40 * time.Millisecond // four or five of them
-		if mode == migrate.Shadow && p.shadow != nil && !slices.Contains(p.shadow, w.Table) {
-			p.writers[i].Key = "" // the database goes on making it
-		}
-	}
-	load := migratetest.StartLoad(t, connect(t, p.kind, d.name).pool, p.writers...)
-	load.Await(5)
-	outcome, err := migrate.Run(t.Context(), d.gorm, planned, migrate.RunOptions{})
-	if err != nil || outcome.Held == "" {
-		t.Fatalf("got %+v, %v, want a hold", outcome, err)
-	}
-	load.Await(5)
-	generator := d.generator()
-	load.Fill(func() int64 {
-		id, err := generator.Next(context.Background())
-		if err != nil {
-			t.Error(err)
-		}
-		return int64(id)
-	})
-	for !outcome.Done && (outcome.Held == "" || planned.Steps[outcome.Step].Phase != "contract") {
-		if outcome, err = migrate.Run(t.Context(), d.gorm, planned, migrate.RunOptions{Continue: outcome.Hold, Attempts: 1000}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	load.Await(5)
+	load := d.runBeside(p, planned, 40*time.Millisecond, nil) // four or five writers
 	for _, r := range load.Stop() {
 		t.Log(r)
 	}
@@ -121,6 +94,47 @@ func (p published) migrate(t *testing.T, mode migrate.Mode) {
 		t.Fatalf("got %+v, want the end of the plan", outcome)
 	}
 	d.keeps(p, shape, load, "after the second run", before)
+}
+
+// runBeside runs a plan up to its last phase while the application inserts, each writer a row every so often: without keys up to the hold, and with
+// keys from then on.
+func (d *database) runBeside(p published, planned *migrate.Plan, every time.Duration, tell func(migrate.Progress)) *migratetest.Load {
+	d.t.Helper()
+	writers := slices.Clone(p.writers)
+	for i, w := range writers {
+		writers[i].Every = every
+		if planned.Mode == migrate.Shadow && p.shadow != nil && !slices.Contains(p.shadow, w.Table) {
+			writers[i].Key = "" // the database goes on making it
+		}
+	}
+	load := migratetest.StartLoad(d.t, connect(d.t, p.kind, d.name).pool, writers...)
+	load.Await(5)
+	outcome, err := migrate.Run(d.t.Context(), d.gorm, planned, migrate.RunOptions{Progress: tell})
+	if err != nil || outcome.Held == "" {
+		d.t.Fatalf("got %+v, %v, want a hold", outcome, err)
+	}
+	load.Await(5)
+	generator := d.generator()
+	load.Fill(func() int64 {
+		id, err := generator.Next(context.Background())
+		if err != nil {
+			d.t.Error(err)
+		}
+		return int64(id)
+	})
+	if p.kind == "mysql" {
+		load.AwaitRefused(1)
+	}
+	for !outcome.Done && (outcome.Held == "" || planned.Steps[outcome.Step].Phase != "contract") {
+		if tell != nil {
+			tell(migrate.Progress{Title: "the run's beginning"})
+		}
+		if outcome, err = migrate.Run(d.t.Context(), d.gorm, planned, migrate.RunOptions{Continue: outcome.Hold, Attempts: 1000, Progress: tell}); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	load.Await(5)
+	return load
 }
 
 // keeps compares what the tables hold with what they held before, without the rows of writers, and sees that these are all there.

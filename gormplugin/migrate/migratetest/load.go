@@ -30,6 +30,7 @@ type Refusals struct {
 	Inserted int           // acknowledged
 	Refused  int           // attempts that failed; each was made again, with the parents' ids as they then were
 	Longest  time.Duration // from the first attempt of an insert to its end, at the longest
+	Began    time.Time     // when that attempt was made
 	Why      string        // the last error of that insert; empty where it waited
 }
 
@@ -173,7 +174,7 @@ func (w *worker) row(ctx context.Context, n int) bool {
 		err := w.insert(n)
 		took := time.Since(start)
 		if took > w.refusals.Longest {
-			w.refusals.Longest, w.refusals.Why = took, last
+			w.refusals.Longest, w.refusals.Began, w.refusals.Why = took, start, last
 			if err != nil {
 				w.refusals.Why = err.Error()
 			}

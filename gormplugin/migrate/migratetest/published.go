@@ -87,7 +87,7 @@ func (f *filler) counters(keys ...[3]string) {
 
 // dated returns the time of the nth of so many rows that are spread over a year or so.
 func dated(n, rows int) time.Time {
-	return time.Date(2022, 1, 2, 8, 0, 0, 0, time.UTC).Add(time.Duration(n) * (200 * 24 * time.Hour) / time.Duration(max(rows, 1))).Truncate(time.Second)
+	return time.Date(2022, 1, 2, 8, 0, 0, 0, time.UTC).Add(time.Duration(n*(200*24*60*60)/max(rows, 1)) * time.Second)
 }
 
 // uuid returns a UUID that no other row of the table has.
