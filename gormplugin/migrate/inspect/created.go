@@ -22,20 +22,31 @@ var createdNames = []string{"createdat", "created", "creationtime", "insertedat"
 // createdEnds follow the name of what a row is, in a column that tells when it was made: invoice_date of invoices.
 var createdEnds = []string{"date", "time", "at", "on", "timestamp"}
 
+var dateAtBegin = regexp.MustCompile(`^\d{4}-\d\d-\d\d(?:[Tt ]|$)`)
+
 var zoneAtEnd = regexp.MustCompile(`(?:[Zz]|[+-]\d\d(?::?\d\d)?)$`)
 
-// findCreated finds the column that tells when a row was made: that of a model, or one of a usual name and a type of time, or an integer.
+// findCreated finds the column that tells when a row was made: that of a model, or one of a usual name and a type of time, or an integer. On SQLite, where
+// no type is one of time, it may be a text: the values tell then, see readCreated.
 func (i *inspector) findCreated(s *subject) {
 	if name, ok := i.models.created[s.Full]; ok {
-		if col := i.column(s, name); col != nil && holdsTime(col) {
+		if col := i.column(s, name); col != nil && (holdsTime(col) || i.writesTime(col)) {
 			s.created = col
 			return
 		}
 	}
+	i.guessCreated(s, holdsTime, func(col *catalog.Column) bool { return col.Class == catalog.Time })
+	if s.created == nil {
+		i.guessCreated(s, i.writesTime, i.writesTime)
+	}
+}
+
+// guessCreated takes the column of the best name whose type fits, or the one that is named after what a row is, with a type for that.
+func (i *inspector) guessCreated(s *subject, fits, fitsOne func(*catalog.Column) bool) {
 	plain := func(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 	for _, name := range createdNames {
 		for _, col := range s.Columns {
-			if plain(col.Name) == name && holdsTime(col) && col != s.key {
+			if plain(col.Name) == name && fits(col) && col != s.key {
 				s.created, s.guessed = col, true
 				return
 			}
@@ -43,7 +54,7 @@ func (i *inspector) findCreated(s *subject) {
 	}
 	one := plain(i.singular(s.words))
 	for _, col := range s.Columns {
-		if end, ok := strings.CutPrefix(plain(col.Name), one); !ok || !slices.Contains(createdEnds, end) || col.Class != catalog.Time {
+		if end, ok := strings.CutPrefix(plain(col.Name), one); !ok || !slices.Contains(createdEnds, end) || !fitsOne(col) {
 			continue
 		}
 		if s.created != nil { // there are two
@@ -58,7 +69,12 @@ func holdsTime(col *catalog.Column) bool {
 	return col.Class == catalog.Time || strings.EqualFold(col.Type, "date") || col.Class == catalog.Integer && (col.Bits == 0 || col.Bits >= 32)
 }
 
-// readCreated reads what the values tell: of integers, which unit they have; on SQLite, whether they have a zone.
+// writesTime reports whether times may be in a column of SQLite as texts: 2026-01-02T03:04:05Z.
+func (i *inspector) writesTime(col *catalog.Column) bool {
+	return i.dialect == dialect.SQLite && (col.Class == catalog.Text || col.Class == catalog.Decimal || col.Class == catalog.Other)
+}
+
+// readCreated reads what the values tell: of integers, which unit they have; on SQLite, whether they are times, and have a zone.
 func (i *inspector) readCreated(ctx context.Context, s *subject) error {
 	col := s.created
 	c := &Created{Column: col.Name, Type: col.Type, Zoned: col.Zoned, Nulls: col.Nullable, Guessed: s.guessed}
@@ -70,7 +86,7 @@ func (i *inspector) readCreated(ctx context.Context, s *subject) error {
 	if s.key != nil && !s.beyond {
 		for _, end := range []string{" DESC", ""} {
 			name, key := i.quote(col.Name), i.quote(s.key.Name)
-			found, err := i.texts(ctx, "SELECT v FROM (SELECT "+i.text(name)+" AS v FROM "+i.quoted(s)+" ORDER BY "+key+end+" LIMIT 100) last WHERE v IS NOT NULL LIMIT 1")
+			found, err := i.texts(ctx, "SELECT v FROM (SELECT "+i.text(name)+" AS v FROM "+i.quoted(s)+" ORDER BY "+key+end+" LIMIT 100) last WHERE v IS NOT NULL LIMIT 10")
 			if err != nil {
 				return err
 			}
@@ -78,6 +94,7 @@ func (i *inspector) readCreated(ctx context.Context, s *subject) error {
 		}
 	}
 	integers := len(values) > 0 && !slices.ContainsFunc(values, func(v string) bool { _, err := strconv.ParseInt(v, 10, 64); return err != nil })
+	dates := len(slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !dateAtBegin.MatchString(v) }))
 	switch unit := i.models.units[s.Full]; {
 	case col.Class == catalog.Integer || integers:
 		c.Zoned = true // since 1970 in UTC
@@ -92,6 +109,8 @@ func (i *inspector) readCreated(ctx context.Context, s *subject) error {
 		if unit != "" {
 			c.Type = fmt.Sprintf("%s, unix %s", col.Type, unit)
 		}
+	case i.writesTime(col) && len(values) > 0 && dates <= len(values)/2: // who created it, for one
+		s.created, s.report.Created = nil, nil
 	case len(values) > 0:
 		c.Zoned = !slices.ContainsFunc(values, func(v string) bool { return !zoneAtEnd.MatchString(v) || len(v) <= len("2006-01-02") })
 	}
@@ -122,7 +141,7 @@ type aged struct {
 func (i *inspector) age(col *catalog.Column) string {
 	c := "t." + i.quote(col.Name)
 	switch {
-	case col.Class == catalog.Integer:
+	case col.Class == catalog.Integer && i.dialect != dialect.SQLite:
 		return c
 	case i.dialect == dialect.MySQL:
 		return "TIMESTAMPDIFF(SECOND, " + c + ", CURRENT_TIMESTAMP)"
@@ -139,10 +158,10 @@ func (i *inspector) from(ctx context.Context, s *subject, key int64) (row aged, 
 	name := i.quote(s.key.Name)
 	numbers := "0"
 	switch {
-	case s.created.Class == catalog.Integer:
-		numbers = "1"
 	case i.dialect == dialect.SQLite:
 		numbers = "CASE typeof(t." + i.quote(s.created.Name) + ") WHEN 'integer' THEN 1 ELSE 0 END"
+	case s.created.Class == catalog.Integer:
+		numbers = "1"
 	}
 	row.unknown = true
 	query := "SELECT t." + name + ", " + i.age(s.created) + ", " + numbers + " FROM " + i.quoted(s) + " t WHERE t." + name + " >= " + decimal(key) + " ORDER BY t." + name + " LIMIT 1"

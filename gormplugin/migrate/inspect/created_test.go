@@ -62,7 +62,12 @@ func TestCreated(t *testing.T) {
 		{"sqlite", "inserted_at datetime, created_at datetime NOT NULL", "1, '2026-01-02 03:04:05+02:00'", &inspect.Created{Column: "created_at", Type: "datetime", Zoned: true}},
 		{"sqlite", `"createdAt" timestamp`, "'2026-01-02 03:04:05'", &inspect.Created{Column: "createdAt", Type: "timestamp", Nulls: true}},
 		{"sqlite", "created_at datetime", "1700000000", &inspect.Created{Column: "created_at", Type: "datetime, unix seconds", Zoned: true, Nulls: true}},
-		{"sqlite", "created_at text", "'2026-01-02 03:04:05'", nil},
+		{"sqlite", "created_at text", "'2026-01-02 03:04:05'", &inspect.Created{Column: "created_at", Type: "TEXT", Nulls: true}},
+		{"sqlite", "created_at TEXT NOT NULL", "'2026-01-02T03:04:05.678Z'", &inspect.Created{Column: "created_at", Type: "TEXT", Zoned: true}},
+		{"sqlite", "created_at TEXT", "'1700000000123'", &inspect.Created{Column: "created_at", Type: "TEXT, unix milliseconds", Zoned: true, Nulls: true}},
+		{"sqlite", "created", "'2026-01-02'", &inspect.Created{Column: "created", Type: "", Nulls: true}},
+		{"sqlite", "created TEXT", "'ada'", nil},
+		{"sqlite", "created TEXT, date_added TIMESTAMP", "'ada', '2026-01-02 03:04:05'", &inspect.Created{Column: "date_added", Type: "TIMESTAMP", Nulls: true}},
 		{"sqlite", "created INT", "1", nil}, // somebody's number
 		{"sqlite", "created INT", "1700000000000000000", &inspect.Created{Column: "created", Type: "INT, unix nanoseconds", Zoned: true, Nulls: true}},
 		{"postgres", "created_at timestamptz NOT NULL", "now()", &inspect.Created{Column: "created_at", Type: "timestamp with time zone", Zoned: true}},

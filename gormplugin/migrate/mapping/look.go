@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 	"github.com/snowkey-go/snowkey/internal/catalog"
@@ -33,6 +34,9 @@ func Look(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key) (survey Sur
 	sorter := newSorter()
 	defer func() { err = errors.Join(err, sorter.close()) }()
 	if err := survey.read(ctx, db, source, s, sorter); err != nil {
+		return Survey{}, err
+	}
+	if err := survey.quote(ctx, db, source); err != nil {
 		return Survey{}, err
 	}
 	taken := &others{source: source, space: s, db: db, after: k.Below - 1}
@@ -68,6 +72,25 @@ func (s *Survey) count(n, example *int64, id int64) error {
 	}
 	*n++
 	return nil
+}
+
+// quote notes what stands in the first row whose time cannot be read, and whether it could be, had it a zone that has such a time.
+func (s *Survey) quote(ctx context.Context, db *sql.DB, source *source) error {
+	if s.Unreadable == 0 || source.form != texts {
+		return nil
+	}
+	q := statement{dialect: source.dialect}
+	text := "SELECT " + source.created + " FROM " + source.table + " t" + source.joined + " WHERE " + source.id + " = " + q.number(s.First.Unreadable)
+	return each(ctx, db, text, q.args, func(rows *sql.Rows) error {
+		var raw sql.NullString
+		if err := rows.Scan(&raw); err != nil || !raw.Valid {
+			return err
+		}
+		utc := source.calendar
+		utc.zone, utc.until = time.UTC, 0
+		s.First.Text, s.First.Local = raw.String, utc.text([]byte(raw.String)).state != unreadable
+		return nil
+	})
 }
 
 // read counts the rows by what their times are good for, and gives those with a good one to the sorter.

@@ -418,7 +418,7 @@ func TestRefused(t *testing.T) {
 			rows[10], rows[11], rows[12], rows[13] = "'yesterday'", "''", "2460437.5", "'2024-02-30 00:00:00'"
 			rows[14], rows[15], rows[16], rows[17] = "1714996800", "1714996800123", "1714996800123456", "1714996800123456789"
 			rows[18], rows[19], rows[20] = "'2024-05-06T21:00:00.5+09:00'", "'2024-05-06 12:00:01.25Z'", "0"
-			want.Rows, want.Unreadable, want.First.Unreadable, want.Zero = 20, 4, 10, 2
+			want.Rows, want.Unreadable, want.First.Unreadable, want.First.Text, want.Zero = 20, 4, 10, "yesterday", 2
 		}
 		want.Earliest = time.Date(2019, 12, 31, 23, 59, 59, 0, time.UTC)
 		f.insert(t, rows)

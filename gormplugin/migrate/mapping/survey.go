@@ -18,6 +18,9 @@ type Examples struct {
 	Inverted   int64 `json:"inverted,omitempty"`
 	Crowded    int64 `json:"crowded,omitempty"`
 	Clashing   int64 `json:"clashing,omitempty"`
+
+	Text  string `json:"text,omitempty"`  // of Unreadable, where texts are read
+	Local bool   `json:"local,omitempty"` // Text is a time without a zone, or one that the zone does not have
 }
 
 // Reason is why rows cannot get new ids.
@@ -35,9 +38,15 @@ func (s Survey) Reasons(k plan.Key) []Reason {
 	if k.Parent != "" {
 		where = k.Parent + "." + k.Created
 	}
-	zone := "say in which zone it was written"
-	if k.Zone != "" {
+	zone, unreadable := "say in which zone it was written", "whose time cannot be read, such as id %d"
+	switch {
+	case s.First.Text != "" && !s.First.Local:
+		zone = "set " + where + " to a time such as 2025-01-31T00:00:00Z, or a number since 1970"
+	case k.Zone != "":
 		zone = "times without a zone are read as those of " + k.Zone + ": is it the zone that they were written in?"
+	}
+	if s.First.Text != "" {
+		unreadable += ", " + strings.ReplaceAll(fmt.Sprintf("%.40q", s.First.Text), "%", "%%")
 	}
 	early := "made before the layout's epoch, such as id %d"
 	if !s.Earliest.IsZero() {
@@ -52,7 +61,7 @@ func (s Survey) Reasons(k plan.Key) []Reason {
 		{s.Zero, s.First.Zero, "with the zero time, such as id %d", "set " + where + " to a time"},
 		{s.Early, s.First.Early, early, "choose a layout with an earlier epoch"},
 		{s.Future, s.First.Future, "made later than now, such as id %d", "set " + where + " to a time that has been"},
-		{s.Unreadable, s.First.Unreadable, "whose time cannot be read, such as id %d", zone},
+		{s.Unreadable, s.First.Unreadable, unreadable, zone},
 		{s.Crowded, s.First.Crowded, "more than the layout has ids for in the unit of time that they share, such as id %d", "choose a layout with more bits of sequence, or a column that is more exact"},
 		{s.Clashing, s.First.Clashing, "whose new id is another row's, or below %%d as old ids are, such as id %d", "choose another node, an earlier epoch, or a lower limit of old ids"},
 	} {
@@ -63,7 +72,7 @@ func (s Survey) Reasons(k plan.Key) []Reason {
 		if strings.Contains(what, "%d") {
 			what = fmt.Sprintf(what, k.Below)
 		}
-		list = append(list, Reason{reason.count, what, reason.do, strings.HasPrefix(reason.what, "made before"), k.Zone == "" && strings.HasPrefix(what, "whose time")})
+		list = append(list, Reason{reason.count, what, reason.do, strings.HasPrefix(reason.what, "made before"), k.Zone == "" && strings.HasPrefix(what, "whose time") && (s.First.Text == "" || s.First.Local)})
 	}
 	return list
 }

@@ -219,7 +219,8 @@ func (b *builder) exactness(ctx context.Context, table string, c *catalog.Column
 		// The values tell. Where one has no fraction of a second, others may have lost theirs.
 		column := b.catalog.Quote(c.Name)
 		var whole, more bool
-		query := fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %[1]s WHERE %[2]s IS NOT NULL AND %[2]s NOT LIKE '%%:__.%%'), EXISTS (SELECT 1 FROM %[1]s WHERE %[2]s NOT GLOB '????-??-??')",
+		// Digits alone count since 1970, in seconds up to eleven.
+		query := fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %[1]s WHERE CASE WHEN %[2]s NOT GLOB '*[^0-9]*' THEN length(%[2]s) < 12 ELSE %[2]s NOT LIKE '%%:__.%%' AND %[2]s NOT LIKE '%%:__,%%' END), EXISTS (SELECT 1 FROM %[1]s WHERE %[2]s NOT GLOB '????-??-??')",
 			b.catalog.Quoted(b.tables[table].Name), column)
 		if err := b.db.QueryRowContext(ctx, query).Scan(&whole, &more); err != nil {
 			return 0, fmt.Errorf("plan: the times in %s.%s: %w", table, c.Name, err)
