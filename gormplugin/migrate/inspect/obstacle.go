@@ -79,7 +79,7 @@ func (i *inspector) ofKey(s *subject) {
 	if k.Unsigned && s.beyond {
 		i.obstacle(s, Obstacle{
 			Column: k.Name, Kind: "unsigned", Name: k.Name, Text: "its greatest key is above 2^63-1, which no int64 and no bigint holds",
-			Do: "give the rows above 2^63-1 other keys first", Blocks: everything,
+			Do: "give the rows above 2^63-1 other keys first", Blocks: everything, Firm: everything,
 		})
 	} else if k.Unsigned {
 		i.obstacle(s, Obstacle{Column: k.Name, Kind: "unsigned", Name: k.Name, Text: "the key is unsigned, which is fine: snowflakes are below 2^63"})
@@ -254,6 +254,7 @@ func (i *inspector) ofTriggers(s *subject) {
 			o.Do, o.Blocks = "drop it, and make it again after the migration", everything
 		case i.dialect == dialect.Postgres && len(of) > 0 && usesColumns.MatchString(t.Definition):
 			o.Text, o.Do, o.Blocks = "the trigger "+t.Name+" names the column, and stays with the old one", "drop it, and make it again after the migration", []string{"shadow"}
+			o.Firm = o.Blocks
 		case i.silences && !t.Silenced().Updates(s.changed):
 			continue // no session of the migration fires it
 		case !i.silences && !t.Updates(s.changed):

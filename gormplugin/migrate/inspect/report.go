@@ -115,6 +115,6 @@ type Obstacle struct {
 	Name   string   `json:"name,omitempty"`
 	Text   string   `json:"text"`             // what it does to a migration
 	Do     string   `json:"do,omitempty"`     // what to do about it
-	Firm   []string `json:"firm,omitempty"`   // the modes of Blocks in which accepting it is of no use: package plan looks at it itself, and refuses what the database would
+	Firm   []string `json:"firm,omitempty"`   // the modes of Blocks in which accepting it is of no use, for the plan is refused all the same
 	Blocks []string `json:"blocks,omitempty"` // the modes that cannot be planned with it there: widen, rekey, shadow; none: it is handled, or to be known
 }

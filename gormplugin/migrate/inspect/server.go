@@ -57,7 +57,7 @@ func (i *inspector) ofPostgres(ctx context.Context, s *subject) error {
 	var partitioned sql.NullString
 	var published, forced bool
 	err := i.catalog.Each(ctx, `SELECT CAST(c.relreplident AS text), CASE WHEN c.relkind = 'p' THEN pg_catalog.pg_get_partkeydef(c.oid) END,
-		EXISTS (SELECT 1 FROM pg_catalog.pg_publication_tables p WHERE p.schemaname = n.nspname AND p.tablename = c.relname),
+		EXISTS (SELECT 1 FROM pg_catalog.pg_publication_tables p JOIN pg_catalog.pg_publication USING (pubname) WHERE pubupdate AND p.schemaname = n.nspname AND p.tablename = c.relname),
 		c.relrowsecurity AND c.relforcerowsecurity AND NOT (SELECT rolsuper OR rolbypassrls FROM pg_catalog.pg_roles WHERE rolname = current_user)
 		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = `+decimal(int64(s.OID)), nil, func(scan func(...any) error) error { return scan(&identity, &partitioned, &published, &forced) })
 	if err != nil {
@@ -84,7 +84,7 @@ func (i *inspector) ofPostgres(ctx context.Context, s *subject) error {
 	}
 	if identity == "n" && published || identity == "d" && published && len(s.Key()) == 0 {
 		i.obstacle(s, Obstacle{
-			Kind: "replica identity", Name: s.Name.Name, Text: "it is published and has no replica identity, so no UPDATE of it is possible", Do: "ALTER TABLE … REPLICA IDENTITY FULL first", Blocks: rewriting,
+			Kind: "replica identity", Name: s.Name.Name, Text: "it is published and has no replica identity, so no UPDATE of it is possible", Do: "ALTER TABLE … REPLICA IDENTITY FULL first", Blocks: rewriting, Firm: rewriting,
 		})
 	}
 	return nil

@@ -108,7 +108,10 @@ func (i *inspector) ofUser(s *subject, u catalog.User) Obstacle {
 	if i.dialect == dialect.Postgres && slices.Contains(retyping, u.Kind) {
 		o.Firm = everything
 		if u.Kind == "rule" && len(u.Columns) == 0 || !i.retyped(s, u.Columns) { // the database refuses a change of the type alone
-			o.Blocks, o.Firm, o.Do = []string{"shadow"}, nil, "rekey: nothing; shadow: drop it, and make it again after the migration"
+			o.Blocks, o.Do = []string{"shadow"}, "rekey: nothing; shadow: drop it, and make it again after the migration"
+			if o.Firm = o.Blocks; u.Kind == "rule" && len(u.Columns) == 0 {
+				o.Firm = nil
+			}
 		}
 	}
 	o.Kind, o.Text = cmp.Or(o.Kind, u.Kind), strings.ReplaceAll(o.Text, "%s", u.Name.String())

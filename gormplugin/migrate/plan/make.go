@@ -164,7 +164,9 @@ func (b *builder) block(sentence string) { b.need(sentence, "", "") }
 
 // need notes that something stands in the way that a flag settles.
 func (b *builder) need(sentence, flag, value string) {
-	b.blocked = append(b.blocked, Need{Text: sentence, Flag: flag, Value: value})
+	if n := (Need{Text: sentence, Flag: flag, Value: value}); !slices.Contains(b.blocked, n) {
+		b.blocked = append(b.blocked, n)
+	}
 }
 
 // refuse blocks unless what stands in the way is accepted under the name that the sentence gets at its end. The name may be empty.

@@ -12,11 +12,15 @@ import (
 	"github.com/snowkey-go/snowkey/internal/catalog"
 )
 
-// obstruct blocks what the report says cannot be, and references of which it is not known whether they are any.
+// exact are the kinds of firm obstacles that the plan looks at itself: the report may have one too many, for it looks for words.
+var exact = []string{"domain", "engine", "float", "generated", "inherits", "materialized view", "narrow", "partition", "policy", "routine", "rule", "trigger", "type", "versioning"}
+
+// obstruct blocks what the report says cannot be, and references of which it is not known whether they are any. What is firm is never offered to accept.
 func (b *builder) obstruct() {
 	for _, o := range b.report.Obstacles {
+		firm := slices.Contains(o.Firm, string(b.options.Mode))
 		// What is possible is told below, once for each reference.
-		if o.Table != "" && b.tables[o.Table] == nil || o.Kind == "possible" || !slices.Contains(o.Blocks, string(b.options.Mode)) || slices.Contains(o.Firm, string(b.options.Mode)) {
+		if o.Table != "" && b.tables[o.Table] == nil || o.Kind == "possible" || !slices.Contains(o.Blocks, string(b.options.Mode)) || firm && slices.Contains(exact, o.Kind) {
 			continue
 		}
 		if o.Kind == "check" && b.options.Mode == Rekey {
@@ -31,6 +35,10 @@ func (b *builder) obstruct() {
 		}
 		if o.Do != "" {
 			sentence += " What to do: " + sentenceOf(o.Do)
+		}
+		if firm {
+			b.block(sentence)
+			continue
 		}
 		b.refuse(o.Kind, o.Table, o.Name, sentence)
 	}

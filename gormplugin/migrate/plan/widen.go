@@ -42,6 +42,12 @@ func (c *column) full() string { return c.table + "." + c.column.Name }
 // fit blocks a column that cannot hold snowflakes, and cannot be given a type that does.
 func (b *builder) fit(ctx context.Context, c *column) {
 	const digits = 19 // of the greatest int64
+	if c.of.Versioned {
+		b.block(fmt.Sprintf("%s keeps its history, with which the server changes no types and makes no indexes (4119): drop the versioning first, and set it up again afterwards.", c.table))
+	}
+	if c.of.Related != "" && c.of.Related != "partitioned" {
+		b.block(fmt.Sprintf("%s is %s: it is not certain that a change reaches all the tables that share its columns, and only these: take it out of the inheritance first.", c.table, c.of.Related))
+	}
 	switch col := c.column; {
 	case col.Name == "FTS_DOC_ID" && strings.Contains(c.of.Create, "\n  FULLTEXT KEY "):
 		b.block(fmt.Sprintf("%s has the document ids of full-text indexes, which may only ascend (182), and ids of several generators do not: drop the full-text indexes of %s, "+

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,13 +39,10 @@ func (b *builder) checkMySQL(c *column) {
 	if t.Engine != "InnoDB" {
 		b.block(fmt.Sprintf("%s has the engine %s, and a step cannot be done together with the journal's row: ALTER TABLE %s ENGINE = InnoDB first.", c.table, t.Engine, b.quoted(c.table)))
 	}
-	if t.Versioned {
-		b.block(fmt.Sprintf("%s keeps its history, whose rows a type change rewrites, and which the server refuses (4119): drop the versioning first, and set it up again afterwards.", c.table))
-	}
 	if t.Related != "" && !b.reported("partition", c.table) {
 		b.refuse("partition", c.table, "", fmt.Sprintf("%s is %s: where the partitions are ranges of the key, snowflakes are beyond the last one. Make one for values up to MAXVALUE first.", c.table, t.Related))
 	}
-	if least, err := b.options.Layout.MinID(b.options.Now); err == nil && c.key && t.Next > least {
+	if least, err := b.options.Layout.MinID(b.options.Now); err == nil && c.key && t.Next > least && t.Next < math.MaxInt64 { // else the report says it
 		b.refuse("counter", c.table, c.column.Name, fmt.Sprintf("The counter of %s stands at %d, which is above the ids that are made now: generators would make ids that are there.", c.table, t.Next))
 	} else if c.key && t.Next > b.options.Below {
 		b.note(fmt.Sprintf("The counter of %s stands at %d, for snowflakes were written to it before: until the flip, the database goes on from there.", c.table, t.Next))

@@ -68,9 +68,6 @@ func (b *builder) widenPostgres(ctx context.Context) error {
 // widenTable changes the types of columns of one table, and makes the views again that are made of them.
 func (b *builder) widenTable(ctx context.Context, look *look, t []*column) error {
 	table := t[0].of
-	if table.Related != "" && table.Related != "partitioned" {
-		b.block(fmt.Sprintf("%s is %s: it is not certain that a type change reaches all the tables that share its columns, and only these: take it out of the inheritance first.", t[0].table, table.Related))
-	}
 	var names, parts, sequences []string
 	for _, c := range t {
 		names = append(names, c.column.Name)
