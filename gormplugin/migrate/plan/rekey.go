@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -35,8 +36,9 @@ type rewriting struct {
 // grammar is what differs between dialects in the statements of a rekey.
 type grammar interface {
 	session() []string
-	// update gives the rows that have an id of the map's column from the one in its column to, where a condition on m or c holds.
-	update(source string, m move, from, to, where string) []string
+	// update gives the rows that have an id of the map's column from the one in its column to, where a condition on m or c holds. More is what is
+	// assigned besides, beginning with a comma.
+	update(source string, m move, from, to, where, more string) []string
 	// value is what the map's column to has for a column that is in no document. A column of text gets a text.
 	value(m move, to string) string
 	// alone is what rewriting all tables at once needs around it; assign are the statements for one of them.
@@ -95,8 +97,16 @@ func (b *builder) rekey(ctx context.Context) error {
 			return err
 		}
 	} else {
+		childless := map[string]rewriting{}
 		for _, r := range all {
-			b.batch(g, r)
+			if len(r.moves) == 1 {
+				childless[r.Table] = r
+			}
+		}
+		order := slices.Clone(all)
+		slices.SortStableFunc(order, func(x, y rewriting) int { return cmp.Compare(min(len(y.moves), 2), min(len(x.moves), 2)) })
+		for _, r := range order {
+			b.batch(g, r, childless)
 		}
 	}
 	b.documents(g, all)
@@ -241,14 +251,26 @@ func cursor(source string) string {
 	return fmt.Sprintf("SELECT MAX(old_id) FROM (SELECT old_id FROM %s WHERE old_id > :after ORDER BY old_id LIMIT :rows) x", source)
 }
 
-// batches returns the action that makes updates over a map's ranges.
-func (b *builder) batches(g grammar, r rewriting, moves []move, from, to string) Action {
-	before, after := g.around(moves)
-	a := Action{Kind: Batch, Session: g.session(), SQL: before, Cursor: cursor(r.source)}
+// batches returns the action that makes updates over a map's ranges. Childless are keys that nothing refers to, by their tables: a row of these gets
+// its own id in the statement that rewrites its reference, which saves writing the row once more.
+func (b *builder) batches(g grammar, r rewriting, moves []move, from, to string, childless map[string]rewriting) Action {
+	touched := slices.Clone(moves)
+	a := Action{Kind: Batch, Session: g.session(), Cursor: cursor(r.source)}
+	var updates []string
 	for _, m := range moves {
-		a.SQL = append(a.SQL, g.update(r.source, m, from, to, rangeOfMap)...)
+		more := ""
+		if of, ok := childless[m.table]; ok && !m.key && m.column != of.Column {
+			own, column := assignment{of.moves[0], of}, b.quote(of.Column)
+			if b.dialect() == dialect.MySQL { // which could take it for one of the map's
+				column = "c." + column
+			}
+			touched = append(touched, own.move)
+			more = fmt.Sprintf(", %s = COALESCE(%s, c.%s)", column, looked(g, own, from, to), b.quote(of.Column))
+		}
+		updates = append(updates, g.update(r.source, m, from, to, rangeOfMap, more)...)
 	}
-	a.SQL = append(a.SQL, after...)
+	before, after := g.around(touched)
+	a.SQL = slices.Concat(before, updates, after)
 	return a
 }
 
@@ -264,15 +286,17 @@ func (r rewriting) split() (columns, documents []move) {
 // batch moves a key and the columns that refer to it, the key first: were a reference moved first, a row inserted meanwhile with the old
 // id would find its parent, and be left behind; so it waits for the parent's row, and fails.
 //
+// Childless keys come last: what is left for their own batches is the rows without a reference.
+//
 // No two rows have one key at any time, though PostgreSQL and SQLite look at each row as it changes: a new id is none of the old ones.
-func (b *builder) batch(g grammar, r rewriting) {
+func (b *builder) batch(g grammar, r rewriting, childless map[string]rewriting) {
 	columns, _ := r.split()
 	rows, bytes := b.weight(columns)
-	undo := b.batches(g, r, columns, "new_id", "old_id")
+	undo := b.batches(g, r, columns, "new_id", "old_id", childless)
 	b.add(Step{
 		Title: fmt.Sprintf("give the rows of %s, and all that refers to them, their new ids", r.Table), Phase: "rewrite", Lock: rowLock,
 		Algorithm: "batches", Rows: rows, Bytes: bytes, Disk: b.growth(bytes),
-		Do: b.batches(g, r, columns, "old_id", "new_id"), Undo: &undo,
+		Do: b.batches(g, r, columns, "old_id", "new_id", childless), Undo: &undo,
 	})
 }
 
@@ -285,7 +309,7 @@ func (b *builder) unguarded(r rewriting) []move {
 
 // sweepOf moves what is in unguarded columns from one id to the other until nothing is left to move.
 func (b *builder) sweepOf(g grammar, r rewriting, moves []move, from, to string) Action {
-	a := b.batches(g, r, moves, from, to)
+	a := b.batches(g, r, moves, from, to, nil)
 	var left []string
 	for _, m := range moves {
 		left = append(left, "("+b.remaining(g, r, m, from)+")")

@@ -116,7 +116,7 @@ func (b *builder) expect(g grammar, all []rewriting) {
 			left.ask(fmt.Sprintf("old ids of %s in %s", r.Table, m.name), b.remaining(g, r, m, "old_id"), b.rows(m.table))
 			remedy := ""
 			if !m.key {
-				remedy = strings.Join(g.update(r.source, m, "old_id", "new_id", "1 = 1"), "; ")
+				remedy = strings.Join(g.update(r.source, m, "old_id", "new_id", "1 = 1", ""), "; ")
 			}
 			left.remedy = append(left.remedy, remedy)
 			// Where no foreign key guards a reference, orphans come and go with the rows of the application: an equal number

@@ -67,7 +67,7 @@ func (b *builder) document(g grammar, r rewriting, m move, from, to string) Acti
 	}
 	before, after := g.around([]move{m})
 	return Action{
-		Kind: Batch, Session: g.session(), Cursor: ends, SQL: slices.Concat(before, g.update(r.source, m, from, to, where), after),
+		Kind: Batch, Session: g.session(), Cursor: ends, SQL: slices.Concat(before, g.update(r.source, m, from, to, where, ""), after),
 		Again: b.remaining(g, r, m, from),
 	}
 }

@@ -28,11 +28,11 @@ func (mysqlRekey) around([]move) (before, after []string) { return nil, nil }
 func (g mysqlRekey) column(m move) string { return "c." + g.quote(m.column) }
 
 // update joins with STRAIGHT_JOIN, which reads the map first, whatever the statistics of a map say that was just filled.
-func (g mysqlRekey) update(source string, m move, from, to, where string) []string {
+func (g mysqlRekey) update(source string, m move, from, to, where, more string) []string {
 	table := g.quoted(m.table)
 	if m.path == nil {
-		return []string{fmt.Sprintf("UPDATE %s m STRAIGHT_JOIN %s c ON %s SET %s = %s%s WHERE %s",
-			source, table, g.equal(m, "m."+from), g.column(m), g.value(m, to), g.unchanged(m), where)}
+		return []string{fmt.Sprintf("UPDATE %s m STRAIGHT_JOIN %s c ON %s SET %s = %s%s%s WHERE %s",
+			source, table, g.equal(m, "m."+from), g.column(m), g.value(m, to), more, g.unchanged(m), where)}
 	}
 	// Two statements: one expression for both would make the numbers texts.
 	statement := func(types, value string) string {

@@ -49,7 +49,7 @@ func (g *postgresRekey) around([]move) (before, after []string) {
 func (g *postgresRekey) column(m move) string { return "c." + g.quote(m.column) }
 
 // update adds 0 to the map's id where it is compared, so that the map is read by its range, and not once for each row of the table.
-func (g *postgresRekey) update(source string, m move, from, to, where string) []string {
+func (g *postgresRekey) update(source string, m move, from, to, where, more string) []string {
 	value, id := g.value(m, to), "m."+from+" + 0"
 	if m.path != nil {
 		id = "m." + from // found by the document's id
@@ -60,8 +60,8 @@ func (g *postgresRekey) update(source string, m move, from, to, where string) []
 			value = fmt.Sprintf("CAST(%s AS json)", value)
 		}
 	}
-	return []string{fmt.Sprintf("UPDATE %s c SET %s = %s FROM %s m WHERE %s AND %s",
-		g.quoted(m.table), g.quote(m.column), value, source, g.equal(m, id), where)}
+	return []string{fmt.Sprintf("UPDATE %s c SET %s = %s%s FROM %s m WHERE %s AND %s",
+		g.quoted(m.table), g.quote(m.column), value, more, source, g.equal(m, id), where)}
 }
 
 func (g *postgresRekey) value(m move, to string) string {

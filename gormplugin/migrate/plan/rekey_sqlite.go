@@ -43,7 +43,7 @@ func quiets(table string, t catalog.Trigger) bool {
 func (g *sqliteRekey) column(m move) string { return "c." + g.quote(m.column) }
 
 // update has a plus in front of the map's id where it is compared, so that the map is read by its range and not row by row.
-func (g *sqliteRekey) update(source string, m move, from, to, where string) []string {
+func (g *sqliteRekey) update(source string, m move, from, to, where, more string) []string {
 	value := g.value(m, to)
 	if m.path != nil {
 		path := g.literal(dollarPath(m.path))
@@ -57,7 +57,7 @@ func (g *sqliteRekey) update(source string, m move, from, to, where string) []st
 		// A number in a text is a reference as well: the foreign key compares as the key does, and a plus would not.
 		id = "CAST(m." + from + " AS INTEGER)"
 	}
-	return []string{fmt.Sprintf("UPDATE %s AS c SET %s = %s FROM %s AS m WHERE %s AND %s", g.quoted(m.table), g.quote(m.column), value, source, g.equal(m, id), where)}
+	return []string{fmt.Sprintf("UPDATE %s AS c SET %s = %s%s FROM %s AS m WHERE %s AND %s", g.quoted(m.table), g.quote(m.column), value, more, source, g.equal(m, id), where)}
 }
 
 func (g *sqliteRekey) value(m move, to string) string {

@@ -100,8 +100,9 @@ ANALYZE "snowkey_map_customers", "snowkey_map_orders";
 -- 17 · index orders.customer_id, for as long as it is rewritten
 CREATE INDEX CONCURRENTLY "snowkey_index_orders_customer_id_2aaeb35e" ON "orders" ("customer_id");
 -- 18–19 · give the rows of …, and all that refers to them, their new ids
-UPDATE "{1}" c SET "{2}" = m.new_id FROM "snowkey_map_{3}" m WHERE c."{2}" = m.old_id + 0 AND m.old_id > :after AND m.old_id <= :upto;
---    {1} {2} {3} = customers id customers; orders customer_id customers; orders id orders
+UPDATE "{1}" c SET "id" = m.new_id FROM "snowkey_map_{1}" m WHERE c."id" = m.old_id + 0 AND m.old_id > :after AND m.old_id <= :upto;
+--    {1} = customers, orders
+UPDATE "orders" c SET "customer_id" = m.new_id, "id" = COALESCE((SELECT m.new_id FROM "snowkey_map_orders" m WHERE m.old_id = c."id"), c."id") FROM "snowkey_map_customers" m WHERE c."customer_id" = m.old_id + 0 AND m.old_id > :after AND m.old_id <= :upto;
 
 -- == check · the result is looked at: no old id is left, and no reference is lost
 -- 20 · make sure that no old id is left
