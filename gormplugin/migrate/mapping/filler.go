@@ -6,15 +6,20 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 )
 
-// Filler fills one map in batches of old ids in order. The map table (old_id BIGINT PRIMARY KEY, new_id BIGINT NOT NULL UNIQUE) exists.
+// Filler fills one map in batches of old ids in order. The map table (old_id BIGINT, new_id BIGINT NOT NULL UNIQUE) exists; on
+// PostgreSQL, but in mode shadow, old_id becomes its primary key when the map is full.
 // It is not safe for concurrent use.
 type Filler struct {
 	source *source
 	space  *space
+	shared bool  // others add pairs meanwhile, as triggers do in mode shadow
+	known  bool  // last is read
+	last   int64 // the greatest old id of the map when the filler began
 	top    int64 // the greatest new id of the map before the batch; rooms beyond it are empty
 	rows   []row
 	old    []int64
@@ -35,7 +40,7 @@ func NewFiller(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key) (*Fill
 	if err != nil {
 		return nil, err
 	}
-	return &Filler{source: source, space: s}, nil
+	return &Filler{source: source, space: s, shared: p.Mode == plan.Shadow}, nil
 }
 
 // Fill maps up to rows old ids after a cursor, and returns the last of them; done when there was none. All its writes are in tx.
@@ -54,11 +59,19 @@ func (f *Filler) Fill(ctx context.Context, tx Tx, after int64, rows int) (upto i
 		return after, 0, true, nil
 	}
 	upto = f.rows[len(f.rows)-1].id
-	// In mode shadow a trigger adds pairs for rows that come, at the same time. What collides with one of these is tried again.
+	if !f.known {
+		if err := each(ctx, tx, "SELECT COALESCE(MAX(old_id), "+strconv.FormatInt(before, 10)+") FROM "+f.source.maps, nil, func(rows *sql.Rows) error { return rows.Scan(&f.last) }); err != nil {
+			return after, 0, false, err
+		}
+		f.known = true
+	}
+	// What collides with a pair of another's is tried again.
 	const attempts = 10
 	for range attempts {
-		if err := f.pass(ctx, tx, after, upto); err != nil {
-			return after, 0, false, err
+		if f.shared || f.last > after {
+			if err := f.pass(ctx, tx, after, upto); err != nil {
+				return after, 0, false, err
+			}
 		}
 		if len(f.rows) == 0 {
 			return upto, mapped, false, nil
@@ -69,7 +82,7 @@ func (f *Filler) Fill(ctx context.Context, tx Tx, after int64, rows int) (upto i
 		if err := f.free(ctx, tx); err != nil {
 			return after, 0, false, err
 		}
-		n, err := insert(ctx, tx, f.source.dialect, f.source.maps, f.old, f.new)
+		n, err := insert(ctx, tx, f.source.dialect, f.source.maps, f.old, f.new, f.shared)
 		mapped += n
 		if err != nil {
 			return after, 0, false, err

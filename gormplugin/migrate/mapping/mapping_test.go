@@ -648,6 +648,7 @@ func TestExcused(t *testing.T) {
 // TestFillBeside fills a map on PostgreSQL while another transaction has added a pair to it, in the same unit, and is not committed yet.
 func TestFillBeside(t *testing.T) {
 	f := newFixture(t, "postgres", dbtest.Postgres(t))
+	f.plan.Mode = plan.Shadow
 	f.create(t, "timestamp(0)")
 	rows := map[int64]time.Time{}
 	for id := range int64(10) {

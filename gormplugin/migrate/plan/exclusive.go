@@ -142,7 +142,7 @@ func (g *sqliteRekey) assign(table string, list []assignment, from, to string) [
 // alone has no trigger fire, and so no foreign key looked at, where the user may do that. Else it drops the foreign keys, which would have a query run for each
 // row, and makes them again, by one query for each.
 func (g *postgresRekey) alone(ctx context.Context, all []rewriting, tables []string) (alone, error) {
-	g.gather(all)
+	g.remark()
 	var locked []catalog.Name
 	for _, table := range tables {
 		locked = append(locked, g.tables[table].Full)

@@ -43,10 +43,12 @@ func (b *builder) reserve() {
 
 // makeMaps adds what makes the maps: one step, where DDL is part of transactions, else one for each.
 func (b *builder) makeMaps(phase string) {
-	const format = "CREATE TABLE %s (old_id %s NOT NULL PRIMARY KEY, new_id %[2]s NOT NULL UNIQUE)"
-	integer := "BIGINT"
-	if b.dialect() == dialect.SQLite {
+	format, integer := "CREATE TABLE %s (old_id %s NOT NULL PRIMARY KEY, new_id %[2]s NOT NULL UNIQUE)", "BIGINT"
+	switch {
+	case b.dialect() == dialect.SQLite:
 		integer = "INTEGER"
+	case b.keyedLater():
+		format = "CREATE TABLE %s (old_id %s NOT NULL, new_id %[2]s NOT NULL UNIQUE)"
 	}
 	var do, undo []string
 	for _, k := range b.dated() {
@@ -87,7 +89,24 @@ func (b *builder) fillMaps() {
 			Do: Action{Kind: Map, Table: k.Table}, Kept: "it goes with the map",
 		})
 	}
+	if keys := b.dated(); b.keyedLater() && len(keys) > 0 {
+		s := Step{
+			Title: "give the maps their primary keys, and gather their statistics", Phase: "map", Lock: "none: only the maps are locked", Do: Action{Kind: Together},
+			Kept: "they go with the maps",
+		}
+		var names []string
+		for _, k := range keys {
+			names, s.Rows = append(names, b.mapped(k)), sizeOf(s.Rows, b.rows(k.Table))
+			s.Do.SQL = append(s.Do.SQL, fmt.Sprintf("ALTER TABLE %s ADD PRIMARY KEY (old_id)", b.mapped(k)))
+		}
+		s.Do.SQL = append(s.Do.SQL, "ANALYZE "+strings.Join(names, ", "))
+		b.add(s)
+	}
 }
+
+// keyedLater tells whether maps get their primary key when they are filled, which is faster. On MySQL and SQLite that is the table itself; in mode shadow
+// triggers need it.
+func (b *builder) keyedLater() bool { return b.dialect() == dialect.Postgres && b.plan.Mode == Rekey }
 
 // dropMaps adds the step that drops all maps, with what rest drops beside them where DDL is part of transactions.
 func (b *builder) dropMaps(rest ...string) {

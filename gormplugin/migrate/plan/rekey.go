@@ -357,9 +357,13 @@ func (b *builder) returns(g grammar, all []rewriting) {
 	}
 }
 
-// remaining returns the query for how many rows have an id of a map's column.
+// remaining returns the query for how many rows have an id of a map's column. Only those on its side of Below are read.
 func (b *builder) remaining(g grammar, r rewriting, m move, column string) string {
-	return fmt.Sprintf("SELECT COUNT(*) FROM %s m JOIN %s c ON %s", r.source, b.quoted(m.table), g.equal(m, "m."+column))
+	query := fmt.Sprintf("SELECT COUNT(*) FROM %s m JOIN %s c ON %s", r.source, b.quoted(m.table), g.equal(m, "m."+column))
+	if m.path == nil {
+		query += " WHERE " + b.concerned([]assignment{{m, r}}, column)
+	}
+	return query
 }
 
 // rebuild fills full-text tables anew whose rows go by the numbers of a table's rows.

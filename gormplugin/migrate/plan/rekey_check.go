@@ -97,8 +97,8 @@ func (b *builder) certain(g grammar, all []rewriting) {
 			fmt.Sprintf("SELECT COUNT(*) FROM %s c WHERE c.%s < %d AND NOT EXISTS (SELECT 1 FROM %s m WHERE m.old_id = c.%[2]s)",
 				b.quoted(r.Table), b.quote(r.Column), r.Below, r.source), rows)
 		q.ask(fmt.Sprintf("new ids of %s that are old ones", r.Table),
-			fmt.Sprintf("SELECT (SELECT COUNT(*) FROM %[1]s m JOIN %[2]s c ON c.%[3]s = m.new_id) + (SELECT COUNT(*) FROM %[1]s m JOIN %[1]s o ON o.old_id = m.new_id)",
-				r.source, b.quoted(r.Table), b.quote(r.Column)), rows)
+			fmt.Sprintf("SELECT (SELECT COUNT(*) FROM %[1]s m JOIN %[2]s c ON c.%[3]s = m.new_id WHERE c.%[3]s >= %[4]d) + (SELECT COUNT(*) FROM %[1]s m WHERE m.new_id < %[4]d OR m.old_id >= %[4]d)",
+				r.source, b.quoted(r.Table), b.quote(r.Column), r.Below), rows)
 		for _, m := range r.moves[1:] {
 			q.ask(fmt.Sprintf("new ids of %s that %s has already", r.Table, m.name), b.remaining(g, r, m, "new_id"), b.rows(m.table))
 		}

@@ -134,17 +134,8 @@ func (g *postgresRekey) createIndex(t *catalog.Table, m move, name string) (do, 
 	return do, undo
 }
 
-// gather adds the step for the statistics of the maps, and what is to be known of rewritten tables.
-func (g *postgresRekey) gather(all []rewriting) {
-	var maps []string
-	var rows int64
-	for _, r := range all {
-		maps, rows = append(maps, r.source), sizeOf(rows, g.rows(r.Table))
-	}
-	g.add(Step{
-		Title: "gather statistics of the maps", Phase: "rewrite", Lock: "none", Rows: rows,
-		Do: Action{Kind: Together, SQL: []string{"ANALYZE " + strings.Join(maps, ", ")}}, Kept: "they go with the maps",
-	})
+// remark notes what is to be known of rewritten tables.
+func (g *postgresRekey) remark() {
 	g.note("Rewritten rows are written anew, and the old ones are space to be used again after a VACUUM of the rewritten tables, which autovacuum does in time. " +
 		"VACUUM (ANALYZE) them after the run; only VACUUM FULL or pg_repack gives the space back to the system.")
 	if g.silent && len(g.quiet) > 0 {
@@ -178,7 +169,7 @@ func (b *builder) moved(all []rewriting) map[[2]string]bool {
 
 // loosen makes foreign keys deferrable, and has none change references by itself, for what it would change could not be told from the rest.
 func (g *postgresRekey) loosen(ctx context.Context, all []rewriting) error {
-	g.gather(all)
+	g.remark()
 	if g.silent {
 		g.enclosed(g.moved(all))
 		return nil

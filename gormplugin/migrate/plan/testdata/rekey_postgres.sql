@@ -16,8 +16,8 @@
 --  3–5    take the digest of the other columns of …                                         authors and 2 more  none
 --  6      make the maps of old ids to new ones                                                                  none
 --  7–8    fill the map of the ids of …                                                      authors, books      none
---  9      make sure that each old row has a new id, and that no new id is known anywhere …  authors and 2 more  none
---  10     gather statistics of the maps                                                                         none
+--  9      give the maps their primary keys, and gather their statistics                                         none
+--  10     make sure that each old row has a new id, and that no new id is known anywhere …  authors and 2 more  none
 --  11     index books.author_id, for as long as it is rewritten                             books               none
 --  12     index notes.owner_id (author's), for as long as it is rewritten                   notes               none
 --  13     index books.order, for as long as it is rewritten                                 books               none
@@ -63,19 +63,21 @@
 --    counts: rows of … (authors, books, notes)
 -- 3–5 · take the digest of the other columns of …
 -- 6 · make the maps of old ids to new ones
-CREATE TABLE "snowkey_map_{1}" (old_id BIGINT NOT NULL PRIMARY KEY, new_id BIGINT NOT NULL UNIQUE);
+CREATE TABLE "snowkey_map_{1}" (old_id BIGINT NOT NULL, new_id BIGINT NOT NULL UNIQUE);
 --    {1} = authors, books
 -- 7–8 · fill the map of the ids of …
+-- 9 · give the maps their primary keys, and gather their statistics
+ALTER TABLE "snowkey_map_{1}" ADD PRIMARY KEY (old_id);
+--    {1} = authors, books
+ANALYZE "snowkey_map_authors", "snowkey_map_books";
 
 -- == check · what has to be true before the first row changes is looked at
--- 9 · make sure that each old row has a new id, and that no new id is known anywhere yet
+-- 10 · make sure that each old row has a new id, and that no new id is known anywhere yet
 --    each has to be 0: old rows of … without a new id (authors, books); new ids of … that are old ones (authors, books);
 --     new ids of … that … has already (authors books.author_id, authors notes.doc:$.author.id, books books.order);
 --     new ids of authors that notes.owner_id (author's) has already
 
 -- == rewrite · keys, and what refers to them, get the new ids, in batches
--- 10 · gather statistics of the maps
-ANALYZE "snowkey_map_authors", "snowkey_map_books";
 -- 11 · index books.author_id, for as long as it is rewritten
 CREATE INDEX CONCURRENTLY "snowkey_index_books_author_id_b390907f" ON "books" ("author_id");
 -- 12 · index notes.owner_id (author's), for as long as it is rewritten

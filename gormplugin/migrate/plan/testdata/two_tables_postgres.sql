@@ -22,8 +22,8 @@
 --  10–11  take the digest of the other columns of …                                         customers, orders  none          2,469,134       25
 --  12     make the maps of old ids to new ones                                                                 none
 --  13–14  fill the map of the ids of …                                                      customers, orders  none          2,469,134       49
---  15     make sure that each old row has a new id, and that no new id is known anywhere …  customers, orders  none          1,234,567        1
---  16     gather statistics of the maps                                                                        none          1,234,567        2
+--  15     give the maps their primary keys, and gather their statistics                                        none          1,234,567        2
+--  16     make sure that each old row has a new id, and that no new id is known anywhere …  customers, orders  none          1,234,567        1
 --  17     index orders.customer_id, for as long as it is rewritten                          orders             none          1,234,567        2
 --  18–19  give the rows of …, and all that refers to them, their new ids                    customers, orders  rows          2,469,134       82
 --  20     make sure that no old id is left                                                  customers, orders  none          1,234,567        1
@@ -85,18 +85,20 @@ DROP SEQUENCE public.{1};
 --    counts: rows of … (customers, orders)
 -- 10–11 · take the digest of the other columns of …
 -- 12 · make the maps of old ids to new ones
-CREATE TABLE "snowkey_map_{1}" (old_id BIGINT NOT NULL PRIMARY KEY, new_id BIGINT NOT NULL UNIQUE);
+CREATE TABLE "snowkey_map_{1}" (old_id BIGINT NOT NULL, new_id BIGINT NOT NULL UNIQUE);
 --    {1} = customers, orders
 -- 13–14 · fill the map of the ids of …
+-- 15 · give the maps their primary keys, and gather their statistics
+ALTER TABLE "snowkey_map_{1}" ADD PRIMARY KEY (old_id);
+--    {1} = customers, orders
+ANALYZE "snowkey_map_customers", "snowkey_map_orders";
 
 -- == check · what has to be true before the first row changes is looked at
--- 15 · make sure that each old row has a new id, and that no new id is known anywhere yet
+-- 16 · make sure that each old row has a new id, and that no new id is known anywhere yet
 --    each has to be 0: old rows of … without a new id (customers, orders); new ids of … that are old ones (customers, orders);
 --     new ids of customers that orders.customer_id has already
 
 -- == rewrite · keys, and what refers to them, get the new ids, in batches
--- 16 · gather statistics of the maps
-ANALYZE "snowkey_map_customers", "snowkey_map_orders";
 -- 17 · index orders.customer_id, for as long as it is rewritten
 CREATE INDEX CONCURRENTLY "snowkey_index_orders_customer_id_2aaeb35e" ON "orders" ("customer_id");
 -- 18–19 · give the rows of …, and all that refers to them, their new ids
