@@ -3,9 +3,14 @@
 package migrate_test
 
 import (
+	"context"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
@@ -64,4 +69,53 @@ func fresh(d *database) *database { return connect(d.t, d.kind, d.name) }
 func TestKillExclusive(t *testing.T) {
 	t.Parallel()
 	killing(t, true)
+}
+
+// TestExclusiveBesideWriters has children inserted beside an exclusive rekey of their parents: the inserts wait while the rows are rewritten, one with a parent's key
+// of before is refused, and none is lost.
+func TestExclusiveBesideWriters(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, d *database) {
+		d.exec(d.parents(concurrentParents)...)
+		if d.kind == "mysql" {
+			d.exec("CREATE INDEX parents_name ON parents (name)")
+		}
+		p := d.plan(migrate.InspectOptions{}, migrate.PlanOptions{Mode: migrate.Rekey, Exclusive: true, Tables: []string{"parents"}, Zone: "UTC"})
+		d.runUntil(p, "flip")
+		w := &writers{database: d}
+		ctx, stop := context.WithCancel(t.Context())
+		var done sync.WaitGroup
+		for seed := range uint64(2) {
+			done.Go(func() {
+				for random := rand.New(rand.NewPCG(seed, 9)); ctx.Err() == nil; {
+					if w.child(fmt.Sprint(1+random.IntN(concurrentParents)), 0) {
+						w.children.Add(1)
+					}
+				}
+			})
+		}
+		inserted := func(more int64) {
+			for want := w.children.Load() + more; w.children.Load() < want && t.Context().Err() == nil && !t.Failed(); {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		inserted(10)
+		d.runUntil(p, "contract")
+		inserted(10)
+		stop()
+		done.Wait()
+		again := w.again.Load()
+		if w.child("1", 1) {
+			w.children.Add(1)
+		}
+		if w.again.Load() == again {
+			t.Error("a child with the key that its parent had before was not refused")
+		}
+		d.none("children of other parents", wrong)
+		d.none("parents with old ids", "SELECT COUNT(*) FROM parents WHERE id < 4398046511104")
+		d.none("children that were lost", fmt.Sprintf("SELECT COUNT(*) - %d FROM children", concurrentParents+w.children.Load()))
+		if outcome := d.runUntil(p, ""); !outcome.Done {
+			t.Fatalf("got %+v, want the end of the plan", outcome)
+		}
+	}, "mysql", "postgres")
 }
