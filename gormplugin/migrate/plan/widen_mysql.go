@@ -160,6 +160,11 @@ func (b *builder) widenConnected(c connection) {
 			b.block(fmt.Sprintf("the foreign key %s of %s cannot be seen in full, so that it could not be made again: use a user with rights on both tables.", r.Name, r.Child))
 		}
 		orphans.ask(OrphansByKey(r.Name, b.short(r.Child).String()), b.orphans(r), b.rowsOf(r.Child))
+		orphans.remedy = append(orphans.remedy, b.cascade(r))
+	}
+	deleted := " Or rows were deleted that others refer to: where there were no orphans before, the statements in parentheses do what ON DELETE would have done."
+	if strings.Join(orphans.remedy, "") == "" {
+		orphans.remedy, deleted = nil, ""
 	}
 	counting := "count the orphans of the foreign keys that are dropped for a while" + b.among(c.keys)
 	b.put("expand", counting, orphans.count())
@@ -203,9 +208,27 @@ func (b *builder) widenConnected(c connection) {
 			Do: b.addKey(r), Kept: "it is what was there before",
 		})
 	}
-	again := orphans.expect("While the foreign keys were not there, rows came that refer to no row: mend them (the queries find them), and run again.")
+	again := orphans.expect("While the foreign keys were not there, rows came that refer to no row: mend them (the queries find them), and run again." + deleted)
 	again.Do.Like = counting
 	b.put("expand", "make sure that the foreign keys have no new orphans"+b.among(c.keys), again)
+}
+
+// cascade returns the statement that does to a foreign key's orphans what its ON DELETE would have done; empty where that would have refused.
+func (b *builder) cascade(r *catalog.Reference) string {
+	var on, set, null []string
+	for i, name := range r.Columns {
+		column := "c." + b.quote(name)
+		on, set, null = append(on, fmt.Sprintf("p.%s = %s", b.quote(r.To[i]), column)), append(set, column+" IS NOT NULL"), append(null, column+" = NULL")
+	}
+	join := fmt.Sprintf("%s c LEFT JOIN %s p ON %s", b.catalog.Quoted(b.short(r.Child)), b.catalog.Quoted(b.short(r.Parent)), strings.Join(on, " AND "))
+	where := fmt.Sprintf("WHERE %s AND p.%s IS NULL", strings.Join(set, " AND "), b.quote(r.To[0]))
+	switch r.OnDelete {
+	case "CASCADE":
+		return fmt.Sprintf("DELETE c FROM %s %s", join, where)
+	case "SET NULL":
+		return fmt.Sprintf("UPDATE %s SET %s %s", join, strings.Join(null, ", "), where)
+	}
+	return ""
 }
 
 // among returns the tables of foreign keys, as the end of a title: there may be several sets of them in a plan.

@@ -193,22 +193,44 @@ func TestFlipRefusedMySQL(t *testing.T) {
 	t.Error("no step looks for old writers")
 }
 
-// TestWidenMySQLOrphan checks that a row is found that came in while the foreign key was not there.
+// TestWidenMySQLOrphan deletes rows that others refer to, and adds one that refers to none, while the foreign keys are not there. The orphans are found, and the
+// statements that the step has for them do what ON DELETE would have done.
 func TestWidenMySQLOrphan(t *testing.T) {
 	t.Parallel()
-	s := open(t, "mysql", "CREATE TABLE p (id INT NOT NULL PRIMARY KEY)", "CREATE TABLE c (id BIGINT NOT NULL PRIMARY KEY, p_id INT, CONSTRAINT fk FOREIGN KEY (p_id) REFERENCES p (id))")
+	s := open(t, "mysql", "CREATE TABLE p (id INT NOT NULL PRIMARY KEY, p_id INT, CONSTRAINT fk_self FOREIGN KEY (p_id) REFERENCES p (id) ON DELETE CASCADE)",
+		"CREATE TABLE c (id BIGINT NOT NULL PRIMARY KEY, p_id INT, CONSTRAINT fk FOREIGN KEY (p_id) REFERENCES p (id))",
+		"CREATE TABLE d (id BIGINT NOT NULL PRIMARY KEY, p_id INT, CONSTRAINT fk_d FOREIGN KEY (p_id) REFERENCES p (id) ON DELETE CASCADE)",
+		"CREATE TABLE n (id BIGINT NOT NULL PRIMARY KEY, p_id INT, CONSTRAINT fk_n FOREIGN KEY (p_id) REFERENCES p (id) ON DELETE SET NULL)",
+		"INSERT INTO p VALUES (1, NULL), (2, 1), (3, 2), (4, NULL)", "INSERT INTO d VALUES (1, 1), (2, 3), (3, 4)", "INSERT INTO n VALUES (1, 1), (2, 3), (3, 4)")
 	p := s.plan(plan.Options{})
 	e := s.executor(p)
 	for i, step := range p.Steps {
-		if i > 0 && p.Steps[i-1].Do.Kind == plan.Expect && strings.HasPrefix(step.Title, "give") {
+		if p.Steps[max(i-1, 0)].Do.Kind == plan.Expect && strings.HasPrefix(step.Title, "give") {
 			s.exec("INSERT IGNORE INTO c VALUES (1, 77)")
+			s.exec("DELETE FROM p WHERE id = 1")
 		}
-		if err := e.do(step.Title, step.Do); err != nil {
-			if !strings.Contains(err.Error(), "the queries find them") {
-				t.Fatal(err)
+		err := e.do(step.Title, step.Do)
+		if err == nil {
+			continue
+		}
+		if !strings.Contains(err.Error(), "do what ON DELETE would have done") {
+			t.Fatal(err)
+		}
+		for range 3 { // rows that refer to rows that refer to none
+			for _, remedy := range step.Do.Remedy {
+				if remedy != "" {
+					s.exec(remedy)
+				}
 			}
-			return
 		}
+		s.exec("DELETE FROM c")
+		if err := e.do(step.Title, step.Do); err != nil {
+			t.Error(err)
+		}
+		same(t, "p", s.rows("SELECT id FROM p"), "4\n")
+		same(t, "d", s.rows("SELECT * FROM d"), "3 | 4\n")
+		same(t, "n", s.rows("SELECT id, COALESCE(p_id, 0) FROM n ORDER BY id"), "1 | 0\n2 | 0\n3 | 4\n")
+		return
 	}
 	t.Error("an orphan was not found")
 }
