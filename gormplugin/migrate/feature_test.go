@@ -226,3 +226,17 @@ func (f feature) offer(d *database, mode migrate.Mode, wide bool) {
 		d.t.Errorf("%s: got %v, want %q in it", mode, err, f.says)
 	}
 }
+
+// TestCompositeKeyStays has a plan say which integers of composite keys stay as narrow as they are.
+func TestCompositeKeyStays(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, d *database) {
+		d.pair()
+		d.exec("CREATE TABLE c (at DATE NOT NULL, id INT NOT NULL, a_id INT NOT NULL, PRIMARY KEY (at, id, a_id), FOREIGN KEY (a_id) REFERENCES a (id))")
+		p := d.plan(migrate.InspectOptions{}, migrate.PlanOptions{})
+		const want = "c.id keeps its 32 bits, and goes on as it is: the key of c is at, id, a_id, and a plan changes keys of one column."
+		if notes := strings.Join(p.Notes, "\n"); strings.Count(notes, "keeps its") != 1 || !slices.Contains(p.Notes, want) {
+			t.Errorf("got the notes\n%s\nwant %q in it, and nothing of c.a_id", notes, want)
+		}
+	}, "mysql", "postgres")
+}

@@ -9,7 +9,7 @@
 // refers to them, and what refers to that where a reference is its table's key. It plans, or says all at once what stands in the way and what
 // to do about it ([ErrBlocked]). What is certain to be refused by the database in the middle of a run is refused here.
 //
-// The .sql is what a reviewer reads ([Plan.Text]): what becomes of keys, a table of all steps with their locks, rows and expected times, and the
+// The .sql is what a reviewer reads ([Plan.Text]): what becomes of keys, a table of all steps with their locks, rows and about how long each takes, and the
 // SQL that changes something, once for all tables in which it is the same. The .json is the plan ([Plan.Encode]), with what undoes each step, the
 // settings of its connection, and the queries that count. The .sql is made of the .json, and has its hash: [ReadFiles] makes it again,
 // and refuses a plan in whose files one letter differs ([ErrChanged]), so that what people have read is what is run. The [Plan.Hash] names a plan in the

@@ -56,42 +56,67 @@ func (w *writer) becomes(p *Plan) {
 
 // summary writes the table of the steps.
 func (w *writer) summary(stages []stage) {
-	rows := [][]string{{"step", "", "table", "lock", "rows", "seconds"}}
+	rows := [][]string{{"step", "", "table", "lock", "rows", "about"}}
 	for _, s := range stages {
 		tables := strings.Join(s.tables, ", ")
 		if len(s.tables) > 2 {
 			tables = fmt.Sprintf("%s and %d more", s.tables[0], len(s.tables)-1)
 		}
-		count, took := "", ""
+		count := ""
 		if s.rows != 0 {
 			count = grouped(s.rows)
-		}
-		switch seconds := s.took.Seconds(); {
-		case s.took < 0:
-			took = "unknown"
-		case seconds >= 1:
-			took = grouped(int64(seconds + 0.5))
-		case seconds > 0:
-			took = "<1"
 		}
 		what := s.what
 		if runes := []rune(what); len(runes) > 80 {
 			what = string(runes[:79]) + "…"
 		}
-		rows = append(rows, []string{s.numbers(), what, tables, s.lock, count, took})
+		rows = append(rows, []string{s.numbers(), what, tables, s.lock, count, magnitude(s.took)})
 	}
 	w.line("--")
 	w.columns(rows, 4)
 }
 
-// locks says of each lock in a word what it is.
+// magnitude returns about how long something takes, from rates that were not measured where it is done: no more is known than that.
+func magnitude(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "unknown"
+	case d == 0:
+		return ""
+	case d < time.Second:
+		return "<1 s"
+	case d < 3*time.Second:
+		return "~1 s"
+	case d < 30*time.Second:
+		return "~10 s"
+	case d < 3*time.Minute:
+		return "~1 min"
+	case d < 30*time.Minute:
+		return "~10 min"
+	case d < 5*time.Hour:
+		return "~1 h"
+	case d < 24*time.Hour:
+		return "~10 h"
+	}
+	return fmt.Sprintf("~%d d", (d+12*time.Hour)/(24*time.Hour))
+}
+
+// locks says of each lock in a word what it is, each word once.
 func (w *writer) locks(p *Plan) {
-	seen := map[string]bool{}
+	var words []string
+	of := map[string][]string{}
 	for _, s := range p.Steps {
-		if word := lockWord(s.Lock); word != "none" && !seen[s.Lock] {
-			seen[s.Lock] = true
-			w.comment("lock "+word, s.Lock)
+		word := lockWord(s.Lock)
+		if word == "none" || slices.Contains(of[word], s.Lock) {
+			continue
 		}
+		if of[word] == nil {
+			words = append(words, word)
+		}
+		of[word] = append(of[word], s.Lock)
+	}
+	for _, word := range words {
+		w.comment("lock "+word, strings.Join(of[word], "; or "))
 	}
 }
 
@@ -256,12 +281,19 @@ func (w *writer) totals(p *Plan) {
 			longest, step = s.Bytes, i+1
 		}
 	}
-	text := fmt.Sprintf("%s, %s rows rewritten, %s written, %s more on disk at the peak", took.Round(time.Second), grouped(rows), size(bytes), size(peak))
-	if unknown { // a database that has not gathered statistics
-		text = "at least " + text + ": of some tables the numbers are not known"
+	about := magnitude(took)
+	if about != "" {
+		about += ", "
 	}
-	w.comment("in all, about", text)
-	w.comment("seconds", "estimated, "+rates)
+	text := fmt.Sprintf("%sabout %s rows rewritten, %s written, %s more on disk at the peak", about, grouped(rows), size(bytes), size(peak))
+	if unknown {
+		text = "at least " + text + ": of some tables the numbers are not known"
+		if p.Database.Kind == "postgres" {
+			text += ", for there are no statistics of them: ANALYZE, inspect, and plan again"
+		}
+	}
+	w.comment("in all", text)
+	w.comment("times", "no more than their order of magnitude: nothing was measured on this server. Taken are, "+rates)
 	switch {
 	case step > 0:
 		s := p.Steps[step-1]

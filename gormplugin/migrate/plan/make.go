@@ -54,6 +54,9 @@ func Make(ctx context.Context, db *sql.DB, report *inspect.Report, o Options) (*
 		return nil, err
 	}
 	b.obstruct()
+	if err := b.composite(ctx); err != nil {
+		return nil, err
+	}
 	if err := b.number(ctx); err != nil {
 		return nil, err
 	}

@@ -65,6 +65,34 @@ func (b *builder) obstruct() {
 	}
 }
 
+// composite notes integers of keys of several columns that stay as narrow as they are: a plan changes those that are references, and keys of one column.
+func (b *builder) composite(ctx context.Context) error {
+	for _, r := range b.report.Tables {
+		if r.Key != nil {
+			continue
+		}
+		t := b.tables[r.Name]
+		if t == nil && len(b.options.Tables) == 0 {
+			name, err := catalog.Parse(r.Name)
+			if err != nil {
+				return fmt.Errorf("%w: the report's table %q: %v", ErrOption, r.Name, err)
+			}
+			if t, err = b.catalog.Table(ctx, name); err != nil {
+				return fmt.Errorf("plan: the table %s: %w", r.Name, err)
+			}
+		}
+		if t == nil || len(t.Key()) < 2 {
+			continue
+		}
+		for _, c := range t.Columns {
+			if slices.Contains(t.Key(), c.Name) && c.Class == catalog.Integer && c.Bits < 64 && !b.taken(r.Name, c.Name) {
+				b.note(fmt.Sprintf("%s.%s keeps its %d bits, and goes on as it is: the key of %[1]s is %[4]s, and a plan changes keys of one column.", r.Name, c.Name, c.Bits, strings.Join(t.Key(), ", ")))
+			}
+		}
+	}
+	return nil
+}
+
 // columnPart returns a column as the option takes it.
 func columnPart(name string) string {
 	if strings.ContainsAny(name, "\"`.=:") {

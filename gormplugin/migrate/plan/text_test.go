@@ -44,6 +44,15 @@ func textOf(t testing.TB, p *plan.Plan) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	legend := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if label, _, ok := strings.Cut(line, ": "); ok && strings.HasPrefix(label, "-- lock ") {
+			if legend[label] {
+				t.Errorf("the text says twice what %q is:\n%s", label, text)
+			}
+			legend[label] = true
+		}
+	}
 	return string(text)
 }
 
@@ -54,6 +63,15 @@ func encoded(t testing.TB, p *plan.Plan) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	legend := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if label, _, ok := strings.Cut(line, ": "); ok && strings.HasPrefix(label, "-- lock ") {
+			if legend[label] {
+				t.Errorf("the text says twice what %q is:\n%s", label, text)
+			}
+			legend[label] = true
+		}
+	}
 	return string(text)
 }
 
@@ -63,7 +81,7 @@ func TestText(t *testing.T) {
 	for _, want := range []string{
 		"-- snowkey migrate plan · mode rekey · 9 steps\n-- plan: ",
 		"-- t.id: new ids have the time of created_at, exact to 1s, in the zone Europe/Berlin; old are ids below 4,398,046,511,104\n",
-		"  table  lock        rows  seconds\n", "  other  1,234,567       41\n",
+		"  table  lock        rows   about\n", "  other  1,234,567  ~1 min\n",
 		"-- rollback: undoes what was done, the last step first; there is none once step 6 has begun\n",
 		"-- reference: u.t_id:$.a to t.id where kind is \"T\" 1,234 orphans now second column s\n",
 		"-- note 1: one\n--     two\n", "WHERE id > :after AND id <= :upto;\n", "--    for 1m0s nothing may change there, else: other\n", "--    the run ends here, and run --continue=deploy-writers goes on: deploy\n",
@@ -93,7 +111,7 @@ func TestTextFolded(t *testing.T) {
 	}
 	text := textOf(t, p)
 	for _, want := range []string{
-		"--  1, 3 … 5  close …  orders and 2 more  writes, briefly\n--  2, 4 … 6  open …   orders and 2 more  none                6       <1\n",
+		"--  1, 3 … 5  close …  orders and 2 more  writes, briefly\n--  2, 4 … 6  open …   orders and 2 more  none                6   <1 s\n",
 		"-- 1, 3 … 5 · close …\nSET lock_timeout = 1;\n" +
 			"CREATE TRIGGER \"snowkey_gate_{1}\" BEFORE INSERT ON \"{1}\" WHEN (NEW.\"id\" > 7) RAISE 'no {1} now';\n--    {1} = orders, order_lines, t\n",
 		"ALTER TABLE \"{1}\" DROP x;\n--    {1} = orders, order_lines, t\nDROP ORDERS x;\nDROP ORDER_LINES x;\nDROP T x;\n",

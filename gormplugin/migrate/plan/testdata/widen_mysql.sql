@@ -7,9 +7,9 @@
 --
 -- "or`der s".Id, by_mail.id, customers.id: old rows keep their ids; old are ids below 4,398,046,511,104
 --
---  step                                                                                     table                  lock                  rows  seconds
+--  step                                                                                     table                  lock                  rows  about
 --  1      keep snowflakes out of "or`der s".Id, customers.id, profiles.customer_id until …  "or`der s" and 2 more  writes, briefly
---  2      count the orphans of the foreign keys that are dropped for a while, of customer…  customers and 3 more   none             1,234,567        1
+--  2      count the orphans of the foreign keys that are dropped for a while, of customer…  customers and 3 more   none             1,234,567   ~1 s
 --  3–4    drop the foreign key … of … until the types are changed                           customers, lines       writes, briefly
 --  5      drop the foreign key fk 1 of "or`der s" until the types are changed               "or`der s"             writes, briefly
 --  6      drop the foreign key fk_pair of "or`der s" until the types are changed            "or`der s"             writes, briefly
@@ -18,25 +18,24 @@
 --  9      make sure that no foreign key is left on customers                                customers              none
 --  10     make sure that no foreign key is left on "or`der s"                                                      none
 --  11–12  make sure that no foreign key is left on …                                        lines, profiles        none
---  13     give boss_id, id of customers 64 bits                                             customers              writes           1,234,567        6
---  14     give payer_id, customer_id, Id of "or`der s" 64 bits                              "or`der s"             writes           1,234,567        6
---  15–16  give … of … 64 bits                                                               lines, profiles        writes           2,469,134       12
+--  13     give boss_id, id of customers 64 bits                                             customers              writes           1,234,567  ~10 s
+--  14     give payer_id, customer_id, Id of "or`der s" 64 bits                              "or`der s"             writes           1,234,567  ~10 s
+--  15–16  give … of … 64 bits                                                               lines, profiles        writes           2,469,134  ~10 s
 --  17–18  make the foreign key … of … again                                                 customers, lines       writes, briefly
 --  19     make the foreign key fk 1 of "or`der s" again                                     "or`der s"             writes, briefly
 --  20     make the foreign key fk_pair of "or`der s" again                                  "or`der s"             writes, briefly
 --  21     make the foreign key fk`2 of "or`der s" again                                     "or`der s"             writes, briefly
 --  22     make the foreign key fk_profile of profiles again                                 profiles               writes, briefly
---  23     make sure that the foreign keys have no new orphans, of customers, lines, "or`d…  customers and 3 more   none             1,234,567        1
+--  23     make sure that the foreign keys have no new orphans, of customers, lines, "or`d…  customers and 3 more   none             1,234,567   ~1 s
 --  24     deploy writers that fill their keys                                                                      none
---  25     make sure, for 2s, that no writer leaves its keys to the database                 "or`der s" and 2 more  none                              2
+--  25     make sure, for 2s, that no writer leaves its keys to the database                 "or`der s" and 2 more  none                         ~1 s
 --  26     end the keys that the database makes, of "or`der s".Id, customers.id, profiles.…  "or`der s" and 2 more  writes, briefly
 --  27     drop the triggers that kept snowflakes out                                                               writes, briefly
--- in all, about: 29s, 4,938,268 rows rewritten, 4.9 MB written, 1.2 MB more on disk at the peak
--- seconds: estimated, rows a second: 30,000 in batches, 50,000 into maps, 100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes,
---     1,000,000 counted
+-- in all: ~10 s, about 4,938,268 rows rewritten, 4.9 MB written, 1.2 MB more on disk at the peak
+-- times: no more than their order of magnitude: nothing was measured on this server. Taken are, rows a second: 30,000 in batches, 50,000 into maps,
+--     100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes, 1,000,000 counted
 -- longest lock: step 13, give boss_id, id of customers 64 bits (1.2 MB): writes to the table wait for as long as it is copied
--- lock writes, briefly: writes to one table after another wait for a moment
--- lock writes, briefly: writes to both tables wait for a moment
+-- lock writes, briefly: writes to one table after another wait for a moment; or writes to both tables wait for a moment
 -- lock writes: writes to the table wait for as long as it is copied
 -- inserts refused: those that leave keys to the database: from step 26 on, for good. Those that fill keys: from step 1 to step 26;
 --     deploy their writers at the hold of step 24, not before, and run on at once: then about 2.15s, longer only while others keep a table's lock
@@ -44,6 +43,8 @@
 --
 -- references by foreign keys: lines.order_id → "or`der s", "or`der s".customer_id → customers, "or`der s".payer_id → customers, customers.boss_id →
 --     customers, profiles.customer_id → customers
+--
+-- note 1: lines.n keeps its 32 bits, and goes on as it is: the key of lines is order_id, n, and a plan changes keys of one column.
 
 -- == expand · keys, and what refers to them, get 64 bits
 -- 1 · keep snowflakes out of "or`der s".Id, customers.id, profiles.customer_id until the flip

@@ -7,23 +7,23 @@
 --
 -- "Or""der s".Id, customers.id, events.id: old rows keep their ids; old are ids below 4,398,046,511,104
 --
---  step                                                                                    table                   lock               rows  seconds
---  1–3   give … of … 64 bits                                                               parts and 2 more        all           3,703,701       19
---  4     give customer_id, Id of "Or""der s" 64 bits                                       "Or""der s"             all           1,234,567        6
---  5     give order_id of lines 64 bits                                                    lines                   all           1,234,567        6
---  6     gather statistics of the tables with changed types                                parts and 4 more        none          1,234,567        2
+--  step                                                                                    table                   lock               rows  about
+--  1–3   give … of … 64 bits                                                               parts and 2 more        all           3,703,701  ~10 s
+--  4     give customer_id, Id of "Or""der s" 64 bits                                       "Or""der s"             all           1,234,567  ~10 s
+--  5     give order_id of lines 64 bits                                                    lines                   all           1,234,567  ~10 s
+--  6     gather statistics of the tables with changed types                                parts and 4 more        none          1,234,567   ~1 s
 --  7     let "Or""der s".Id be given                                                       "Or""der s"             all, briefly
 --  8     deploy writers that fill their keys                                                                       none
---  9     make sure, for 10s, that no writer leaves its keys to the database                                        none                          10
+--  9     make sure, for 10s, that no writer leaves its keys to the database                                        none                     ~10 s
 --  10    end the keys that the database makes, of "Or""der s".Id, customers.id, events.id  "Or""der s" and 2 more  all, briefly
--- in all, about: 43s, 6,172,835 rows rewritten, 6.2 MB written, 1.2 MB more on disk at the peak
--- seconds: estimated, rows a second: 30,000 in batches, 50,000 into maps, 100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes,
---     1,000,000 counted
+-- in all: ~1 min, about 6,172,835 rows rewritten, 6.2 MB written, 1.2 MB more on disk at the peak
+-- times: no more than their order of magnitude: nothing was measured on this server. Taken are, rows a second: 30,000 in batches, 50,000 into maps,
+--     100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes, 1,000,000 counted
 -- longest lock: step 1, give customer_id of parts 64 bits (1.2 MB): reads and writes of the table, and writes of those that foreign keys connect with
 --     it, wait for as long as it is written anew
 -- lock all: reads and writes of the table, and writes of those that foreign keys connect with it, wait for as long as it is written anew
--- lock all, briefly: reads and writes of the table wait for a moment
--- lock all, briefly: reads and writes of the tables wait for a moment: all locks are waited for together, for 0.8 seconds at a time, and asked for again
+-- lock all, briefly: reads and writes of the table wait for a moment; or reads and writes of the tables wait for a moment: all locks are waited for
+--     together, for 0.8 seconds at a time, and asked for again
 -- inserts refused: those that leave keys to the database: from step 10 on, for good. Those that fill keys: never, where their writers are deployed at
 --     the hold of step 8
 -- rollback: undoes what was done, the last step first
@@ -31,7 +31,8 @@
 -- references by foreign keys: lines.order_id → "Or""der s", "Or""der s".customer_id → customers, customers.boss_id → customers, events.customer_id →
 --     customers, parts.customer_id → customers
 --
--- note 1: Clients with prepared statements may fail once with "cached plan must not change result type" after a type change: recycle the pools.
+-- note 1: lines.n keeps its 32 bits, and goes on as it is: the key of lines is order_id, n, and a plan changes keys of one column.
+-- note 2: Clients with prepared statements may fail once with "cached plan must not change result type" after a type change: recycle the pools.
 
 -- == expand · keys, and what refers to them, get 64 bits
 -- 1–3 · give … of … 64 bits

@@ -7,10 +7,10 @@
 --
 -- "or""der s".Id, codes.id, plain.id, rowless.id: old rows keep their ids; old are ids below 4,398,046,511,104
 --
---  step    table  lock  rows  seconds
--- in all, about: 0s, 0 rows rewritten, 0 bytes written, 0 bytes more on disk at the peak
--- seconds: estimated, rows a second: 30,000 in batches, 50,000 into maps, 100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes,
---     1,000,000 counted
+--  step    table  lock  rows  about
+-- in all: about 0 rows rewritten, 0 bytes written, 0 bytes more on disk at the peak
+-- times: no more than their order of magnitude: nothing was measured on this server. Taken are, rows a second: 30,000 in batches, 50,000 into maps,
+--     100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes, 1,000,000 counted
 -- longest lock: none
 -- rollback: undoes what was done, the last step first
 --
