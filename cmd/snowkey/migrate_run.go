@@ -38,7 +38,7 @@ refused. Writers go on; the plan says which locks it takes, and for how long eac
 	c.Flags().Var((*holdFlag)(&o.Continue), "continue", "pass the hold that the run stands at, since what it asks for is done; --continue=NAME: if it is that one")
 	c.Flags().Lookup("continue").NoOptDefVal = "true"
 	_ = c.RegisterFlagCompletionFunc("continue", completeHolds)
-	c.Flags().BoolVar(&o.Dry, "dry-run", false, "look whether a run may begin, and print what it would do; nothing is written")
+	c.Flags().BoolVar(&o.Dry, "dry-run", false, "look whether a run may begin, but not at the locks of others, and print what it would do; nothing is written")
 	c.RunE = func(c *cobra.Command, args []string) error { return o.run(c, open, args[0], migrate.Run, "done") }
 	return c
 }
@@ -155,14 +155,14 @@ func (o *running) run(c *cobra.Command, open func(func(context.Context, migratio
 			return writeJSON(c.OutOrStdout(), outcome)
 		}
 		if o.Dry {
-			return writeForesight(c, outcome, p, m.flag+path)
+			return o.writeForesight(c, outcome, p, m.flag+path)
 		}
 		return writeOutcome(c, outcome, word, len(p.Steps), m.flag+path, m.flag+"--continue="+outcome.Hold+" "+path)
 	})
 }
 
 // writeForesight says what a run would do.
-func writeForesight(c *cobra.Command, o migrate.Outcome, p *migrate.Plan, run string) error {
+func (r *running) writeForesight(c *cobra.Command, o migrate.Outcome, p *migrate.Plan, run string) error {
 	text := fmt.Sprintf("nothing was written; of %s %d are done, and a run would do %d:\n", count(len(p.Steps), "step"), o.Step, len(o.Would))
 	for _, n := range o.Would {
 		text += fmt.Sprintf("  step %d: %s\n", n, printable(p.Steps[n-1].Title))
@@ -176,6 +176,7 @@ func writeForesight(c *cobra.Command, o migrate.Outcome, p *migrate.Plan, run st
 		text += fmt.Sprintf("It would end at the hold %s. %s\n", printable(o.Hold), printable(o.Held))
 	}
 	if len(o.Would) > 0 {
+		text += fmt.Sprintf("Locks and open transactions of others were not looked at: a run waits for a lock for %v, up to %d times, and ends where it gets none.\n", r.LockWait, r.Attempts)
 		text += "To do it: snowkey migrate run " + run + "\n"
 	}
 	_, err := fmt.Fprint(c.OutOrStdout(), text)
@@ -184,13 +185,16 @@ func writeForesight(c *cobra.Command, o migrate.Outcome, p *migrate.Plan, run st
 
 // running shows how far a run is: a bar on a terminal, elsewhere a line a step.
 func (m migration) running() func(migrate.Progress) {
-	last := 0
+	last, waits := 0, ""
 	return func(p migrate.Progress) {
 		if m.bar.ProgressBar == nil {
 			if p.Step != last {
 				m.c.PrintErrf("step %d of %d: %s\n", p.Step, p.Steps, printable(p.Title))
 			}
-			last = p.Step
+			if p.Waits != "" && p.Waits != waits {
+				m.c.PrintErrf("step %d of %d waits for %s\n", p.Step, p.Steps, p.Waits)
+			}
+			last, waits = p.Step, p.Waits
 			return
 		}
 		part := 0.0
@@ -223,7 +227,9 @@ func writeOutcome(c *cobra.Command, o migrate.Outcome, word string, steps int, d
 	switch {
 	case steps == 0:
 		text = word + ": the plan has no steps, there was nothing to do\n"
-	case o.Held == "" && word == "done":
+	case word == "undone":
+		text = fmt.Sprintf("%s: %d of %s, %s\n", word, o.Undid, count(steps, "step"), came)
+	case o.Held == "":
 		text += "Then: snowkey migrate verify " + database + "\n"
 	case o.Hold == plan.DropMaps:
 		text = fmt.Sprintf("at the hold %s, step %d of %d, %s. %s\nFirst: snowkey migrate verify %s\nThen: snowkey migrate run %s\n",

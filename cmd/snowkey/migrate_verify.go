@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/verify"
 )
 
@@ -26,7 +28,7 @@ yet is left out. Nothing is written.
 The application may be at work. Rows that it has added since the run began are known by their ids and left out. Where it
 may have changed or deleted old rows, or the run may have done so by a fault, the result is unknown, with the ids that it
 is about; all else is ok or FAILED. The exit status is 1 when a check has failed, with --strict also when one is unknown:
-use it where the writers have stood still since the run began.`,
+use it where the writers have stood still since the run began. A plan that was never run is an error.`,
 		Example: `  snowkey migrate verify --db sqlite:app.db rekey.sql
   snowkey migrate verify --db sqlite:app.db rekey.sql --strict
   snowkey migrate verify --db sqlite:app.db rekey.sql --json`,
@@ -42,6 +44,9 @@ use it where the writers have stood still since the run began.`,
 		}
 		return open(func(ctx context.Context, m migration) error {
 			checks, err := migrate.Verify(ctx, m.db, p, migrate.VerifyOptions{Progress: m.looking})
+			if errors.Is(err, journal.ErrState) {
+				return fmt.Errorf("%w; first: snowkey migrate run %s%s", err, m.flag, args[0])
+			}
 			if err != nil {
 				return err
 			}

@@ -65,12 +65,6 @@ func exclusively(t *testing.T, d *database, as func(*database) *database) {
 // fresh returns the database through a pool of its own: a connection of PostgreSQL's keeps plans from before types were changed.
 func fresh(d *database) *database { return connect(d.t, d.kind, d.name) }
 
-// TestKillExclusive is TestKill for an exclusive rekey, whose rows are rewritten in one transaction.
-func TestKillExclusive(t *testing.T) {
-	t.Parallel()
-	killing(t, true)
-}
-
 // TestExclusiveBesideWriters has children inserted beside an exclusive rekey of their parents: the inserts wait while the rows are rewritten, one with a parent's key
 // of before is refused, and none is lost.
 func TestExclusiveBesideWriters(t *testing.T) {

@@ -73,11 +73,13 @@ func hostileSchema(kind string) (tables, statements []string) {
 
 // TestFaults ends runs and rollbacks before and after their statements: as kill -9 does, after which nothing more is sent, and by the end of the
 // context. Then the run goes on to its end, or is rolled back, and the rollback is ended, too. Each comes to what an undisturbed one comes to.
-// With SNOWKEY_TORTURE set it is done at each statement; else at some, half of them COMMIT, of a fixed seed.
+// With SNOWKEY_TORTURE set it is done at each statement; else at some, half of them COMMIT, of a fixed seed. The rollback of a run that got to its
+// end is ended, too.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	points := map[string]int{"sqlite": 24, "mysql": 6, "postgres": 4}
-	modes := []migrate.Mode{migrate.Widen, migrate.Rekey, migrate.Shadow}
+	const exclusive = "exclusive" // rekey
+	modes := []migrate.Mode{migrate.Widen, migrate.Rekey, exclusive, migrate.Shadow}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		for _, mode := range modes {
 			if mode == migrate.Shadow && kind != "postgres" || mode == migrate.Widen && kind == "sqlite" { // which has no steps there
@@ -85,8 +87,16 @@ func TestFaults(t *testing.T) {
 			}
 			t.Run(kind+"/"+string(mode), func(t *testing.T) {
 				t.Parallel()
-				f := newFaults(t, kind, mode)
+				o := migrate.PlanOptions{Mode: mode, Zone: "UTC", Keep: true, Window: time.Millisecond}
+				if mode == exclusive {
+					o.Mode, o.Exclusive = migrate.Rekey, true
+				}
+				f := newFaults(t, kind, o)
 				total := f.statements
+				f.strike(total+1, 4|len(mode)%2)
+				if f.flip > 0 { // the statement is done, and the journal does not know
+					f.strike(f.flip, 1)
+				}
 				if tortured() {
 					for n := range total {
 						for how := range 8 {
@@ -121,13 +131,14 @@ type faults struct {
 	back       state // after a run and its rollback
 	statements int   // of a run
 	commits    []int // those of them that are COMMIT
+	flip       int   // the last of them that ends the keys that MySQL makes; 0: none
 	undoing    int   // of a rollback
 }
 
 // state is what a database has in it: the rows with their ids, and what is declared.
 type state struct{ rows, declared string }
 
-func newFaults(t *testing.T, kind string, mode migrate.Mode) *faults {
+func newFaults(t *testing.T, kind string, o migrate.PlanOptions) *faults {
 	t.Helper()
 	f := &faults{t: t, made: kinds[kind](t)}
 	name := f.made.DSN
@@ -139,8 +150,7 @@ func newFaults(t *testing.T, kind string, mode migrate.Mode) *faults {
 	f.tables, f.schema = hostileSchema(kind)
 	f.exec(f.schema...)
 	f.before = f.state()
-	f.plan = f.database.plan(migrate.InspectOptions{References: []string{"m_note.owner_id=z_owner.id", "m_note.item_id=a_item.id"}},
-		migrate.PlanOptions{Mode: mode, Zone: "UTC", Keep: true, Window: time.Millisecond})
+	f.plan = f.database.plan(migrate.InspectOptions{References: []string{"m_note.owner_id=z_owner.id", "m_note.item_id=a_item.id"}}, o)
 	f.statements, f.commits = f.count(run.Run)
 	f.after = f.state()
 	f.undoing, _ = f.count(run.Rollback)
@@ -180,6 +190,9 @@ func (f *faults) count(do doing) (n int, commits []int) {
 	db, err := dbtest.Hooked(f.made.DriverName, f.made.DriverDSN, func(text string, do func() error) error {
 		if n++; text == "COMMIT" {
 			commits = append(commits, n)
+		}
+		if kind := f.plan.Database.Kind; kind == "mysql" && slices.ContainsFunc(f.plan.Steps, func(s plan.Step) bool { return s.Phase == "flip" && slices.Contains(s.Do.SQL, text) }) {
+			f.flip = n
 		}
 		return do()
 	})
@@ -257,6 +270,9 @@ func (f *faults) strike(n, how int) {
 		return
 	}
 	m := 1 + n*f.undoing/(f.statements+1)
+	if n > f.statements {
+		m = 1 + f.undoing/2
+	}
 	at = f.ended(run.Rollback, m, after, cancels)
 	where += fmt.Sprintf(", then of the rollback statement %d: %.200s", m, at)
 	f.writable(where)
@@ -329,10 +345,12 @@ func (f *faults) reset() {
 }
 
 // writable sees that at least one kind of writers can insert, those that fill their keys or those that leave them to the database, and that the
-// status has the command that goes on.
+// status has the command that goes on, and says who can.
 func (f *faults) writable(where string) {
 	f.t.Helper()
+	said := ""
 	if status := f.status(); len(status.Plans) > 0 {
+		said = status.Stands.Writers
 		command, _, _ := strings.Cut(status.Stands.Next, " ")
 		if want := map[journal.State]string{journal.Running: "run", journal.Undoing: "rollback"}[status.Plans[0].State]; command != want {
 			f.t.Errorf("after an end at %s: status says %+v, want the command %q", where, status.Stands, want)
@@ -340,7 +358,8 @@ func (f *faults) writable(where string) {
 	}
 	for table, columns := range map[string]string{"z_owner": "code", "m_note": "text"} {
 		var refused []string
-		for _, insert := range []string{"INSERT INTO %s (%s, created_at) VALUES ('late', '2026-01-01 00:00:00')",
+		keyless := false
+		for i, insert := range []string{"INSERT INTO %s (%s, created_at) VALUES ('late', '2026-01-01 00:00:00')",
 			"INSERT INTO %s (id, %s, created_at) VALUES (5000000000000000000, 'late', '2026-01-01 00:00:00')"} {
 			tx, err := f.pool.BeginTx(f.t.Context(), nil)
 			if err != nil {
@@ -348,11 +367,17 @@ func (f *faults) writable(where string) {
 			}
 			if _, err := tx.ExecContext(f.t.Context(), fmt.Sprintf(insert, table, columns)); err != nil {
 				refused = append(refused, err.Error())
+			} else if i == 0 {
+				keyless = true
 			}
 			_ = tx.Rollback()
 		}
 		if len(refused) == 2 {
 			f.t.Errorf("after an end at %s: nobody can write %s: %s", where, table, strings.Join(refused, "; "))
+		}
+		one := strings.HasPrefix(said, "only those") // fill their keys, or leave them to the database
+		if one && len(refused) == 0 || strings.HasPrefix(said, "only those that fill") == keyless && one || strings.HasPrefix(said, "those that leave") && !keyless {
+			f.t.Errorf("after an end at %s: status says of writers %q, and of %s was refused: %q", where, said, table, refused)
 		}
 	}
 }

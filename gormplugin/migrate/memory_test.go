@@ -3,15 +3,20 @@
 package migrate_test
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"testing"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate"
+	"github.com/snowkey-go/snowkey/internal/dsn"
 )
 
 // TestMemory rewrites tables of which one has ten times the rows of the other, each in a process of its own, and compares the most memory that the
@@ -64,4 +69,58 @@ func memoryOf(t *testing.T, rows int) int64 {
 		t.Fatal(err)
 	}
 	return kilobytes << 10
+}
+
+// What a process of this package's tests is to do is in these: the database, and the plan's file.
+const (
+	childDatabase = "SNOWKEY_MIGRATE_CHILD_DATABASE"
+	childPlan     = "SNOWKEY_MIGRATE_CHILD_PLAN"
+)
+
+// inChild calls a function with the database and the plan that a process was started with, and reports whether it is such a process.
+func inChild(t *testing.T, do func(*gorm.DB, *migrate.Plan)) bool {
+	t.Helper()
+	name := os.Getenv(childDatabase)
+	if name == "" {
+		return false
+	}
+	parsed, err := dsn.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := parsed.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pool.Close() }()
+	db, err := gorm.Open(parsed.Dialector(pool), &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(os.Getenv(childPlan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := migrate.ReadPlan(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(db, p)
+	return true
+}
+
+// child returns the command for a process that runs the test of a name, with the database and a file of the plan.
+func (d *database) child(ctx context.Context, test string, p *migrate.Plan) *exec.Cmd {
+	d.t.Helper()
+	text, err := p.Encode()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	path := filepath.Join(d.t.TempDir(), "plan.sql")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+	child := exec.CommandContext(ctx, os.Args[0], "-test.run=^"+test+"$", "-test.v")
+	child.Env = append(os.Environ(), childDatabase+"="+d.name, childPlan+"="+path)
+	return child
 }

@@ -151,7 +151,7 @@ func startWriter(ctx context.Context, t *testing.T, d *database, goroutines int,
 				switch err := write(d.gorm.WithContext(ctx)); {
 				case err == nil:
 					w.made.Add(1)
-				case strings.Contains(err.Error(), "snowkey migrate: no snowflakes in entries before the flip: first run --continue=deploy-writers"),
+				case strings.Contains(err.Error(), "snowkey migrate: no snowflakes in entries before the flip; next: snowkey migrate status"),
 					strings.Contains(err.Error(), "snowkey migrate: no snowflakes in entry_lines before the flip"):
 					w.refused.Add(1)
 				case again(err):

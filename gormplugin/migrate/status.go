@@ -2,8 +2,10 @@ package migrate
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 
@@ -50,6 +52,9 @@ func ReadStatus(ctx context.Context, db *gorm.DB) (s Status, err error) {
 		return s, nil
 	}
 	stands := standing(p, s.Plans[0].State, s.Steps)
+	if stands.Writers, err = writers(ctx, pool, p, s.Steps); err != nil {
+		return s, fmt.Errorf("migrate: who can insert rows: %w", err)
+	}
 	if s.Plans[0].Runner != "" && stands.Next != "" {
 		stands.Where += "; a run is at work there, or was killed"
 	}
@@ -65,7 +70,7 @@ func standing(p *Plan, state journal.State, rows []journal.Step) Standing {
 	for _, row := range rows {
 		states[row.Number] = row.State
 	}
-	s := Standing{Writers: writers(p, states)}
+	s := Standing{}
 	at := func(n int) string { return fmt.Sprintf("step %d of %d (%s)", n, len(p.Steps), p.Steps[n-1].Title) }
 	switch state {
 	case journal.Done:
@@ -100,36 +105,51 @@ func standing(p *Plan, state journal.State, rows []journal.Step) Standing {
 	return s
 }
 
-// writers says who can insert rows: programs that fill their keys, those that leave them to the database, or both.
-func writers(p *Plan, states map[int]string) string {
-	flips, done, begun := 0, 0, false
+// writers says who can insert rows: programs that fill their keys, those that leave them to the database, or both. Statements that commit by
+// themselves may have effects that the journal does not know, so that the database is asked for these.
+func writers(ctx context.Context, pool *sql.DB, p *Plan, rows []journal.Step) (string, error) {
+	if p.Database.Kind == "sqlite" {
+		return "those that fill their keys, and those that leave them to SQLite, which gives them the greatest key + 1", nil
+	}
+	flips, flipped, gates, gated := 0, 0, 0, 0
 	for i := range p.Steps {
-		step, state := &p.Steps[i], states[i+1]
-		there := state != "" && state != journal.StepUndone
+		step := &p.Steps[i]
 		changes := step.Do.Kind == plan.Apart || step.Do.Kind == plan.Together
+		if !changes || strings.HasPrefix(step.Do.SQL[0], "DROP TRIGGER") { // of the gates
+			continue
+		}
+		gate := step.Do.Kind == plan.Apart && strings.HasPrefix(step.Do.SQL[0], "CREATE TRIGGER")
 		switch {
-		case step.Phase == "flip" && changes:
-			flips++
-			if state == journal.StepDone {
-				done++
-			} else if there { // it may have its effect, or not
-				done, flips = done+1, flips+1
+		case step.Do.Kind == plan.Apart && (gate || step.Phase == "flip"):
+			for _, query := range step.Do.Effects() {
+				there := 0
+				if err := pool.QueryRowContext(ctx, query).Scan(&there); err != nil {
+					return "", err
+				}
+				if gate {
+					gates, gated = gates+1, gated+there
+				} else {
+					flips, flipped = flips+1, flipped+there
+				}
 			}
-		case step.Phase != "flip" && there:
-			begun = true
+		case step.Phase == "flip":
+			flips++
+			if slices.ContainsFunc(rows, func(row journal.Step) bool { return row.Number == i+1 && row.State == journal.StepDone }) {
+				flipped++
+			}
 		}
 	}
 	switch {
-	case p.Database.Kind == "sqlite":
-		return "those that fill their keys, and those that leave them to SQLite, which gives them the greatest key + 1"
 	case flips == 0:
-		return "as before, the plan changes nothing about them"
-	case done == flips:
-		return "only those that fill their keys"
-	case done > 0:
-		return "each table takes one kind: those that fill their keys behind its flip, those that leave them to the database before; go on at once"
-	case begun && p.Database.Kind == "mysql": // the gates come first
-		return "only those that leave their keys to the database; a gate refuses snowflakes until the flip"
+		return "as before, the plan changes nothing about them", nil
+	case flipped == flips:
+		return "only those that fill their keys", nil
+	case flipped > 0:
+		return "each table takes one kind: those that fill their keys behind its flip, those that leave them to the database before; go on at once", nil
+	case gated > 0 && gated == gates:
+		return "only those that leave their keys to the database; a gate refuses snowflakes until the flip", nil
+	case gated > 0:
+		return fmt.Sprintf("those that leave their keys to the database; %d of %d tables have a gate, which refuses snowflakes until the flip", gated, gates), nil
 	}
-	return "those that leave their keys to the database, and those that fill them where the columns have 64 bits"
+	return "those that leave their keys to the database, and those that fill them where the columns have 64 bits", nil
 }

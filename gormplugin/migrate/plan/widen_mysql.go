@@ -85,7 +85,7 @@ func (b *builder) gates(keys []*column) {
 	for _, k := range keys {
 		trigger := b.catalog.Quoted(b.gateName(k))
 		// At most 128 letters, and a plain text.
-		message := fmt.Sprintf("snowkey migrate: no snowflakes in %.40s before the flip: first run --continue=%s", strings.ReplaceAll(k.table, `\`, "/"), DeployWriters)
+		message := fmt.Sprintf("snowkey migrate: no snowflakes in %.40s before the flip; next: snowkey migrate status", strings.ReplaceAll(k.table, `\`, "/"))
 		all = append(all, watched{key: k.full()})
 		do = append(do, fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW IF NEW.%s >= %d AND EXISTS (SELECT 1 %s) THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = %s; END IF",
 			trigger, b.quoted(k.table), b.quote(k.column.Name), b.options.Below, b.counterThere(k), b.literal(message)))

@@ -83,7 +83,7 @@ func TestWidenMySQL(t *testing.T) {
 	e.hold = func() {
 		held = true
 		same(t, "the definitions at the hold", regexp.MustCompile("(?m)^snowkey_gate.*\n").ReplaceAllString(definitions(s, mysqlTables...), ""), wide(before, true))
-		s.refused("INSERT INTO customers (id, email) VALUES ("+snowflake+", 'x')", "first run --continue=deploy-writers")
+		s.refused("INSERT INTO customers (id, email) VALUES ("+snowflake+", 'x')", "before the flip; next: snowkey migrate status")
 		s.exec("INSERT INTO customers (email) VALUES ('old')")
 		s.exec("DELETE FROM customers WHERE email = 'old'")
 	}

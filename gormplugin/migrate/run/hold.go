@@ -44,7 +44,7 @@ func (r *runner) pass() error {
 	case r.was != nil:
 		where = fmt.Sprintf("it was ended before step %d of %d (%s) was done", next, len(r.p.Steps), r.p.Steps[next-1].Title)
 	}
-	return &HoldError{reason: "the run stands at no hold: " + where + "; run without Continue, to its next hold or its end"}
+	return &HoldError{reason: "the run stands at no hold that could be passed: " + where + "; run on, to the next one or to the end"}
 }
 
 // orNone returns names for an error.

@@ -33,8 +33,8 @@ func TestContinue(t *testing.T) {
 			before := w.everything(t)
 			_, err := do(name)
 			var hold *run.HoldError
-			if !errors.As(err, &hold) || hold.Stands != stands || !errors.Is(err, run.ErrOption) || !strings.Contains(err.Error(), reason) {
-				t.Errorf("Continue %q: got %v, want that it stands at %q, %q", name, err, stands, reason)
+			if !errors.As(err, &hold) || hold.Stands != stands || !errors.Is(err, run.ErrOption) || !strings.Contains(err.Error(), reason) || strings.Contains(err.Error(), "Continue") {
+				t.Errorf("Continue %q: got %v, want that it stands at %q, %q, in words that a command has, too", name, err, stands, reason)
 			}
 			if now := w.everything(t); now != before {
 				t.Errorf("Continue %q: got %s, want that nothing was written, %s", name, now, before)

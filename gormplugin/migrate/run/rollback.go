@@ -61,7 +61,7 @@ func (r *runner) backward(ctx context.Context, outcome *Outcome) error {
 	if err := r.finish(ctx, journal.Undone); err != nil {
 		return r.stopped(1, "rollback", err)
 	}
-	outcome.Done = true
+	outcome.Done, outcome.Undid = true, len(r.steps)
 	return nil
 }
 
@@ -75,13 +75,13 @@ func (r *runner) never(ctx context.Context, outcome *Outcome) error {
 		outcome.Done = true
 		return nil
 	}
-	plans, _, err := journal.Read(ctx, r.db, r.dialect, r.hash)
+	plans, steps, err := journal.Read(ctx, r.db, r.dialect, r.hash)
 	if err != nil {
 		return err
 	}
 	for _, p := range plans {
 		if p.Hash == r.hash {
-			outcome.Done = true
+			outcome.Done, outcome.Undid = true, len(steps)
 			return nil
 		}
 	}

@@ -30,7 +30,7 @@ type HoldError struct {
 }
 
 // Error says where the run stands, and what to do.
-func (e *HoldError) Error() string { return ErrOption.Error() + ": Continue: " + e.reason }
+func (e *HoldError) Error() string { return "run: " + e.reason }
 
 // Unwrap returns [ErrOption].
 func (e *HoldError) Unwrap() error { return ErrOption }
@@ -67,6 +67,7 @@ type Outcome struct {
 	Hold  string        `json:"hold,omitempty"`  // the name of the hold that it ended at, for Options.Continue
 	Held  string        `json:"held,omitempty"`  // what that hold asks for
 	Would []int         `json:"would,omitempty"` // of Options.Dry: the steps that a run would do, up to Hold or the end
+	Undid int           `json:"undid,omitempty"` // of Rollback: how many steps are undone, by this one or by one before it
 	Rows  int64         `json:"rows"`            // changed by this run
 	Took  time.Duration `json:"took_ns"`
 

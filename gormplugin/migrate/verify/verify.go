@@ -63,7 +63,7 @@ type task struct {
 }
 
 // Verify checks a plan that was run, to its end or to a hold. It returns all checks, in the plan's order of tables; that one has not passed is no error. The error
-// is the database's or the context's, or wraps plan's for a plan that cannot be; there are no checks then.
+// is the database's or the context's, or wraps plan's for a plan that cannot be, or the journal's ErrState for one that was never run; there are no checks then.
 func Verify(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) ([]Check, error) {
 	d, err := newDatabase(db, p)
 	if err != nil {
@@ -76,6 +76,9 @@ func Verify(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) ([]Check, 
 	plans, steps, err := journal.Read(ctx, db, d.dialect, hash)
 	if err != nil {
 		return nil, err
+	}
+	if stateOf(plans, hash) == "" && len(p.Steps) > 0 {
+		return nil, fmt.Errorf("%w: this plan was never run on this database, or a later plan for its tables has taken its place: there is nothing to verify", journal.ErrState)
 	}
 	v := &verifier{database: d, progress: newProgress(p, steps), changes: map[string]change{}, audits: map[string]mapping.Audit{}}
 	if err := v.baselines(); err != nil {

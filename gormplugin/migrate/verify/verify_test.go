@@ -1,11 +1,13 @@
 package verify_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/verify"
 )
 
@@ -140,6 +142,10 @@ func TestDeclared(t *testing.T) {
 // TestSteps runs as far as a plan can be, and sees that what was not run is not judged.
 func TestSteps(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
+		if got, err := verify.Verify(t.Context(), w.db, w.plan, verify.Options{}); !errors.Is(err, journal.ErrState) {
+			t.Errorf("never run: got %+v, %v, want ErrState", got, err)
+		}
+		w.journal(t, 0, nil)
 		if got := w.verify(t); len(failed(got)) > 0 || len(skipped(got)) < 7 {
 			t.Errorf("not run: got %+v", got)
 		}
