@@ -157,6 +157,9 @@ func (h hostile) try(t *testing.T) error {
 	if h.off {
 		d = d.reopen("_foreign_keys=off")
 	}
+	if strings.Contains(strings.Join(h.schema, "\n"), "fts5") && d.number("SELECT COUNT(*) FROM pragma_module_list WHERE name = 'fts5'") == 0 {
+		t.Skip("the driver was built without FTS5: go test -tags sqlite_fts5")
+	}
 	d.exec(h.schema...)
 	objects, dump, shape, sound := d.objects(), d.dump(), d.shapes(h), d.sound()
 	p, err := d.tryPlan(migrate.InspectOptions{References: h.references},
@@ -269,6 +272,14 @@ var hostileSQLite = map[string]hostile{
 		accept: []string{"trigger:users.ui", "trigger:users.ud", "full text:users.main.ufts"}, after: "INSERT INTO ufts(ufts) VALUES ('rebuild')"},
 	"full text without triggers": {schema: with("CREATE VIRTUAL TABLE ufts USING fts4(name, content=users)", "INSERT INTO ufts(ufts) VALUES ('rebuild')"),
 		shape: []string{"SELECT u.name FROM ufts JOIN users u ON u.id = ufts.docid WHERE ufts MATCH 'u7'"}},
+	"fts5": {schema: with("CREATE VIRTUAL TABLE ufts USING fts5(name, content='users', content_rowid='id')", "INSERT INTO ufts(ufts) VALUES ('rebuild')",
+		"CREATE TRIGGER ui AFTER INSERT ON users BEGIN INSERT INTO ufts(rowid, name) VALUES (NEW.id, NEW.name); END",
+		"CREATE TRIGGER uu AFTER UPDATE ON users BEGIN INSERT INTO ufts(ufts, rowid, name) VALUES ('delete', OLD.id, OLD.name); INSERT INTO ufts(rowid, name) VALUES (NEW.id, NEW.name); END"),
+		shape:  []string{"SELECT u.name FROM ufts JOIN users u ON u.id = ufts.rowid WHERE ufts MATCH 'u7'", "SELECT COUNT(*) FROM ufts JOIN users u ON u.id = ufts.rowid WHERE ufts MATCH 'u*'"},
+		accept: []string{"trigger:users.uu"}, after: "INSERT INTO ufts(ufts) VALUES ('integrity-check')"},
+	"fts5 of its own":    {schema: with("CREATE VIRTUAL TABLE search USING fts5(name)", "INSERT INTO search (rowid, name) SELECT id, name FROM users"), refused: "users: the full-text table main.search has rows of its own"},
+	"fts5 without texts": {schema: with("CREATE VIRTUAL TABLE search USING fts5(name, content='')", "INSERT INTO search (rowid, name) SELECT id, name FROM users"), refused: "users: the full-text table main.search has rows of its own"},
+	"fts4 of its own":    {schema: with("CREATE VIRTUAL TABLE user_fts USING fts4(name)", "INSERT INTO user_fts (docid, name) SELECT id, name FROM users"), refused: "users: the full-text table main.user_fts has rows of its own"},
 	"like sqlite": {schema: []string{"CREATE TABLE sqlitely (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, created_at DATETIME)", rows20 + "INSERT INTO sqlitely SELECT i, 'u' || i, datetime('2024-05-01', '+' || i || ' hours') FROM n",
 		"CREATE TABLE snowkeys (id INTEGER PRIMARY KEY AUTOINCREMENT, s_id INTEGER REFERENCES sqlitely, created_at DATETIME)", "INSERT INTO snowkeys SELECT id, id, created_at FROM sqlitely", "CREATE TABLE snowkey_map_sqlitely (old_id INTEGER)"},
 		shape: []string{"SELECT s.name, k.created_at FROM snowkeys k JOIN sqlitely s ON s.id = k.s_id"}},

@@ -120,9 +120,36 @@ func findUsers(t *Table, objects []sqliteObject) {
 		case o.kind == "table" && strings.HasPrefix(o.sql, "CREATE VIRTUAL "):
 			if u, ok := fullText(t, o); ok {
 				t.Users = append(t.Users, u)
+			} else if ownText(o) && mayFind(t.Full.Name, o, objects) {
+				t.Users = append(t.Users, User{Kind: "own full-text table", Name: o.name, Definition: o.sql})
 			}
 		}
 	}
+}
+
+// ownText tells whether a virtual table is one of FTS3, FTS4 or FTS5 that has its texts, or no texts, and rowids that some program gives it.
+func ownText(o sqliteObject) bool {
+	content := ""
+	for i := 2; i < len(o.tokens); i++ {
+		if o.tokens[i-1].is("=") && o.tokens[i].kind != mark && strings.EqualFold(o.tokens[i-2].value, "content") {
+			content = o.tokens[i].value
+		}
+	}
+	using := slices.IndexFunc(o.tokens, func(t token) bool { return t.is("USING") })
+	return content == "" && using >= 0 && using+1 < len(o.tokens) && strings.HasPrefix(strings.ToLower(o.tokens[using+1].value), "fts")
+}
+
+// mayFind tells whether a full-text table may have the rowids of a table: those do whose name is part of its name, or that have a trigger which writes to it; where
+// there are none, all.
+func mayFind(table string, o sqliteObject, objects []sqliteObject) bool {
+	does := func(table string) bool {
+		name, own := strings.ToLower("_"+o.name.Name+"_"), strings.ToLower(table)
+		return strings.Contains(name, "_"+own+"_") || strings.Contains(name, "_"+strings.TrimSuffix(own, "s")+"_") ||
+			slices.ContainsFunc(objects, func(t sqliteObject) bool {
+				return t.kind == "trigger" && strings.EqualFold(t.table, table) && named(t.tokens, o.name.Name)
+			})
+	}
+	return does(table) || !slices.ContainsFunc(objects, func(t sqliteObject) bool { return t.kind == "table" && t.table != o.table && does(t.table) })
 }
 
 // fullText returns a virtual table that keeps no copy of the texts that it finds, but reads them from a table: content=table of FTS4 and

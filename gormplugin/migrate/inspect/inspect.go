@@ -119,6 +119,9 @@ func (i *inspector) inspect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := i.checkModules(ctx); err != nil {
+		return err
+	}
 	i.report.Database = Database{Kind: server.Kind, Version: server.Version, Name: server.Name, ID: server.ID}
 	for _, step := range []func(context.Context) error{
 		i.readTables, i.readModels, i.readKeys,
@@ -130,6 +133,24 @@ func (i *inspector) inspect(ctx context.Context) error {
 		}
 	}
 	i.finish()
+	return nil
+}
+
+// checkModules refuses a database of SQLite with a virtual table whose module is missing in this program: the tables that the module keeps in the file could not be
+// told from the application's, and would get new ids.
+func (i *inspector) checkModules(ctx context.Context) error {
+	if i.dialect != dialect.SQLite {
+		return nil
+	}
+	names, err := i.texts(ctx, "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%'")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if _, err := i.texts(ctx, "SELECT 1 FROM "+i.quote(name)+" LIMIT 0"); err != nil && strings.Contains(err.Error(), "no such module") {
+			return fmt.Errorf("the virtual table %s: %w in this program, so that its own tables would be taken for the application's: build the program with the module, FTS5 with go build -tags sqlite_fts5", name, err)
+		}
+	}
 	return nil
 }
 

@@ -145,6 +145,9 @@ func TestObstaclesOfSQLite(t *testing.T) {
 		{"a trigger that writes another table", []string{"CREATE TRIGGER t AFTER UPDATE ON p BEGIN UPDATE OR IGNORE c SET m = 1; END"}, []string{"trigger:p.t rekey,shadow"}},
 		{"a trigger of another column", []string{"CREATE TRIGGER t AFTER UPDATE OF n ON p BEGIN UPDATE c SET m = 1; END"}, nil},
 		{"a full-text table", []string{"CREATE VIRTUAL TABLE f USING fts4(content=\"p\", n)"}, []string{"full text:p.main.f"}},
+		{"a full-text table of its own", []string{"CREATE VIRTUAL TABLE search_p USING fts4(n)"}, []string{"full text:p.main.search_p rekey,shadow"}},
+		{"a full-text table of whatever", []string{"CREATE VIRTUAL TABLE f USING fts4(p_id, n, notindexed=p_id)"}, []string{"full text:c.main.f rekey,shadow", "full text:p.main.f rekey,shadow"}},
+		{"a full-text table that a trigger keeps", []string{"CREATE VIRTUAL TABLE f USING fts4(n, content='')", "CREATE TRIGGER t AFTER INSERT ON c BEGIN INSERT INTO f (rowid, n) VALUES (NEW.id, 'x'); END"}, []string{"full text:c.main.f rekey,shadow"}},
 		{"a generated column", []string{"ALTER TABLE c ADD g AS (p_id + 1)"}, []string{"generated:c.g rekey,shadow"}},
 		{"a reference to no table", []string{"CREATE TABLE q (id INTEGER PRIMARY KEY, x int REFERENCES gone (id))"}, []string{"reference:q"}},
 		{"texts as keys", []string{"CREATE TABLE q (id int PRIMARY KEY)", "INSERT INTO q VALUES (1), ('x')"}, []string{"no key:q"}},
@@ -157,5 +160,15 @@ func TestObstaclesOfSQLite(t *testing.T) {
 			run(t, db, tt.setup...)
 			requireObstacles(t, db, tt.want)
 		})
+	}
+}
+
+// The tables that a module keeps in the file are not taken for the application's where the module is missing.
+func TestMissingModule(t *testing.T) {
+	db := openOn(t, "sqlite")
+	run(t, db, "CREATE TABLE posts_fts_data (id INTEGER PRIMARY KEY)", "PRAGMA writable_schema = ON",
+		"INSERT INTO sqlite_master VALUES ('table', 'posts_fts', 'posts_fts', 0, 'CREATE VIRTUAL TABLE posts_fts USING fts17(a)')", "PRAGMA writable_schema = RESET")
+	if _, err := inspect.Inspect(t.Context(), db, inspect.Options{}); err == nil || !strings.Contains(err.Error(), "the virtual table posts_fts: ") || !strings.Contains(err.Error(), "no such module: fts17 in this program") {
+		t.Errorf("got %v, want the table and its module", err)
 	}
 }

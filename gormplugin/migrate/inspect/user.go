@@ -58,6 +58,10 @@ var uses = map[string]Obstacle{
 	"full-text table": {
 		Kind: "full text", Text: "the full-text table %s finds its rows by their rowid, which rewriting changes", Do: "the plan rebuilds it",
 	},
+	"own full-text table": {
+		Kind: "full text", Text: "the full-text table %s has rows of its own, whose rowids or columns may be ids of this table: no foreign key declares that, and they stay as they are",
+		Do: "drop it before the migration, and make and fill it again with the new ids afterwards; accept it where it has no ids of this table, or a trigger moves them with each row", Blocks: rewriting,
+	},
 	"type": {
 		Text: "columns of other tables are of this table's row type: \"cannot alter table because column uses its row type\"",
 		Do:   "give these columns another type first", Blocks: everything,
