@@ -62,8 +62,8 @@ func (d *digest) rows() (n int64) {
 	return n
 }
 
-// sum is a digest of rows that no order of them changes: the four words of each row's SHA-256, added up modulo 2^64, and the number of rows. Two rows that
-// are equal count twice, as they do not where the words are XORed.
+// sum is a digest of rows that no order of them changes: the four words of each row's SHA-256, added up modulo 2^64, and the number of rows; on PostgreSQL the two
+// halves of a hash of 64 bits, see [reading.hashed]. Two rows that are equal count twice, as they do not where the words are XORed.
 type sum struct {
 	words [4]uint64
 	rows  int64
@@ -250,8 +250,12 @@ func (r *reading) ends(ctx context.Context) (least, top int64, err error) {
 // digest fills the sets of a digest, whose Top and Shift are given.
 func (r *reading) digest(ctx context.Context, d *digest) error {
 	sums := map[int64]*sum{}
+	pages := r.pages
+	if r.dialect == dialect.Postgres {
+		pages = r.hashed
+	}
 	for _, p := range r.parts {
-		if err := r.pages(ctx, p, d, sums); err != nil {
+		if err := pages(ctx, p, d, sums); err != nil {
 			return err
 		}
 	}
@@ -307,6 +311,50 @@ func (r *reading) pages(ctx context.Context, p part, d *digest, sums map[int64]*
 			return err
 		}
 		more = p.page != "" && n == pageRows
+	}
+	return nil
+}
+
+// hashedRows is how many rows PostgreSQL adds up by one query: it holds no old version of a row for longer than that takes.
+const hashedRows = 200_000
+
+// hashed has PostgreSQL add up the rows of a part, which takes a third of the time that reading them does. A row's hash begins with its old id, and each column's text
+// is hashed with that of the columns before it as the seed.
+func (r *reading) hashed(ctx context.Context, p part, d *digest, sums map[int64]*sum) error {
+	old, page, limit := r.wide(p.old), "0", ""
+	if p.page != "" {
+		page, limit = r.wide(p.page), " ORDER BY "+p.page+" LIMIT "+strconv.Itoa(hashedRows)
+	}
+	hash := old
+	for _, c := range r.columns {
+		hash = "hashtextextended(COALESCE('1' || " + c + ", '0') COLLATE \"C\", " + hash + ")"
+	}
+	for after, more := int64(math.MinInt64), true; more; {
+		where := " WHERE 1 = 1" + p.where
+		if p.page != "" {
+			where = " WHERE " + p.page + " > " + r.number(after) + " AND " + p.page + " <= " + r.number(d.Top) + p.where
+		}
+		query := fmt.Sprintf("SELECT MAX(page), old >> %d, COUNT(*), CAST(SUM(hash >> 32) AS bigint), CAST(SUM(hash & 4294967295) AS bigint) FROM (SELECT %s AS page, %s AS old, %s AS hash%s%s%s) r WHERE old <= %s GROUP BY 2",
+			d.Shift, page, old, hash, p.from, where, limit, r.number(d.Top))
+		read := int64(0)
+		err := r.database.read(ctx, query, func(rows *sql.Rows) error {
+			var last, number, n, high, low int64
+			if err := rows.Scan(&last, &number, &n, &high, &low); err != nil {
+				return err
+			}
+			s := sums[number]
+			if s == nil {
+				s = &sum{}
+				sums[number] = s
+			}
+			s.words[0], s.words[1], s.rows = s.words[0]+uint64(high), s.words[1]+uint64(low), s.rows+n
+			after, read = max(after, last), read+n
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		more = p.page != "" && read == hashedRows
 	}
 	return nil
 }
