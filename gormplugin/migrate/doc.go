@@ -25,7 +25,8 @@
 //     itself (DDL of MySQL, CREATE INDEX CONCURRENTLY) has a query that tells whether its effect is there, which is asked before it is
 //     run again. So a run can be killed at any point, and the next one goes on where it was, with the same result.
 //  3. A batch is one transaction: the keys of a range of rows, all references to them, and the journal's cursor. No reader sees a key
-//     without its references, as far as references are in tables whose columns the plan names.
+//     without its references, as far as references are in tables whose columns the plan names. A row to whose key nothing refers gets its own new
+//     id together with its reference's.
 //  4. There is one runner. It is named in the journal, and every transaction of a run begins by making sure that it still is; another
 //     run that takes over, for the first is dead, leaves the first without effect.
 //  5. A new id is never the id of another row of its table, old or new: the ids of old rows carry a node number of their own, which the plan's
