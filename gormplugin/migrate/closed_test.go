@@ -43,7 +43,8 @@ func TestNeverClosed(t *testing.T) {
 					}
 					last = now.Step
 					for _, table := range tables {
-						if !in("INSERT INTO "+table+" (name) VALUES ('keyless')") && !in(fmt.Sprintf("INSERT INTO %s (id, name) VALUES (7130316800000020481, 'filled')", table)) {
+						// The one without a key comes second: it moves a sequence, which the run has been watching since it began.
+						if !in(fmt.Sprintf("INSERT INTO %s (id, name) VALUES (7130316800000020481, 'filled')", table)) && !in("INSERT INTO "+table+" (name) VALUES ('keyless')") {
 							t.Errorf("%s, before step %d (%s): nobody can insert into %s", mode, now.Step, now.Title, table)
 						}
 					}
