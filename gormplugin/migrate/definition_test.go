@@ -34,6 +34,7 @@ var shopOf = map[string][]string{
 		"CREATE TRIGGER pets_gone AFTER DELETE ON pets FOR EACH ROW EXECUTE FUNCTION gone ()",
 		"CREATE POLICY own ON pets USING (created_at IS NOT NULL)",
 		"CREATE STATISTICS people_both ON created_at, name FROM people",
+		"CREATE PUBLICATION names FOR TABLE people (name) WITH (publish = 'insert')",
 	},
 }
 
@@ -67,6 +68,7 @@ func TestDefinitions(t *testing.T) {
 			{"ALTER TABLE people REPLICA IDENTITY FULL", "FULL"},
 			{"DROP POLICY own ON pets", "created_at IS NOT NULL"},
 			{"DROP STATISTICS people_both", "CREATE STATISTICS"},
+			{"ALTER PUBLICATION names SET TABLE people (name, created_at)", `of insert columns ["name"]`},
 			{"ALTER TABLE pets ALTER CONSTRAINT pets_person DEFERRABLE", "DEFERRABLE"},
 		},
 	}

@@ -124,9 +124,12 @@ func (s postgresSource) readPublications(ctx context.Context, tables []*Table) e
 		return err
 	}
 	return s.addUsers(ctx, tables, "WITH "+postgresTree+`
-		SELECT DISTINCT tree.root::bigint, 'publication', '', p.pubname, '[]', CASE WHEN b.puballtables THEN 'FOR ALL TABLES' ELSE '' END
+		SELECT DISTINCT tree.root::bigint, 'publication', '', p.pubname, '[]', concat_ws(' ', CASE WHEN b.puballtables THEN 'FOR ALL TABLES' END, 'of', CASE WHEN b.pubinsert THEN 'insert' END,
+				CASE WHEN b.pubupdate THEN 'update' END, CASE WHEN b.pubdelete THEN 'delete' END, CASE WHEN b.pubtruncate THEN 'truncate' END,
+				CASE WHEN to_jsonb(r) ->> 'prattrs' IS NOT NULL THEN 'columns ' || (to_jsonb(p) ->> 'attnames') END, 'where ' || (to_jsonb(p) ->> 'rowfilter'))
 			FROM pg_catalog.pg_publication_tables p JOIN pg_catalog.pg_publication b ON b.pubname = p.pubname
-			JOIN pg_catalog.pg_namespace n ON n.nspname = p.schemaname JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename JOIN tree ON tree.oid = c.oid`)
+			JOIN pg_catalog.pg_namespace n ON n.nspname = p.schemaname JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename JOIN tree ON tree.oid = c.oid
+			LEFT JOIN pg_catalog.pg_publication_rel r ON r.prpubid = b.oid AND r.prrelid = c.oid -- which has lists of columns from PostgreSQL 15 on`)
 }
 
 func (s postgresSource) readDepending(ctx context.Context, tables []*Table) error {
