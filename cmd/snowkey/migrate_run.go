@@ -162,21 +162,21 @@ func (o *running) run(c *cobra.Command, open func(func(context.Context, migratio
 }
 
 // writeForesight says what a run would do.
-func (r *running) writeForesight(c *cobra.Command, o migrate.Outcome, p *migrate.Plan, run string) error {
-	text := fmt.Sprintf("nothing was written; of %s %d are done, and a run would do %d:\n", count(len(p.Steps), "step"), o.Step, len(o.Would))
-	for _, n := range o.Would {
+func (o *running) writeForesight(c *cobra.Command, outcome migrate.Outcome, p *migrate.Plan, run string) error {
+	text := fmt.Sprintf("nothing was written; of %s %d are done, and a run would do %d:\n", count(len(p.Steps), "step"), outcome.Step, len(outcome.Would))
+	for _, n := range outcome.Would {
 		text += fmt.Sprintf("  step %d: %s\n", n, printable(p.Steps[n-1].Title))
 	}
 	switch {
-	case len(o.Would) == 0 && o.Held == "":
+	case len(outcome.Would) == 0 && outcome.Held == "":
 		text = "nothing was written, and there is nothing to do\n"
-	case len(o.Would) == 0:
-		text = fmt.Sprintf("nothing was written; a run would stay at the hold %s, step %d of %d. %s\n", printable(o.Hold), o.Step+1, len(p.Steps), printable(o.Held))
-	case o.Held != "":
-		text += fmt.Sprintf("It would end at the hold %s. %s\n", printable(o.Hold), printable(o.Held))
+	case len(outcome.Would) == 0:
+		text = fmt.Sprintf("nothing was written; a run would stay at the hold %s, step %d of %d. %s\n", printable(outcome.Hold), outcome.Step+1, len(p.Steps), printable(outcome.Held))
+	case outcome.Held != "":
+		text += fmt.Sprintf("It would end at the hold %s. %s\n", printable(outcome.Hold), printable(outcome.Held))
 	}
-	if len(o.Would) > 0 {
-		text += fmt.Sprintf("Locks and open transactions of others were not looked at: a run waits for a lock for %v, up to %d times, and ends where it gets none.\n", r.LockWait, r.Attempts)
+	if len(outcome.Would) > 0 {
+		text += fmt.Sprintf("Locks and open transactions of others were not looked at: a run waits for a lock for %v, up to %d times, and ends where it gets none.\n", o.LockWait, o.Attempts)
 		text += "To do it: snowkey migrate run " + run + "\n"
 	}
 	_, err := fmt.Fprint(c.OutOrStdout(), text)

@@ -177,15 +177,6 @@ func (b *builder) literal(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
-// joined returns the quoted names with commas.
-func (b *builder) joined(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = b.quote(name)
-	}
-	return strings.Join(quoted, ", ")
-}
-
 // orphans returns the query for the number of rows whose foreign key points to no row.
 func (b *builder) orphans(r *catalog.Reference) string {
 	var match, set []string
