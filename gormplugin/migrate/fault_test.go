@@ -68,6 +68,11 @@ func hostileSchema(kind string) (tables, statements []string) {
 	if kind != "sqlite" { // the cycle
 		statements = append(statements, "ALTER TABLE z_owner ADD CONSTRAINT z_owner_best FOREIGN KEY (best_item_id) REFERENCES a_item (id) ON UPDATE CASCADE ON DELETE SET NULL")
 	}
+	if kind == "mysql" { // an UPDATE that fires one of these is seen in the rows
+		statements = append(statements, "CREATE TRIGGER a_shout BEFORE UPDATE ON a_item FOR EACH ROW SET NEW.title = CONCAT(NEW.title, '!')",
+			"CREATE TRIGGER z_first BEFORE UPDATE ON z_owner FOR EACH ROW SET NEW.code = CONCAT(NEW.code, '1')",
+			"CREATE TRIGGER a_second BEFORE UPDATE ON z_owner FOR EACH ROW SET NEW.code = CONCAT(NEW.code, '2') -- after the first")
+	}
 	return tables, statements
 }
 
@@ -96,6 +101,9 @@ func TestFaults(t *testing.T) {
 				f.strike(total+1, 4|len(mode)%2)
 				if f.flip > 0 { // the statement is done, and the journal does not know
 					f.strike(f.flip, 1)
+				}
+				for i, n := range f.guards { // after one of several triggers, with and without a rollback
+					f.strike(n, 1|i*2%8)
 				}
 				if tortured() {
 					for n := range total {
@@ -132,6 +140,7 @@ type faults struct {
 	statements int   // of a run
 	commits    []int // those of them that are COMMIT
 	flip       int   // the last of them that ends the keys that MySQL makes; 0: none
+	guards     []int // those of them that replace a trigger
 	undoing    int   // of a rollback
 }
 
@@ -153,7 +162,9 @@ func newFaults(t *testing.T, kind string, o migrate.PlanOptions) *faults {
 	f.plan = f.database.plan(migrate.InspectOptions{References: []string{"m_note.owner_id=z_owner.id", "m_note.item_id=a_item.id"}}, o)
 	f.statements, f.commits = f.count(run.Run)
 	f.after = f.state()
+	guards := f.guards
 	f.undoing, _ = f.count(run.Rollback)
+	f.guards = guards
 	f.back = f.state()
 	if f.back.rows != f.before.rows {
 		t.Fatalf("rolled back: %s", difference(f.back.rows, f.before.rows))
@@ -193,6 +204,9 @@ func (f *faults) count(do doing) (n int, commits []int) {
 		}
 		if kind := f.plan.Database.Kind; kind == "mysql" && slices.ContainsFunc(f.plan.Steps, func(s plan.Step) bool { return s.Phase == "flip" && slices.Contains(s.Do.SQL, text) }) {
 			f.flip = n
+		}
+		if strings.HasPrefix(text, "CREATE OR REPLACE DEFINER") {
+			f.guards = append(f.guards, n)
 		}
 		return do()
 	})

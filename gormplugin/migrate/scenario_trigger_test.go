@@ -3,13 +3,17 @@ package migrate_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/run"
+	"github.com/snowkey-go/snowkey/internal/catalog"
 )
 
 // stamping has triggers on UPDATE that stamp rows, and one that raises an error, which a rewriting of keys must not fire; and foreign keys of
@@ -187,4 +191,184 @@ func TestStampingTriggersOfSQLite(t *testing.T) {
 	d.same("the triggers after the rollback", d.lines("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY 1"), triggers)
 	d.refused("UPDATE children SET parent_id = 7 WHERE id = 1")
 	d.refused("UPDATE parents SET name = 'x'")
+}
+
+// hostileTriggers have texts that are hard to put into others: labels, comments at the end, quotes of all kinds, other settings. Those of parents change what is not
+// theirs when they fire in another order.
+var hostileTriggers = [][]string{
+	{"CREATE TRIGGER stamp BEFORE UPDATE ON parents FOR EACH ROW SET NEW.updated_at = NOW(3), NEW.said = 'stamp ' -- at last"},
+	{"CREATE TRIGGER `it's \"a\"` BEFORE UPDATE ON parents FOR EACH ROW\n\tx: BEGIN\n\tIF NEW.mark = OLD.mark THEN LEAVE x; END IF; -- none\n" +
+		"\tSET NEW.said = CONCAT(NEW.said, 'it''s \\'b\\' \"q\" \\\\ # no /* no; größe 🙂 '); END x # the end"},
+	{"SET sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES', character_set_client = latin1, collation_connection = latin1_german1_ci",
+		`CREATE TRIGGER "an""si" BEFORE UPDATE ON "parents" FOR EACH ROW PRECEDES "it's ""a""" SET NEW."said" = CONCAT(NEW."said", 'c:\', NEW.mark, ' "');`},
+	{"/*!50003 CREATE */ /*!50017 DEFINER = CURRENT_USER */ /*!50003 TRIGGER audit AFTER UPDATE ON parents FOR EACH ROW BEGIN\nINSERT INTO audit (said) VALUES (NEW.said); END */"},
+	{"SET sql_mode = 'NO_ZERO_DATE', NAMES latin1", "CREATE TRIGGER refuse AFTER UPDATE ON children FOR EACH ROW\nSIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'children stay' /* really */"},
+	{"CREATE TRIGGER born BEFORE INSERT ON parents FOR EACH ROW SET NEW.said = 'born'"},
+}
+
+// mariadb returns a database of MariaDB with parents, children and these triggers.
+func mariadb(t *testing.T, triggers ...[]string) *database {
+	t.Helper()
+	d := open(t, "mysql")
+	if !strings.Contains(d.lines("SELECT VERSION()"), "MariaDB") {
+		t.Skip("the server is no MariaDB, and has no CREATE OR REPLACE TRIGGER")
+	}
+	d.exec(d.parents(300)...)
+	d.exec("ALTER TABLE parents ADD mark INT NOT NULL DEFAULT 0, ADD updated_at DATETIME(3) NULL, ADD said VARCHAR(200) CHARACTER SET utf8mb4", "CREATE TABLE audit (said TEXT CHARACTER SET utf8mb4)")
+	for _, texts := range triggers {
+		conn, err := d.pool.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range append(texts, "SET SESSION sql_mode = DEFAULT", "SET NAMES utf8mb4") {
+			if _, err := conn.ExecContext(t.Context(), text); err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+		}
+		if err := conn.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+const declaredTriggers = "SELECT EVENT_OBJECT_TABLE, ACTION_TIMING, EVENT_MANIPULATION, ACTION_ORDER, TRIGGER_NAME, DEFINER, SQL_MODE, CHARACTER_SET_CLIENT, COLLATION_CONNECTION, ACTION_STATEMENT " +
+	"FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE() ORDER BY 1, 2, 3, 4"
+
+// TestStampingTriggersOfMariaDB fire for the application's updates in the middle of a run and of a rollback, and for none of the migration's own.
+func TestStampingTriggersOfMariaDB(t *testing.T) {
+	t.Parallel()
+	for _, exclusive := range []bool{false, true} {
+		t.Run(fmt.Sprintf("exclusive %t", exclusive), func(t *testing.T) {
+			t.Parallel()
+			d := mariadb(t, hostileTriggers...)
+			triggers := d.lines(declaredTriggers)
+			p := d.plan(migrate.InspectOptions{}, migrate.PlanOptions{Mode: migrate.Rekey, Zone: "UTC", Exclusive: exclusive})
+			beside := func(do func()) {
+				if exclusive { // nobody else writes
+					do()
+					return
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan int)
+				other := connect(t, d.kind, d.name)
+				go func() {
+					written := 0
+					for tick := time.NewTicker(10 * time.Millisecond); ctx.Err() == nil; <-tick.C {
+						if _, err := other.pool.ExecContext(context.Background(), "UPDATE parents SET mark = mark + 1 WHERE name = '7'"); err == nil { // else it met the lock of a batch
+							written++
+						}
+					}
+					ended <- written
+				}()
+				do()
+				cancel()
+				if n := <-ended; n == 0 {
+					t.Error("nobody wrote beside the run")
+				}
+			}
+			definitions := func(p *migrate.Plan) {
+				t.Helper()
+				checks, err := migrate.Verify(t.Context(), d.gorm, p, migrate.VerifyOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, c := range checks {
+					if !c.Result.Good() && (exclusive || c.Name != "digest") { // the row 7 was changed
+						t.Errorf("verify: %+v", c)
+					}
+				}
+			}
+			seen := func(when string) {
+				t.Helper()
+				d.none("children of other parents "+when, wrong)
+				d.none("parents that were stamped "+when, "SELECT COUNT(*) FROM parents WHERE name <> '7' AND (updated_at IS NOT NULL OR said IS NOT NULL)")
+				if got, want := d.number("SELECT COUNT(*) FROM audit"), d.number("SELECT SUM(mark) FROM parents"); got != want {
+					t.Errorf("%s: the triggers fired for %d updates, want %d, those of others", when, got, want)
+				}
+				d.none("updates that fired other triggers "+when, `SELECT COUNT(*) FROM audit WHERE said NOT REGEXP '^stamp c:.[0-9]+ "it''s ''b'' "q" . # no /[*] no; größe 🙂 $'`)
+				d.same("the triggers "+when, d.lines(declaredTriggers), triggers)
+				d.refused("UPDATE children SET name = name WHERE name = '1'")
+			}
+			d.exec("UPDATE parents SET mark = mark + 1 WHERE name = '7'")
+			seen("before")
+			beside(func() { d.runUntil(p, "contract") })
+			definitions(p)
+			d.none("parents with old ids", "SELECT COUNT(*) FROM parents WHERE id < 4398046511104")
+			seen("after the run")
+			beside(func() { d.rollback(p) })
+			d.none("parents with new ids", "SELECT COUNT(*) FROM parents WHERE id > 300")
+			definitions(p)
+			seen("after the rollback")
+		})
+	}
+}
+
+// TestTriggersOfOtherDefiners are for those to replace who may make triggers of another user.
+func TestTriggersOfOtherDefiners(t *testing.T) {
+	t.Parallel()
+	owner := mariadb(t, hostileTriggers...)
+	user := strings.TrimSpace(owner.lines("SELECT CONCAT('u', LEFT(MD5(DATABASE()), 12))"))
+	account := func(name string) *database {
+		return connect(t, owner.kind, regexp.MustCompile("^mysql:[^@]*@").ReplaceAllString(owner.name, "mysql:"+name+"@"))
+	}
+	owner.exec("CREATE USER "+user+"@localhost", "GRANT ALL ON * TO "+user+"@localhost")
+	t.Cleanup(func() {
+		if _, err := owner.pool.ExecContext(context.Background(), "DROP USER "+user+"@localhost"); err != nil {
+			t.Error(err)
+		}
+	})
+	d := account(user)
+	d.exec("CREATE OR REPLACE TRIGGER refuse AFTER UPDATE ON children FOR EACH ROW SIGNAL SQLSTATE '45000'")
+	i, o := migrate.InspectOptions{}, migrate.PlanOptions{Mode: migrate.Rekey, Zone: "UTC"}
+	_, err := d.tryPlan(i, o)
+	for _, want := range []string{"its definer is ", "the privilege SET USER", "--accept trigger:parents.stamp", "--accept trigger:parents.audit"} {
+		if !errors.Is(err, plan.ErrBlocked) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want it blocked with %q", err, want)
+		}
+	}
+	if err != nil && strings.Contains(err.Error(), "refuse") {
+		t.Errorf("got %v, want nothing of the user's own trigger", err)
+	}
+	root := account("root")
+	if err := root.pool.PingContext(t.Context()); err != nil {
+		t.Skipf("no account that may grant SET USER: %v", err)
+	}
+	root.exec("GRANT SET USER ON *.* TO " + user + "@localhost")
+	triggers := d.lines(declaredTriggers)
+	p := d.plan(i, o)
+	d.runUntil(p, "contract")
+	d.verify(p)
+	d.none("rows that fired a trigger", "SELECT COUNT(*) FROM audit")
+	d.same("the triggers", d.lines(declaredTriggers), triggers)
+}
+
+// TestDeployedTrigger has the application replace a trigger in the middle of a run: it is not overwritten.
+func TestDeployedTrigger(t *testing.T) {
+	t.Parallel()
+	d := mariadb(t, hostileTriggers...)
+	p := d.plan(migrate.InspectOptions{}, migrate.PlanOptions{Mode: migrate.Rekey, Zone: "UTC"})
+	deploy := func(progress migrate.Progress) {
+		if strings.HasPrefix(progress.Title, "give the rows of parents") && progress.Rows == 0 {
+			d.exec("CREATE OR REPLACE TRIGGER refuse AFTER UPDATE ON children FOR EACH ROW SET @deployed = 1")
+		}
+	}
+	outcome, err := migrate.Run(t.Context(), d.gorm, p, migrate.RunOptions{})
+	for err == nil && !outcome.Done && p.Steps[outcome.Step].Phase != "contract" {
+		outcome, err = migrate.Run(t.Context(), d.gorm, p, migrate.RunOptions{Continue: outcome.Hold, Progress: deploy})
+	}
+	if !errors.Is(err, run.ErrSchema) {
+		t.Errorf("got %+v, %v, want ErrSchema", outcome, err)
+	}
+	d.none("triggers that were overwritten", "SELECT COUNT(*) = 0 FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE() AND ACTION_STATEMENT = 'SET @deployed = 1'")
+	// What the plan's file has for it, and the run goes on.
+	for _, step := range p.Steps {
+		for _, text := range step.Do.SQL {
+			if strings.Contains(text, "TRIGGER refuse") && strings.Contains(text, catalog.Guarded) {
+				d.exec(text)
+			}
+		}
+	}
+	d.runUntil(p, "contract")
+	d.verify(p)
 }

@@ -73,7 +73,7 @@ func (s mysqlSource) outlines(ctx context.Context, names []Name) ([]*Table, erro
 		}
 		query := `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), TABLE_SCHEMA = DATABASE(), @@lower_case_table_names,
 				COALESCE(CREATE_OPTIONS, '') LIKE '%partitioned%'
-			FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME IN (?)`
+			FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, CONVERT('' USING utf8mb4)), DATABASE()) AND TABLE_NAME IN (?)`
 		err := s.each(ctx, marks(query, len(args)-1), args, func(scan func(...any) error) error {
 			t, fold, err := mysqlOutline(scan)
 			for i, n := range names {

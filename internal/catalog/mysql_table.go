@@ -61,15 +61,20 @@ func (s mysqlSource) readNext(ctx context.Context, t *Table) error {
 }
 
 func (s mysqlSource) readTriggers(ctx context.Context, tables []*Table) error {
-	err := s.eachOf(ctx, tables, `SELECT EVENT_OBJECT_TABLE, TRIGGER_NAME, CONCAT(ACTION_TIMING, ' ', EVENT_MANIPULATION) FROM information_schema.TRIGGERS
+	made := map[*Table][]mysqlMaking{}
+	err := s.eachOf(ctx, tables, `SELECT EVENT_OBJECT_TABLE, TRIGGER_NAME, CONCAT(ACTION_TIMING, ' ', EVENT_MANIPULATION), SQL_MODE, CHARACTER_SET_CLIENT, COLLATION_CONNECTION, DEFINER,
+			CONCAT(VERSION(), @@version_comment) LIKE '%mariadb%', DEFINER = CURRENT_USER() OR EXISTS
+				(SELECT 1 FROM information_schema.USER_PRIVILEGES WHERE REPLACE(GRANTEE, '''', '') = CURRENT_USER() AND (PRIVILEGE_TYPE = 'SET USER' OR PRIVILEGE_TYPE = 'SUPER' AND VERSION() LIKE '10.%'))
+		FROM information_schema.TRIGGERS
 		WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE IN (?) ORDER BY EVENT_OBJECT_TABLE, ACTION_TIMING, EVENT_MANIPULATION, ACTION_ORDER`,
 		func(scan func(...any) (*Table, error)) error {
 			var found Trigger
-			t, err := scan(&found.Name, &found.Timing)
+			var m mysqlMaking
+			t, err := scan(&found.Name, &found.Timing, &m.mode, &m.client, &m.collation, &m.definer, &m.mariadb, &m.may)
 			if err != nil {
 				return err
 			}
-			t.Triggers = append(t.Triggers, found)
+			t.Triggers, made[t] = append(t.Triggers, found), append(made[t], m)
 			return nil
 		})
 	if err != nil {
@@ -80,6 +85,7 @@ func (s mysqlSource) readTriggers(ctx context.Context, tables []*Table) error {
 			if t.Triggers[i].Definition, err = s.show(ctx, "TRIGGER", Name{t.Full.Schema, t.Triggers[i].Name}); err != nil {
 				return err
 			}
+			t.Triggers[i].Guard, t.Triggers[i].Unguarded = s.guard(t, i, made[t][i])
 		}
 	}
 	return nil

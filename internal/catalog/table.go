@@ -97,6 +97,8 @@ type Trigger struct {
 	Definition string   // the statement that makes it
 	Of         []string `json:"-"` // the columns of UPDATE OF; none: any
 	Enabled    string   `json:"-"` // of PostgreSQL, whose sessions it fires in: empty for those that are no replica's, else disabled, always or replica
+	Guard      *Guard   `json:"-"` // of MariaDB, for UPDATE: how sessions keep it from firing; nil where none can
+	Unguarded  string   `json:"-"` // of MariaDB: why none can
 }
 
 // Counts reports whether the database numbers rows that come without the column's value, above the greatest that is there: AUTO_INCREMENT of MySQL, and

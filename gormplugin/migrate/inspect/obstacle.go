@@ -261,6 +261,10 @@ func (i *inspector) ofTriggers(s *subject) {
 			continue
 		case i.dialect == dialect.SQLite && t.Stays(s.Full.Name):
 			continue // batches drop it, and make it again
+		case t.Guard != nil:
+			continue // rekey keeps it from firing in its sessions
+		case t.Unguarded != "":
+			o.Text += ", and rekey cannot keep it from that: " + t.Unguarded
 		case i.dialect == dialect.Postgres && !i.silences:
 			o.Do = "inspect and migrate as a superuser, or, from PostgreSQL 15 on, after GRANT SET ON PARAMETER session_replication_role TO the user: then it is fired in no session " +
 				"of the migration; or see that it does no harm when keys change, and accept it"

@@ -91,7 +91,8 @@ func TestObstaclesOfMySQL(t *testing.T) {
 		want  []string
 	}{
 		{"a view", []string{"CREATE VIEW v AS SELECT id FROM p"}, []string{"view:p.DB.v"}},
-		{"a trigger", []string{"CREATE TRIGGER t BEFORE UPDATE ON c FOR EACH ROW SET new.m = 1"}, []string{"trigger:c.t rekey,shadow"}},
+		{"a trigger", []string{"CREATE TRIGGER t BEFORE UPDATE ON c FOR EACH ROW SET new.m = 1"}, nil},
+		{"a trigger that cannot be replaced", []string{"CREATE TRIGGER IF NOT EXISTS t BEFORE UPDATE ON c FOR EACH ROW SET new.m = 1"}, []string{"trigger:c.t rekey,shadow"}},
 		{"partitions by the key", []string{"CREATE TABLE q (id int PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION a VALUES LESS THAN (10))"}, []string{"partition:q.q widen,rekey,shadow"}},
 		{"history", []string{"CREATE TABLE q (id int PRIMARY KEY) WITH SYSTEM VERSIONING"}, []string{"versioning:q.q widen,rekey,shadow"}},
 		{"another engine", []string{"CREATE TABLE q (id int PRIMARY KEY) ENGINE=MyISAM"}, []string{"engine:q.MyISAM rekey,shadow"}},

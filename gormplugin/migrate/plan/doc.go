@@ -56,10 +56,25 @@
 // committed before, and a child of another session waits for the key's row, and is refused by its own session's foreign key. Where the user may not,
 // foreign keys are made deferrable for the time, those with ON UPDATE are replaced, and each trigger that an UPDATE fires has to be accepted.
 //
-// On MySQL and MariaDB each trigger that an UPDATE fires has to be accepted, or dropped for the time: there is no setting of a session that keeps triggers from firing. MariaDB's CREATE OR
-// REPLACE TRIGGER could put a body into IF @variable IS NULL THEN … END IF and back; it takes bodies with labels and comments. It is not done: a replaced trigger goes to the end of
-// its order unless FOLLOWS or PRECEDES says otherwise, the definer's right needs SET USER, and MySQL has no OR REPLACE, so that rows would come in
-// while there is no trigger.
+// On MariaDB no setting of a session keeps triggers from firing. So before the first row changes each trigger for UPDATE of a table whose rows are rewritten gets its body
+// into IF @snowkey_rekey IS NULL THEN … END IF, and after the last batch it is made as it was; the sessions of batches set the variable:
+//
+//	as it was ─▶ CREATE OR REPLACE, guarded ─▶ batches, forwards or back ─▶ CREATE OR REPLACE, as it was
+//
+// A trigger is one or the other at any time, and fires for all updates of others: OR REPLACE leaves no moment without it. Each statement stands for itself. It names the
+// trigger's neighbour by FOLLOWS or PRECEDES, so that the order stays, whichever of several were replaced when a run is killed; it has the trigger's definer, sql_mode, character set
+// and collation. AppliedEach looks for the IF: what is done already is left out. Faults:
+//
+//   - Other sessions use the table: the statement waits for the metadata lock up to the run's lock_wait_timeout, and is tried again as all others.
+//   - A rollback undoes the last steps first, which guards the triggers again before the keys go back.
+//   - Somebody replaces or drops a trigger meanwhile: from then on it fires for the batches, too. The run, or the rollback, ends before it makes triggers as they were (run.ErrSchema), and
+//     overwrites nothing. It goes on when the statement that the plan's file has for that trigger was run by hand; the new trigger is for after the run.
+//   - The run ends for good in the middle: the triggers stay guarded, which changes nothing for others, until a rollback or the rest of the run.
+//
+// A trigger cannot be guarded, and has to be accepted, whose definer is another account than the plan's user, without the privilege SET USER, which is a part of SUPER up to MariaDB 10.11
+// (1227 else); which was made by CREATE TRIGGER IF NOT EXISTS, which SHOW CREATE TRIGGER repeats, and OR REPLACE does not go with (1221); under an sql_mode with NO_TABLE_OPTIONS
+// and the like, ORACLE among them, under which no run can read the schema; from a client whose character set is neither UTF-8 nor ASCII's part of latin1; or whose table is in another schema.
+// A right that comes from a role alone is not seen. MySQL has no OR REPLACE: there each trigger that an UPDATE fires has to be accepted, or dropped for the time.
 //
 // # What is announced
 //

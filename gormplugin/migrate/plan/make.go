@@ -98,6 +98,7 @@ type builder struct {
 	plan       *Plan                               // Keys and References are complete before the steps are made
 	silent     bool                                // sessions that rewrite rows fire no triggers, and none of the foreign keys': PostgreSQL's session_replication_role
 	quiet      []string                            // the triggers that do not fire for it, with their tables
+	guards     []guarded                           // the triggers of MariaDB that do not
 	zoneless   []string                            // columns with times whose zone is to be named
 	blocked    []Need                              // what stands in the way
 }

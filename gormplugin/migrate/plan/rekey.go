@@ -90,6 +90,10 @@ func (b *builder) rekey(ctx context.Context) error {
 		}
 		temporary = b.indexes(g, all)
 	}
+	guard, open := b.guard(all)
+	for _, s := range guard {
+		b.add(s)
+	}
 	b.rebuild("before the first row changes, so that it is known to work, and after a rollback", all, true)
 	b.returns(g, all)
 	if b.options.Exclusive {
@@ -114,6 +118,9 @@ func (b *builder) rekey(ctx context.Context) error {
 	if !b.options.Exclusive {
 		b.sweep(g, all)
 		g.tighten()
+	}
+	for _, s := range open {
+		b.add(s)
 	}
 	b.expect(g, all)
 	for _, s := range temporary {

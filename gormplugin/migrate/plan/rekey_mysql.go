@@ -14,13 +14,17 @@ type mysqlRekey struct{ *builder }
 
 // session has no foreign key look at a batch, which MySQL would do row by row. The statements that it runs have all references in them, so
 // that none is broken at its end, which the counts of orphans show. sql_mode: with NO_ZERO_DATE, a zero date could not be assigned to itself.
-func (mysqlRekey) session() []string {
-	return []string{
+func (g mysqlRekey) session() []string {
+	settings := []string{
 		"SET SESSION foreign_key_checks=0",
 		"SET SESSION sql_safe_updates=0",
 		"SET SESSION sql_mode='STRICT_ALL_TABLES,ALLOW_INVALID_DATES'",
 		"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 	}
+	if len(g.guards) > 0 {
+		settings = append([]string{"SET " + catalog.GuardVariable + " = 1"}, settings...)
+	}
+	return settings
 }
 
 func (mysqlRekey) around([]move) (before, after []string) { return nil, nil }

@@ -86,7 +86,7 @@ func (b *builder) refuseTable(ctx context.Context, name string, moved []string) 
 			fires = false
 			b.note(fmt.Sprintf("Batches drop the trigger %s of %s, so that it does not fire for the rows that they rewrite, and make it again before they commit.", trigger.Name, name))
 		}
-		if fires && !b.reported("trigger", name) { // the report is another user's, or older
+		if fires && trigger.Guard == nil && !b.reported("trigger", name) { // the report is another user's, or older
 			b.refuse("trigger", name, trigger.Name, fmt.Sprintf("%s: the trigger %s (%s) fires for each row that is rewritten: see that it does no harm when keys change.", name, trigger.Name, trigger.Timing))
 		}
 	}
