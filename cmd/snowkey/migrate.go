@@ -114,7 +114,7 @@ func (m migration) looking(done, of int, doing string) {
 // inspectFlags adds the flags of what an inspection looks at.
 func inspectFlags(c *cobra.Command) *migrate.InspectOptions {
 	o := new(migrate.InspectOptions)
-	c.Flags().StringArrayVar(&o.Tables, "table", nil, `table, or schema.table, letter by letter; a name with a dot in quotes, '"a.b"'; may be given again (default: all)`)
+	c.Flags().StringArrayVar(&o.Tables, "table", nil, `table, or schema.table, letter by letter; a name with a dot in quotes, '"a.b"'; with ! in front: not that one; may be given again (default: all)`)
 	referenceFlag(c, o)
 	c.Flags().IntVar(&o.Sample, "sample", 0, "values that are looked at for each reference that is not declared (default: 1000)")
 	return o

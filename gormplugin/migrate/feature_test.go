@@ -169,6 +169,8 @@ var stopped = []feature{
 	{name: "negative key", kind: "postgres", says: "keys below 0", refused: []migrate.Mode{}, asked: rewriting, sql: []string{"INSERT INTO a (id, word) VALUES (-5, 'least')"}},
 	{name: "owners of other databases", kind: "postgres", says: "polymorphic", refused: []migrate.Mode{}, asked: rewriting, sql: []string{"ALTER TABLE b ADD owner_type text DEFAULT 'ghost', ADD owner_id int DEFAULT 7"}},
 	{name: "keys above 2^63", kind: "mysql", says: "2^63-1", sql: []string{"ALTER TABLE a MODIFY id BIGINT UNSIGNED AUTO_INCREMENT", "INSERT INTO a (id, word) VALUES (9223372036854775808, 'greatest')"}},
+	{name: "audit without keys", kind: "mysql", says: "inserts rows without id", refused: []migrate.Mode{}, asked: []migrate.Mode{migrate.Widen, migrate.Rekey}, sql: []string{"CREATE TRIGGER audit AFTER INSERT ON a FOR EACH ROW INSERT INTO b (a_id, word) VALUES (NEW.id, 'log')"}},
+	{name: "audit without keys", kind: "postgres", says: "inserts rows without id", refused: []migrate.Mode{}, asked: []migrate.Mode{migrate.Widen, migrate.Rekey, migrate.Shadow}, sql: []string{"CREATE FUNCTION audit () RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO b (a_id, word) VALUES (NEW.id, ''log''); RETURN NEW; END'", "CREATE TRIGGER audit AFTER INSERT ON a FOR EACH ROW EXECUTE FUNCTION audit ()"}},
 	{name: "deferrable key", kind: "postgres", says: "deferrable", refused: shadow, sql: []string{"ALTER TABLE a DROP CONSTRAINT a_pkey, ADD PRIMARY KEY (id) DEFERRABLE"}},
 }
 
@@ -239,4 +241,33 @@ func TestCompositeKeyStays(t *testing.T) {
 			t.Errorf("got the notes\n%s\nwant %q in it, and nothing of c.a_id", notes, want)
 		}
 	}, "mysql", "postgres")
+}
+
+// TestTableLeftOut migrates a and not b, which a trigger fills without keys: the database goes on to make these.
+func TestTableLeftOut(t *testing.T) {
+	t.Parallel()
+	for _, f := range stopped {
+		if f.name != "audit without keys" {
+			continue
+		}
+		for _, mode := range f.modes() {
+			t.Run(f.kind+"/"+string(mode), func(t *testing.T) {
+				t.Parallel()
+				d := open(t, f.kind)
+				d.pair()
+				d.exec(f.sql...)
+				d.exec(refers)
+				p := d.plan(migrate.InspectOptions{Tables: []string{"!b"}}, migrate.PlanOptions{Mode: mode, Zone: "UTC"})
+				d.runUntil(p, "contract")
+				d.verify(p)
+				d.exec("INSERT INTO a (id, word) VALUES (300000000000000000, 'new')")
+				const missing = "SELECT 1 - COUNT(*) FROM b WHERE id BETWEEN 51 AND 100 AND a_id = 300000000000000000"
+				d.none("rows that the trigger did not write", missing)
+				d.none("rows of b that refer to another row of a", "SELECT COUNT(*) FROM b WHERE id <= 50 AND NOT EXISTS (SELECT 1 FROM a WHERE a.id = b.a_id AND CONCAT(a.word, ' of b') = b.word)")
+				d.rollback(p)
+				d.none("rows of the trigger that are gone", missing)
+				d.none("new ids of old rows", "SELECT COUNT(*) FROM a WHERE id > 50 AND word <> 'new'")
+			})
+		}
+	}
 }

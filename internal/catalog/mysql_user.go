@@ -155,7 +155,9 @@ func (s mysqlSource) readPrograms(ctx context.Context, tables []*Table) error {
 		if u.Kind == "procedure" || u.Kind == "function" {
 			u.Kind = "routine"
 			if u.Definition != "" && !mysqlEither(u.Definition, narrow) {
-				continue
+				concerned = slices.DeleteFunc(concerned, func(t *Table) bool {
+					return !mysqlEither(u.Definition, func(tokens []token) bool { return keyless(tokens, t) })
+				})
 			}
 		}
 		for _, t := range concerned {

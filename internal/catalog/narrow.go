@@ -23,8 +23,7 @@ func narrow(tokens []token) bool { return slices.ContainsFunc(tokens, token.narr
 func (c *Catalog) Narrow(definition string, columns []string) (found []string) {
 	switch c.dialect {
 	case dialect.Postgres:
-		body := strings.NewReplacer("$function$", " ", "$procedure$", " ").Replace(definition) // as pg_get_functiondef quotes it
-		return narrowOf(grammar{}.tokens(body), columns)
+		return narrowOf(grammar{}.tokens(postgresBody(definition)), columns)
 	case dialect.MySQL:
 		_ = mysqlEither(definition, func(tokens []token) bool {
 			found = narrowOf(tokens, columns)

@@ -162,8 +162,8 @@ func (s postgresSource) readDepending(ctx context.Context, tables []*Table) erro
 			FROM tree JOIN pg_catalog.pg_class c ON c.oid = tree.oid AND c.relispartition JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace`)
 }
 
-// readRoutines finds routines that name a table in their body, or are of a trigger of it, and have a type that is too narrow for a key. PostgreSQL keeps no record
-// of the former.
+// readRoutines finds routines that name a table in their body, or are of a trigger of it, and have a type that is too narrow for a key, or
+// that insert rows without their keys. PostgreSQL keeps no record of these.
 func (s postgresSource) readRoutines(ctx context.Context, tables []*Table) error {
 	known := map[*Table]map[Name]bool{}
 	for _, t := range tables {
@@ -189,12 +189,10 @@ func (s postgresSource) readRoutines(ctx context.Context, tables []*Table) error
 			if err := json.Unmarshal([]byte(triggers), &fired); err != nil {
 				return err
 			}
-			if !narrow(grammar{}.tokens(u.Definition)) { // which goes into the body, though it is a text
-				return nil
-			}
+			wide := !narrow(grammar{}.tokens(u.Definition)) // which goes into the body, though it is a text
 			tokens := grammar{}.tokens(body)
 			for _, t := range tables {
-				if !known[t][u.Name] && (slices.Contains(fired, t.OID) || refers(tokens, t.Full.Name)) {
+				if !known[t][u.Name] && (!wide && (slices.Contains(fired, t.OID) || refers(tokens, t.Full.Name)) || keyless(tokens, t)) {
 					t.Users = append(t.Users, u)
 				}
 			}

@@ -24,7 +24,7 @@ import (
 
 // Options say what to look at.
 type Options struct {
-	Tables     []string // default: all of the current schema, without those of snowkey itself, whose names begin with snowkey_
+	Tables     []string // default: all of the current schema, without those of snowkey itself, whose names begin with snowkey_; with "!" in front: not that one
 	Models     []any    // GORM models, whose relations are references, also those of the models that they lead to
 	References []string // "table.column=table.column" or "table.column:$.json.path=table.column"; with "!" in front: is none
 	Sample     int      // values looked at for each undeclared reference; default 1,000, at most 100,000
@@ -156,13 +156,18 @@ func (i *inspector) checkModules(ctx context.Context) error {
 
 // readTables reads the tables that are asked for, and those of the current schema, in which references may be.
 func (i *inspector) readTables(ctx context.Context) error {
-	var asked []catalog.Name
+	var asked, left []catalog.Name
 	for _, text := range i.options.Tables {
-		name, err := catalog.Parse(text)
+		bare, out := strings.CutPrefix(text, "!")
+		name, err := catalog.Parse(bare)
 		if err != nil {
 			return fmt.Errorf("%w: %q: %w", ErrOption, text, err)
 		}
-		asked = append(asked, name)
+		if out {
+			left = append(left, name)
+		} else {
+			asked = append(asked, name)
+		}
 	}
 	current, err := i.catalog.Tables(ctx)
 	if err != nil {
@@ -190,6 +195,16 @@ func (i *inspector) readTables(ctx context.Context) error {
 		if s != nil && (n < len(asked) || len(asked) == 0) {
 			s.wanted = true
 		}
+	}
+	for _, name := range left {
+		s, err := i.subject(ctx, name)
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			return fmt.Errorf("%w: %s", ErrTable, name)
+		}
+		s.wanted = false
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ func (i *inspector) ofUsers(s *subject) {
 		if slices.Contains([]string{"generated column", "partition", "replica identity"}, u.Kind) {
 			continue // ofColumns and ofPostgres say more of them
 		}
+		i.ofInserts(s, u)
 		if len(u.Columns) > 0 && !s.isChanged(u.Columns) && u.Kind != "full-text table" && u.Kind != "publication" {
 			continue // it uses other columns
 		}
@@ -76,10 +77,7 @@ func (i *inspector) ofProgram(s *subject, u catalog.User) {
 	if len(narrow) == 0 {
 		return
 	}
-	if s.Schema == "" && u.Name.Schema == s.Full.Schema { // as the table's own name is written
-		u.Name.Schema = ""
-	}
-	name := u.Name.String()
+	name := i.local(s, u.Name)
 	at := slices.IndexFunc(i.report.Obstacles, func(o Obstacle) bool { return o.Kind == u.Kind && o.Table == "" && o.Name == name })
 	if at < 0 {
 		at = len(i.report.Obstacles)
@@ -87,6 +85,27 @@ func (i *inspector) ofProgram(s *subject, u catalog.User) {
 	}
 	o := &i.report.Obstacles[at]
 	o.Tables = append(o.Tables, s.Name.String())
+}
+
+// local returns a name as the table's own is written.
+func (i *inspector) local(s *subject, name catalog.Name) string {
+	if s.Schema == "" && name.Schema == s.Full.Schema {
+		name.Schema = ""
+	}
+	return name.String()
+}
+
+// ofInserts notes a routine, an event, or a trigger of another table that inserts rows without their keys.
+func (i *inspector) ofInserts(s *subject, u catalog.User) {
+	if !s.wanted || s.key == nil || s.key.Auto == "" || !slices.Contains([]string{"routine", "trigger", "event"}, u.Kind) || !i.catalog.Keyless(u.Definition, s.Table) {
+		return
+	}
+	name := i.local(s, u.Name)
+	i.obstacle(s, Obstacle{
+		Kind: "keyless", Name: name, Text: fmt.Sprintf("the %s %s inserts rows without %s: once the database makes no keys any more, it fails, and so does the statement that has called it", u.Kind, name, s.key.Name),
+		Do:     fmt.Sprintf("have it insert a key that the program gives it; or leave the table out (--table '!%s'), whose keys the database goes on to make; or accept it where nobody calls it", s.Name),
+		Blocks: everything,
+	})
 }
 
 const widenFirst = "make them 64 bits wide before the first new id; where it is in a signature, that takes a DROP and a CREATE; then inspect again, or accept it"

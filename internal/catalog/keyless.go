@@ -1,0 +1,118 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// Keyless tells whether the text of a routine, trigger or event seems to insert rows into a table without a value for its key, which is then for the database
+// to make. It goes by the words alone: it does not see statements that are put together, or that select the key's value.
+func (c *Catalog) Keyless(definition string, t *Table) (is bool) {
+	switch c.dialect {
+	case dialect.Postgres:
+		return keyless(grammar{}.tokens(postgresBody(definition)), t)
+	case dialect.MySQL:
+		_ = mysqlEither(definition, func(tokens []token) bool {
+			is = keyless(tokens, t)
+			return is
+		})
+	}
+	return is
+}
+
+// postgresBody returns a routine as pg_get_functiondef writes it, with its body as a part of the statement.
+func postgresBody(definition string) string {
+	return strings.NewReplacer("$function$", " ", "$procedure$", " ").Replace(definition)
+}
+
+// keyless tells whether one of the statements INSERT or REPLACE among the tokens gives a table's key no value.
+func keyless(tokens []token, t *Table) bool {
+	if len(t.Key()) != 1 {
+		return false
+	}
+	for i := range tokens {
+		if (tokens[i].is("INSERT") || tokens[i].is("REPLACE")) && withoutKey(tokens[i+1:], t) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutKey looks at what is after INSERT.
+func withoutKey(tokens []token, t *Table) bool {
+	next := func() token {
+		if len(tokens) == 0 {
+			return token{kind: mark}
+		}
+		return tokens[0]
+	}
+	for len(tokens) > 0 && slices.ContainsFunc([]string{"LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "IGNORE", "INTO"}, next().is) {
+		tokens = tokens[1:]
+	}
+	if len(tokens) > 2 && tokens[1].is(".") {
+		if !tokens[0].names(t.Full.Schema) {
+			return false
+		}
+		tokens = tokens[2:]
+	}
+	if !next().names(t.Full.Name) {
+		return false
+	}
+	tokens = tokens[1:]
+	if next().is("AS") && len(tokens) > 1 {
+		tokens = tokens[2:]
+	}
+	columns := make([]string, len(t.Columns)) // those that values are given for, in their order
+	for i, c := range t.Columns {
+		columns[i] = c.Name
+	}
+	isKey := func(name string) bool { return strings.EqualFold(name, t.Key()[0]) }
+	if list := inParentheses(tokens); len(list) > 0 && len(list[0]) == 1 {
+		columns = columns[:0]
+		for _, c := range list {
+			columns = append(columns, c[0].value)
+			tokens = tokens[len(c)+1:]
+		}
+		tokens = tokens[1:]
+	}
+	at := slices.IndexFunc(columns, isKey)
+	switch {
+	case next().is("SET"):
+		for i := 1; i+1 < len(tokens) && !tokens[i].is(";"); i++ {
+			if (tokens[i].kind == word || tokens[i].kind == name) && isKey(tokens[i].value) && tokens[i+1].is("=") {
+				return false
+			}
+		}
+		return true
+	case at < 0 || next().is("DEFAULT"): // VALUES
+		return true
+	case next().is("VALUES") || next().is("VALUE"):
+		values := inParentheses(tokens[1:])
+		if at >= len(values) || len(values[at]) != 1 {
+			return false
+		}
+		v := values[at][0]
+		return v.is("DEFAULT") || v.is("NULL") || v.is("0")
+	}
+	return false
+}
+
+// inParentheses returns what is between the commas of the parenthesis that some tokens begin with.
+func inParentheses(tokens []token) (list [][]token) {
+	if len(tokens) == 0 || !tokens[0].is("(") {
+		return nil
+	}
+	from := 1
+	for i := 1; i < len(tokens); i++ {
+		switch end := tokens[i].is(")") && tokens[i].depth == tokens[0].depth; {
+		case end || tokens[i].is(",") && tokens[i].depth == tokens[0].depth+1:
+			list = append(list, tokens[from:i])
+			if from = i + 1; end {
+				return list
+			}
+		}
+	}
+	return nil
+}
