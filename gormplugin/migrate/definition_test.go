@@ -1,10 +1,15 @@
 package migrate_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
+	"gorm.io/gorm"
+
 	"github.com/snowkey-go/snowkey/gormplugin/migrate"
+	"github.com/snowkey-go/snowkey/gormplugin/migrate/run"
 )
 
 // shopOf is a small schema with a bit of everything, by database.
@@ -141,4 +146,47 @@ func (d *database) unequal(p *migrate.Plan) string {
 		}
 	}
 	return text.String()
+}
+
+// TestAddedColumn has a column added at a hold, as a deployment's own migration does: run and rollback name it, and one that no statement of the rollback can meet is
+// no reason to refuse the rollback. A plan that was rolled back says that the types are as it left them.
+func TestAddedColumn(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, d *database) {
+		d.exec(shopOf[d.kind]...)
+		d.exec("INSERT INTO people (created_at) VALUES ('2026-01-01 00:00:01')", "INSERT INTO pets (created_at, person_id) VALUES ('2026-01-01 00:00:03', 1)")
+		p := d.plan(migrate.InspectOptions{}, migrate.PlanOptions{Mode: migrate.Rekey, Zone: "UTC", Accept: []string{"check:pets.pets_five"}})
+		d.runUntil(p, "contract")
+		refused := func(do func(context.Context, *gorm.DB, *migrate.Plan, migrate.RunOptions) (migrate.Outcome, error), want ...string) {
+			t.Helper()
+			_, err := do(t.Context(), d.gorm, p, migrate.RunOptions{})
+			for _, text := range want {
+				if !errors.Is(err, run.ErrSchema) || !strings.Contains(err.Error(), text) {
+					t.Errorf("got %v, want ErrSchema with %q", err, text)
+				}
+			}
+		}
+		for _, column := range []string{"x int", "y int NOT NULL DEFAULT 5"} {
+			d.exec("ALTER TABLE pets ADD " + column)
+			refused(migrate.Run, "pets: the column "+column[:1]+" is new", "undo that change")
+		}
+		refused(migrate.Rollback, "pets: the column y is new", "undo that change")
+		d.exec("ALTER TABLE pets DROP COLUMN y")
+		trigger := "CREATE TRIGGER another AFTER DELETE ON pets FOR EACH ROW "
+		if d.kind == "mysql" {
+			trigger += "SET @gone = OLD.id"
+		} else {
+			trigger += "EXECUTE FUNCTION gone ()"
+		}
+		d.exec(trigger)
+		refused(migrate.Rollback, "pets: the trigger another is new")
+		d.exec(map[bool]string{true: "DROP TRIGGER another", false: "DROP TRIGGER another ON pets"}[d.kind == "mysql"])
+		if _, err := migrate.Rollback(t.Context(), d.gorm, p, migrate.RunOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if found := d.unequal(p); strings.Count(found, "\n") != 3 || strings.Count(found, "column x")+strings.Count(found, "columns: ") != 6 {
+			t.Errorf("after the rollback verify says %q, want the column x alone", found)
+		}
+		refused(migrate.Run, "by the rollback of this plan, which leaves types wide", "people: the type of column id was int", "make a new plan")
+	}, "mysql", "postgres")
 }

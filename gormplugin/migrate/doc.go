@@ -69,7 +69,8 @@
 //
 //   - Statements that other tools run on the same tables meanwhile: a change of the schema is noticed when the next run begins, and
 //     before each step that changes the schema, unless the step before it was one, too: what another does during that one, or between the
-//     two, is taken for the plan's own. Nothing looks while rows are counted, compared and rewritten.
+//     two, is taken for the plan's own. Nothing looks while rows are counted, compared and rewritten. A rollback takes new columns that may be NULL,
+//     have no default and come last as they are, but not in mode shadow, nor on SQLite.
 //   - Ids in texts, logs, caches, other databases, and in JSON that nobody named.
 //   - A replica that lags: what it shows is older, and MaxLag is how much older it may get.
 package migrate

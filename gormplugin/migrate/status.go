@@ -3,6 +3,7 @@ package migrate
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,8 +56,16 @@ func ReadStatus(ctx context.Context, db *gorm.DB) (s Status, err error) {
 	if stands.Writers, err = writers(ctx, pool, p, s.Steps); err != nil {
 		return s, fmt.Errorf("migrate: who can insert rows: %w", err)
 	}
-	if s.Plans[0].Runner != "" && stands.Next != "" {
+	switch {
+	case stands.Next == "":
+	case s.Plans[0].Runner != "":
 		stands.Where += "; a run is at work there, or was killed"
+	default:
+		if err := run.Unchanged(ctx, pool, p); errors.Is(err, run.ErrSchema) {
+			stands.Where += "; but " + strings.TrimPrefix(err.Error(), "run: ")
+		} else if err != nil {
+			return s, err
+		}
 	}
 	if s.Stands = &stands; s.Plans[0].State == journal.Undone {
 		stands.Warnings, err = run.Counters(ctx, pool, p)

@@ -13,7 +13,7 @@ import (
 // What steps of several dialects say.
 const (
 	keptWide  = "the column keeps its 64 bits, for ids may be in it that need them; a narrower type holds nothing that it does not"
-	heldSince = "Now deploy the program that fills its keys with snowflakes, and stop every writer that leaves them to the database."
+	heldSince = "Now deploy the program that fills its keys with snowflakes, and stop every writer that leaves them to the database. Until the plan is done, change nothing else in the definitions of its tables."
 	stillOld  = "So a writer is at work that leaves its keys to the database: find it by what it inserts, stop it or deploy it as one that fills keys, and run again."
 )
 

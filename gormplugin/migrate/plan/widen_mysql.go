@@ -21,8 +21,18 @@ func (b *builder) widenMySQL() {
 		b.checkMySQL(t[0])
 	}
 	b.gates(slices.DeleteFunc(slices.Clone(keys), func(k *column) bool { return !counts(k) }))
+	var cascades []*catalog.Reference
 	for _, g := range b.connected() {
 		b.widenConnected(g)
+		for _, r := range g.keys {
+			if b.cascade(r) != "" {
+				cascades = append(cascades, r)
+			}
+		}
+	}
+	if len(cascades) > 0 {
+		b.note("From the first step of expand to its last, foreign keys with ON DELETE CASCADE or SET NULL are missing" + b.among(cascades) + ": a row that is deleted meanwhile leaves the rows that " +
+			"refer to it. The run stops once the keys are back, and has the statement that does what ON DELETE would have done.")
 	}
 	if len(keys) == 0 {
 		return
@@ -208,7 +218,7 @@ func (b *builder) widenConnected(c connection) {
 			Do: b.addKey(r), Kept: "it is what was there before",
 		})
 	}
-	again := orphans.expect("While the foreign keys were not there, rows came that refer to no row: mend them (the queries find them), and run again." + deleted)
+	again := orphans.expect("While the foreign keys were not there, rows came that refer to no row: mend them (the queries count them), and run again." + deleted)
 	again.Do.Like = counting
 	b.put("expand", "make sure that the foreign keys have no new orphans"+b.among(c.keys), again)
 }

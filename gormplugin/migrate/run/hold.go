@@ -26,7 +26,7 @@ func (r *runner) pass() error {
 			r.passes = n
 			return nil
 		case state == journal.StepHeld:
-			return &HoldError{Stands: step.Do.Name, reason: fmt.Sprintf("the run stands at the hold %q, step %d of %d, and not at %q; do what it asks for, then continue with its name. %s",
+			return &HoldError{Stands: step.Do.Name, reason: fmt.Sprintf("the run stands at the hold %q, step %d of %d, and not at %q. %s Once that is done, continue with its name",
 				step.Do.Name, n, len(r.p.Steps), name, step.Do.Text)}
 		case state == journal.StepDone:
 			passed = passed || step.Do.Kind == plan.Hold && step.Do.Name == name

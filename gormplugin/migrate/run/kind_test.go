@@ -58,7 +58,7 @@ func TestContinue(t *testing.T) {
 		refused("fourth", "", `no hold "fourth", it has first, second, third`)
 		held("", "first")
 		held("", "first") // it does not go on by itself
-		refused("second", "first", `stands at the hold "first", step 1 of 5, and not at "second"; do what it asks for, then continue with its name. Do first.`)
+		refused("second", "first", `stands at the hold "first", step 1 of 5, and not at "second". Do first. Once that is done, continue with its name`)
 		held("first", "second")
 		refused("first", "second", `and not at "first"`)
 		stopped(run.Here) // which has passed the second, and reached no other

@@ -18,10 +18,14 @@ func (r *runner) preconditions(ctx context.Context) error {
 		if err := r.identity(ctx); err != nil {
 			return err
 		}
-		if err := r.same(ctx, r.db); err != nil {
-			return err
+		since := "since the plan was made"
+		if r.undone {
+			since = "by the rollback of this plan, which leaves types wide, or since"
 		}
-	} else if err := r.asLeft(ctx); err != nil {
+		if err := r.same(ctx, r.db, since); err != nil {
+			return fmt.Errorf("%w; make a new plan", err)
+		}
+	} else if err := r.asLeft(ctx, false); err != nil {
 		return err
 	}
 	r.drop()
@@ -67,8 +71,8 @@ func (r *runner) identity(ctx context.Context) error {
 
 // asLeft compares the schema with the one that the last run has left. A statement that commits by itself and was begun may have changed it:
 // its query tells. Of one that can leave half of its effect, which Repair
-// is for, and of several, there is no telling.
-func (r *runner) asLeft(ctx context.Context) error {
+// is for, and of several, there is no telling. On the way back, columns that were added and do no harm are taken as they are.
+func (r *runner) asLeft(ctx context.Context, back bool) error {
 	fingerprint, err := r.look(ctx, r.db)
 	if err != nil {
 		return err
@@ -100,7 +104,17 @@ func (r *runner) asLeft(ctx context.Context) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: a table of the plan, or what depends on one, has changed since the last run (fingerprint %.12s, want %.12s); undo that change", ErrSchema, fingerprint, r.fingerprint)
+	now, found, err := r.differences(ctx, r.db)
+	if err != nil {
+		return err
+	}
+	if back {
+		if harmless, err := r.harmless(now, found); err != nil || harmless {
+			r.fingerprint = fingerprint
+			return err
+		}
+	}
+	return fmt.Errorf("%w; undo that change", r.differs("since the last run", fingerprint, found))
 }
 
 // survey returns an error that wraps mapping.ErrRefused when rows of a key cannot get new ids.

@@ -34,7 +34,7 @@ func (r *runner) backward(ctx context.Context, outcome *Outcome) error {
 			return fmt.Errorf("%w: step %d (%s) is %s. %s", ErrFinal, n+1, step.Title, row.State, step.Kept)
 		}
 	}
-	if err := r.asLeft(ctx); err != nil {
+	if err := r.asLeft(ctx, true); err != nil {
 		return err
 	}
 	r.drop()

@@ -24,6 +24,7 @@ type runner struct {
 	lock        *lock
 	journal     *journal.Writer
 	was         *journal.Plan // the plan's row when the run began; nil when there was none, or an undone one
+	undone      bool          // the plan was rolled back to its end
 	steps       map[int]journal.Step
 	fingerprint string   // of the schema after the last step that was done or undone
 	looked      bool     // the schema was seen to be that after the step before, which was the last thing that was done
@@ -61,16 +62,9 @@ func start(ctx context.Context, db *sql.DB, p *plan.Plan, o Options, work func(*
 	if err := enough(db, d, p, o); err != nil {
 		return Outcome{}, err
 	}
-	r := &runner{db: db, dialect: d, p: p, o: o, progress: &progress{tell: o.Progress}}
-	if r.hash, err = p.Hash(); err != nil {
+	r, err := newRunner(db, d, p, o)
+	if err != nil {
 		return Outcome{}, err
-	}
-	for _, text := range p.Tables {
-		name, err := catalog.Parse(text)
-		if err != nil {
-			return Outcome{}, fmt.Errorf("%w: %w", ErrPlan, err)
-		}
-		r.names = append(r.names, name)
 	}
 	if err := sound(p); err != nil {
 		return Outcome{}, err
@@ -95,6 +89,22 @@ func start(ctx context.Context, db *sql.DB, p *plan.Plan, o Options, work func(*
 	return outcome, err
 }
 
+// newRunner returns one that can look, but has no lock yet.
+func newRunner(db *sql.DB, d dialect.Dialect, p *plan.Plan, o Options) (r *runner, err error) {
+	r = &runner{db: db, dialect: d, p: p, o: o, progress: &progress{tell: o.Progress}}
+	if r.hash, err = p.Hash(); err != nil {
+		return nil, err
+	}
+	for _, text := range p.Tables {
+		name, err := catalog.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrPlan, err)
+		}
+		r.names = append(r.names, name)
+	}
+	return r, nil
+}
+
 // read reads the journal. It wraps journal.ErrOther when another plan is not finished, and journal.ErrRunning when this one's runner is
 // known to live.
 func (r *runner) read(ctx context.Context) error {
@@ -107,7 +117,10 @@ func (r *runner) read(ctx context.Context) error {
 	}
 	r.steps = map[int]journal.Step{}
 	for i := range plans {
-		if plans[i].Hash == r.hash && plans[i].State != journal.Undone {
+		if plans[i].Hash != r.hash {
+			continue
+		}
+		if r.undone = plans[i].State == journal.Undone; !r.undone {
 			r.was = &plans[i]
 		}
 	}

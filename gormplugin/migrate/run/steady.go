@@ -59,7 +59,7 @@ func (r *runner) steady(ctx context.Context, j *job) error {
 			began = time.Now()
 		}
 		end := began.Add(a.Window)
-		if err := r.same(ctx, s); err != nil {
+		if err := r.same(ctx, s, "since the last step"); err != nil {
 			return err
 		}
 		every := min(max(a.Window/10, 10*time.Millisecond), time.Second)

@@ -2,12 +2,10 @@ package run
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
-	"github.com/snowkey-go/snowkey/internal/catalog"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
@@ -64,30 +62,5 @@ func (r *runner) still(ctx context.Context, db dialect.Queryer) error {
 		r.looked = false // for another attempt, which comes later
 		return nil
 	}
-	return r.same(ctx, db)
-}
-
-// look returns the schema's fingerprint, as a connection sees it.
-func (r *runner) look(ctx context.Context, db dialect.Queryer) (string, error) {
-	c, err := catalog.New(db, r.dialect)
-	if err != nil {
-		return "", err
-	}
-	fingerprint, err := c.Fingerprint(ctx, r.names...)
-	if err != nil {
-		return "", fmt.Errorf("the schema's fingerprint: %w", err)
-	}
-	return fingerprint, nil
-}
-
-// same returns an error that wraps [ErrSchema] when the schema is not as the last step has left it.
-func (r *runner) same(ctx context.Context, db dialect.Queryer) error {
-	fingerprint, err := r.look(ctx, db)
-	if err != nil {
-		return err
-	}
-	if fingerprint != r.fingerprint {
-		return fmt.Errorf("%w: a table of the plan, or what depends on one, has changed since (fingerprint %.12s, want %.12s)", ErrSchema, fingerprint, r.fingerprint)
-	}
-	return nil
+	return r.same(ctx, db, "since the last step")
 }

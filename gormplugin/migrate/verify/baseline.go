@@ -162,7 +162,7 @@ func (v *verifier) judgeOrphans(ctx context.Context, c Check, r plan.Reference, 
 	k := v.plan.Key(r.To)
 	changed, taken := v.changes[r.To]
 	if r.Origin == inspect.Declared || k == nil || !taken {
-		v.judge(c, false, want, got, "More values than before are keys of no row. Find them, and their rows, with: "+query)
+		v.judge(c, false, want, got, "More values than before are keys of no row. Count them with: "+query)
 		return nil
 	}
 	never, example, err := v.never(ctx, r, *k, changed.Top)
@@ -171,11 +171,11 @@ func (v *verifier) judgeOrphans(ctx context.Context, c Check, r plan.Reference, 
 	}
 	if never > before {
 		c.Examples = []string{example}
-		v.judge(c, false, want, fmt.Sprintf("%s, of which %d were never a row's", got, never), "Values that are no row's id were written since. Find out who writes them: "+query)
+		v.judge(c, false, want, fmt.Sprintf("%s, of which %d were never a row's", got, never), "Values that are no row's id were written since. Find out who writes them. Count them with: "+query)
 		return nil
 	}
 	v.doubt(c, want, got, "More values than before are keys of no row, and nothing declares this reference: the application has deleted the rows that they refer to, or these were lost. "+
-		"Look at the check rows of "+r.To+", and find the values with: "+query)
+		"Look at the check rows of "+r.To+", and count the values with: "+query)
 	return nil
 }
 

@@ -46,7 +46,9 @@
 -- reference: notes.owner_id to authors.id polymorphic certain where owner_type is "author's"
 -- reference: notes.doc:$.author.id to authors.id given certain
 --
--- note 1: The JSON of notes.doc:$.author.id is rewritten after the keys: until then it has old ids. Spaces in a changed document, and the order of its
+-- note 1: From the first step of expand to its last, foreign keys with ON DELETE CASCADE or SET NULL are missing, of books: a row that is deleted
+--     meanwhile leaves the rows that refer to it. The run stops once the keys are back, and has the statement that does what ON DELETE would have done.
+-- note 2: The JSON of notes.doc:$.author.id is rewritten after the keys: until then it has old ids. Spaces in a changed document, and the order of its
 --     members, may come out as the database writes them.
 
 -- == map · what is there is counted, and each old id gets a new one, in a map

@@ -65,7 +65,7 @@ ANALYZE "orders", "customers";
 -- == flip · the database stops making keys
 -- 5 · deploy writers that fill their keys
 --    the run ends here, and run --continue=deploy-writers goes on: Now deploy the program that fills its keys with snowflakes, and stop every writer
---     that leaves them to the database.
+--     that leaves them to the database. Until the plan is done, change nothing else in the definitions of its tables.
 -- 6 · make sure, for 10s, that no writer leaves its keys to the database
 --    for 10s nothing may change there, else: So a writer is at work that leaves its keys to the database: find it by what it inserts, stop it or deploy
 --     it as one that fills keys, and run again. From the flip on its inserts fail. pg_stat_activity has the sessions, with the addresses that they come

@@ -45,6 +45,9 @@
 --     customers, profiles.customer_id → customers
 --
 -- note 1: lines.n keeps its 32 bits, and goes on as it is: the key of lines is order_id, n, and a plan changes keys of one column.
+-- note 2: From the first step of expand to its last, foreign keys with ON DELETE CASCADE or SET NULL are missing, of customers, lines, "or`der s": a
+--     row that is deleted meanwhile leaves the rows that refer to it. The run stops once the keys are back, and has the statement that does what ON DELETE
+--     would have done.
 
 -- == expand · keys, and what refers to them, get 64 bits
 -- 1 · keep snowflakes out of "or`der s".Id, customers.id, profiles.customer_id until the flip
@@ -96,8 +99,9 @@ ALTER TABLE `profiles` ADD CONSTRAINT `fk_profile` FOREIGN KEY (`customer_id`) R
 -- == flip · the database stops making keys
 -- 24 · deploy writers that fill their keys
 --    the run ends here, and run --continue=deploy-writers goes on: Now deploy the program that fills its keys with snowflakes, and stop every writer
---     that leaves them to the database. Run on at once: inserts that fill keys are refused until then, and for about 2.15s of that run at the most, the
---     window of 2s and a change of the catalog of 3 tables, and for longer only while other transactions keep the locks of a table.
+--     that leaves them to the database. Until the plan is done, change nothing else in the definitions of its tables. Run on at once: inserts that fill
+--     keys are refused until then, and for about 2.15s of that run at the most, the window of 2s and a change of the catalog of 3 tables, and for longer
+--     only while other transactions keep the locks of a table.
 -- 25 · make sure, for 2s, that no writer leaves its keys to the database
 --    for 2s nothing may change there, else: So a writer is at work that leaves its keys to the database: find it by what it inserts, stop it or deploy
 --     it as one that fills keys, and run again. From the flip on its inserts fail. SHOW FULL PROCESSLIST has the sessions, with the hosts that they come
