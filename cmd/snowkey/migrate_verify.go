@@ -148,7 +148,11 @@ Nothing is written.`,
 // the plans, and the steps of the latest.
 func writeStatus(w io.Writer, s migrate.Status, database string) error {
 	if len(s.Plans) == 0 {
-		_, err := fmt.Fprintln(w, "no plan was run yet")
+		text := "no plan was run yet"
+		if s.Elsewhere != "" {
+			text = "no journal is found: " + printable(s.Elsewhere)
+		}
+		_, err := fmt.Fprintln(w, text)
 		return err
 	}
 	table := new(strings.Builder)

@@ -190,3 +190,26 @@ func TestAddedColumn(t *testing.T) {
 		refused(migrate.Run, "by the rollback of this plan, which leaves types wide", "people: the type of column id was int", "make a new plan")
 	}, "mysql", "postgres")
 }
+
+// TestSearchPath has another user look at a plan of one whose tables are in a schema of its own: it is told where they are.
+func TestSearchPath(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, d *database) {
+		d.exec("CREATE SCHEMA app")
+		parameter := "?"
+		if strings.Contains(d.name, "?") {
+			parameter = "&"
+		}
+		app := connect(t, d.kind, d.name+parameter+"search_path=app")
+		app.exec("CREATE TABLE people (id serial PRIMARY KEY, name text)")
+		p := app.plan(migrate.InspectOptions{}, migrate.PlanOptions{Mode: migrate.Widen})
+		_, err := migrate.Run(t.Context(), d.gorm, p, migrate.RunOptions{Dry: true})
+		if !errors.Is(err, run.ErrSchema) || !strings.Contains(err.Error(), "the table people, which is in the schema app") || !strings.Contains(err.Error(), "search_path") {
+			t.Errorf("got %v, want the schema", err)
+		}
+		app.runUntil(p, "flip")
+		if s, err := migrate.ReadStatus(t.Context(), d.gorm); err != nil || !strings.Contains(s.Elsewhere, "snowkey_migrate, which is in the schema app") {
+			t.Errorf("got %+v, %v, want the schema of the journal", s, err)
+		}
+	}, "postgres")
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
 	"github.com/snowkey-go/snowkey/gormplugin/migrate/run"
+	"github.com/snowkey-go/snowkey/internal/catalog"
 )
 
 // Status is what the journal of a database says of its plans, the latest first, and of the steps of the first of them.
@@ -20,6 +21,8 @@ type Status struct {
 	Plans  []journal.Plan `json:"plans"`
 	Steps  []journal.Step `json:"steps"`
 	Stands *Standing      `json:"stands,omitempty"` // where the first of them stands; nil where there is none
+
+	Elsewhere string `json:"elsewhere,omitempty"` // where PostgreSQL has a journal that the search_path does not find; without plans alone
 }
 
 // Standing is where a plan stands, whoever or whatever has ended its last run.
@@ -40,7 +43,11 @@ func ReadStatus(ctx context.Context, db *gorm.DB) (s Status, err error) {
 	if err != nil {
 		return s, err
 	}
-	if s.Plans, _, err = journal.Read(ctx, pool, d, ""); err != nil || len(s.Plans) == 0 {
+	if s.Plans, _, err = journal.Read(ctx, pool, d, ""); err != nil {
+		return s, err
+	}
+	if len(s.Plans) == 0 {
+		s.Elsewhere, err = catalog.Elsewhere(ctx, pool, d, journal.PlansTable)
 		return s, err
 	}
 	slices.Reverse(s.Plans)

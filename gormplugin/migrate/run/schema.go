@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -60,6 +61,18 @@ func (r *runner) same(ctx context.Context, db dialect.Queryer, since string) err
 	_, found, err := r.differences(ctx, db)
 	if err != nil {
 		return err
+	}
+	for _, d := range found {
+		if d.What != "table" || d.Now != "there is none" {
+			continue
+		}
+		name, err := catalog.Parse(d.Of)
+		if err != nil {
+			return err
+		}
+		if where, err := catalog.Elsewhere(ctx, db, r.dialect, name.Name); err != nil || where != "" {
+			return cmp.Or(err, fmt.Errorf("%w: %s", ErrSchema, where))
+		}
 	}
 	return r.differs(since, fingerprint, found)
 }
