@@ -69,7 +69,10 @@ func withoutKey(tokens []token, t *Table) bool {
 		columns[i] = c.Name
 	}
 	isKey := func(name string) bool { return strings.EqualFold(name, t.Key()[0]) }
-	if list := inParentheses(tokens); len(list) > 0 && len(list[0]) == 1 {
+	switch list := inParentheses(tokens); {
+	case len(list) == 1 && len(list[0]) == 0: // () VALUES ()
+		return true
+	case len(list) > 0 && len(list[0]) == 1:
 		columns = columns[:0]
 		for _, c := range list {
 			columns = append(columns, c[0].value)
@@ -90,6 +93,9 @@ func withoutKey(tokens []token, t *Table) bool {
 		return true
 	case next().is("VALUES") || next().is("VALUE"):
 		values := inParentheses(tokens[1:])
+		if len(values) == 1 && len(values[0]) == 0 {
+			return true
+		}
 		if at >= len(values) || len(values[at]) != 1 {
 			return false
 		}

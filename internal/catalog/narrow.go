@@ -46,11 +46,12 @@ func narrowOf(tokens []token, columns []string) (found []string) {
 		return tokens[i]
 	}
 	of := func(t token) bool { return slices.ContainsFunc(columns, t.names) }
+	column := func(i int) bool { return of(at(i)) || at(i+1).is(".") && of(at(i+2)) }
 	result := ""
 	declared := map[string]string{} // narrow names that may be of ids, by what they are in small letters
 	selected := false
 	for i, t := range tokens {
-		if (t.is("SELECT") || t.is("RETURN") || t.is("RETURNING") || t.is("DISTINCT")) && (of(at(i+1)) || at(i+2).is(".") && of(at(i+3))) {
+		if (t.is("SELECT") || t.is("RETURN") || t.is("RETURNING") || t.is("DISTINCT")) && (column(i+1) || (at(i+1).is("MAX") || at(i+1).is("MIN")) && at(i+2).is("(") && column(i+3)) {
 			selected = true
 		}
 		if !t.narrow() {

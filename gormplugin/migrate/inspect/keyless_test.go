@@ -21,6 +21,8 @@ func TestKeylessPrograms(t *testing.T) {
 		{"a trigger", "mysql", trigger + "INSERT INTO log (a_id) VALUES (NEW.id)", insert, true},
 		{"a trigger with the key", "mysql", trigger + "INSERT INTO log (a_id, id) VALUES (NEW.id, NEW.id)", insert, false},
 		{"NULL", "mysql", trigger + "BEGIN INSERT IGNORE INTO `log` VALUES (NULL, (NEW.id)); INSERT INTO log (id, a_id) VALUES (DEFAULT, NEW.id); END", insert, true},
+		{"no columns", "mysql", trigger + "INSERT INTO log () VALUES ()", insert, true},
+		{"no values", "mysql", trigger + "INSERT INTO log VALUES ()", insert, true},
 		{"SET", "mysql", trigger + "BEGIN IF NEW.id > 3 THEN INSERT log SET a_id = NEW.id; END IF; END", insert, true},
 		{"SET with the key", "mysql", trigger + "REPLACE log SET a_id = NEW.id, ID = NEW.id", insert, false},
 		{"a comment", "mysql", trigger + "INSERT INTO log /* (a_id) */ VALUES (NEW.id, NEW.id) -- INSERT INTO log (a_id)", insert, false},
