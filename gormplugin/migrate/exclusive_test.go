@@ -4,6 +4,7 @@ package migrate_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -112,4 +113,49 @@ func TestExclusiveBesideWriters(t *testing.T) {
 			t.Fatalf("got %+v, want the end of the plan", outcome)
 		}
 	}, "mysql", "postgres")
+}
+
+// TestExclusiveSeesOpenTransactions has a reference that no foreign key guards written by a transaction that is open when the rewriting begins, on PostgreSQL, whose statements
+// do not see it: the run waits for the transaction's end first.
+func TestExclusiveSeesOpenTransactions(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, d *database) {
+		d.exec(d.parents(10)...)
+		d.exec("CREATE TABLE notes (id bigserial PRIMARY KEY, parent_id bigint NOT NULL)", "INSERT INTO notes (parent_id) SELECT id FROM parents")
+		p := d.plan(migrate.InspectOptions{References: []string{"notes.parent_id=parents.id"}}, migrate.PlanOptions{Mode: migrate.Rekey, Exclusive: true, Tables: []string{"parents"}, Zone: "UTC"})
+		other := connect(t, d.kind, d.name)
+		var tx *sql.Tx
+		var ended sync.WaitGroup
+		ran, end := context.WithCancel(t.Context())
+		outcome := d.runUntil(p, "flip")
+		_, err := migrate.Run(t.Context(), d.gorm, p, migrate.RunOptions{Continue: outcome.Hold, Progress: func(now migrate.Progress) {
+			if tx != nil || p.Steps[now.Step-1].Phase != "rewrite" {
+				return
+			}
+			var err error
+			if tx, err = other.pool.Begin(); err == nil {
+				_, err = tx.Exec("INSERT INTO notes (parent_id) SELECT MIN(id) FROM parents")
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			ended.Go(func() {
+				for waits := 0; waits == 0 && ran.Err() == nil; time.Sleep(time.Millisecond) {
+					if err := other.pool.QueryRow(queued[d.kind]).Scan(&waits); err != nil {
+						t.Error(err)
+						break
+					}
+				}
+				if err := tx.Commit(); err != nil {
+					t.Error(err)
+				}
+			})
+		}})
+		end()
+		if ended.Wait(); err != nil || tx == nil {
+			t.Fatalf("got %v, and that a transaction was begun: %t", err, tx != nil)
+		}
+		d.none("notes of no parent", "SELECT COUNT(*) FROM notes WHERE parent_id NOT IN (SELECT id FROM parents)")
+	}, "postgres")
 }
