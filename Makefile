@@ -49,7 +49,7 @@ torture: ## kill, stop, clone and mislead processes that make keys with grants o
 	$(GO) test -count=1 -v -run '^TestTorture|^TestStartAndStop' -parallel 3 -timeout 60m ./idgen/grant
 	$(GO) test -count=1 -timeout 60m ./ticket
 	$(GO) test -count=1 -v -run '^TestDifferential$$' -timeout 60m ./gormplugin
-	$(GO) test -count=1 -v -run '^TestKill$$|^TestRefusals$$|^TestPublished$$|^TestPartitions$$|^TestVerifyBesideWriters$$' -timeout 60m ./gormplugin/migrate
+	$(GO) test -count=1 -v -run '^TestKill$$|^TestRefusals$$|^TestPublished$$|^TestPartitions$$|^TestVerifyBesideWriters$$' -timeout 60m ./migrate
 	$(GO) test -count=1 -v -run 'Kill|^TestYear$$' -timeout 60m ./shard/partition
 
 lint: ## check the format, and run go vet and staticcheck

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowkey-go/snowkey/gormplugin/migrate/migratetest"
 	"github.com/snowkey-go/snowkey/idgen/grant"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/migratetest"
 )
 
 // block is a code block of a page.

@@ -3,7 +3,7 @@ package compare
 import (
 	"context"
 
-	"github.com/snowkey-go/snowkey/compare/database"
+	"github.com/snowkey-go/snowkey/compare/internal/database"
 	"github.com/snowkey-go/snowkey/compare/strategy"
 	"github.com/snowkey-go/snowkey/idgen"
 )

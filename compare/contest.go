@@ -8,10 +8,10 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/snowkey-go/snowkey/compare/measure"
+	"github.com/snowkey-go/snowkey/compare/internal/measure"
+	"github.com/snowkey-go/snowkey/compare/internal/verify"
 	"github.com/snowkey-go/snowkey/compare/result"
 	"github.com/snowkey-go/snowkey/compare/strategy"
-	"github.com/snowkey-go/snowkey/compare/verify"
 )
 
 // contest is the run on one database.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/snowkey-go/snowkey/compare/database"
+	"github.com/snowkey-go/snowkey/compare/internal/database"
 	"github.com/snowkey-go/snowkey/compare/strategy"
 	"github.com/snowkey-go/snowkey/internal/dbserver"
 	"github.com/snowkey-go/snowkey/internal/dsn"

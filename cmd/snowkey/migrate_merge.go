@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"gorm.io/gorm"
 
-	"github.com/snowkey-go/snowkey/gormplugin/migrate"
+	"github.com/snowkey-go/snowkey/migrate"
 )
 
 func newMigrateMerge() *cobra.Command {

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/snowkey-go/snowkey/gormplugin/migrate"
-	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
+	"github.com/snowkey-go/snowkey/migrate"
+	"github.com/snowkey-go/snowkey/migrate/plan"
 )
 
 // needed adds to the error of a plan that cannot be made yet the command with the flags that settle what flags can.

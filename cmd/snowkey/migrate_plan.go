@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/snowkey-go/snowkey/gormplugin/migrate"
 	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/migrate"
 )
 
 func newMigratePlan() *cobra.Command {

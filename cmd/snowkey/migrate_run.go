@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"gorm.io/gorm"
 
-	"github.com/snowkey-go/snowkey/gormplugin/migrate"
-	"github.com/snowkey-go/snowkey/gormplugin/migrate/plan"
+	"github.com/snowkey-go/snowkey/migrate"
+	"github.com/snowkey-go/snowkey/migrate/plan"
 )
 
 func newMigrateRun() *cobra.Command {

@@ -12,9 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/snowkey-go/snowkey/gormplugin/migrate"
-	"github.com/snowkey-go/snowkey/gormplugin/migrate/journal"
-	"github.com/snowkey-go/snowkey/gormplugin/migrate/verify"
+	"github.com/snowkey-go/snowkey/migrate"
 )
 
 func newMigrateVerify() *cobra.Command {
@@ -44,7 +42,7 @@ use it where the writers have stood still since the run began. A plan that was n
 		}
 		return open(func(ctx context.Context, m migration) error {
 			checks, err := migrate.Verify(ctx, m.db, p, migrate.VerifyOptions{Progress: m.looking})
-			if errors.Is(err, journal.ErrState) {
+			if errors.Is(err, migrate.ErrState) {
 				return fmt.Errorf("%w; first: snowkey migrate run %s%s", err, m.flag, args[0])
 			}
 			if err != nil {
@@ -70,17 +68,17 @@ const mostShown = 5
 
 // verdict says how many checks came out how, and returns an error when some have failed.
 func verdict(c *cobra.Command, checks []migrate.Check, strict bool) error {
-	by := map[verify.Result]int{}
+	by := map[migrate.Result]int{}
 	for _, check := range checks {
 		by[check.Result]++
 	}
 	switch all := count(len(checks), "check"); {
-	case by[verify.Failed] > 0:
-		return fmt.Errorf("%d of %s failed, %d are unknown", by[verify.Failed], all, by[verify.Unknown])
-	case strict && by[verify.Unknown] > 0:
-		return fmt.Errorf("%d of %s are unknown, which counts as failed with --strict", by[verify.Unknown], all)
+	case by[migrate.Failed] > 0:
+		return fmt.Errorf("%d of %s failed, %d are unknown", by[migrate.Failed], all, by[migrate.Unknown])
+	case strict && by[migrate.Unknown] > 0:
+		return fmt.Errorf("%d of %s are unknown, which counts as failed with --strict", by[migrate.Unknown], all)
 	}
-	c.PrintErrf("%s passed, %d unknown, %d could not be made yet or any more\n", count(by[verify.Passed], "check"), by[verify.Unknown], by[verify.Skipped])
+	c.PrintErrf("%s passed, %d unknown, %d could not be made yet or any more\n", count(by[migrate.Passed], "check"), by[migrate.Unknown], by[migrate.Skipped])
 	return nil
 }
 
@@ -91,11 +89,11 @@ func writeChecks(w io.Writer, checks []migrate.Check) error {
 	for _, check := range checks {
 		result := "ok"
 		switch check.Result {
-		case verify.Skipped:
+		case migrate.Skipped:
 			result = "not looked at: " + check.Text
-		case verify.Failed, verify.Unknown:
+		case migrate.Failed, migrate.Unknown:
 			result = "unknown"
-			if check.Result == verify.Failed {
+			if check.Result == migrate.Failed {
 				result = "FAILED"
 			}
 			result += fmt.Sprintf(": want %s, got %s", check.Want, check.Got)

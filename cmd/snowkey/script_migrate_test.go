@@ -8,9 +8,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/snowkey-go/snowkey/gormplugin/migrate/migratetest"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dsn"
+	"github.com/snowkey-go/snowkey/internal/migratetest"
 )
 
 // openScript opens a file of SQLite in the folder of a script, and makes it when there is none.

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/compare/result"
-	"github.com/snowkey-go/snowkey/gormplugin/migrate/migratetest"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/migratetest"
 )
 
 // process is the command at work, in a process of its own.

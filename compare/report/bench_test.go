@@ -13,9 +13,9 @@ import (
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchproc"
 
+	"github.com/snowkey-go/snowkey/compare/internal/resulttest"
 	"github.com/snowkey-go/snowkey/compare/report"
 	"github.com/snowkey-go/snowkey/compare/result"
-	"github.com/snowkey-go/snowkey/compare/result/resulttest"
 )
 
 // parse reads lines as benchstat does.

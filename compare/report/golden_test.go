@@ -9,9 +9,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/compare/internal/resulttest"
 	"github.com/snowkey-go/snowkey/compare/report"
 	"github.com/snowkey-go/snowkey/compare/result"
-	"github.com/snowkey-go/snowkey/compare/result/resulttest"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata anew")

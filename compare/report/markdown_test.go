@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/compare/internal/resulttest"
 	"github.com/snowkey-go/snowkey/compare/report"
 	"github.com/snowkey-go/snowkey/compare/result"
-	"github.com/snowkey-go/snowkey/compare/result/resulttest"
 )
 
 var bar = regexp.MustCompile(`\\.|\|`)

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/compare/internal/resulttest"
 	"github.com/snowkey-go/snowkey/compare/report"
 	"github.com/snowkey-go/snowkey/compare/result"
-	"github.com/snowkey-go/snowkey/compare/result/resulttest"
 )
 
 // TestSparseDocuments looks that documents with little in them make reports: no panic, no NaN, and no 0 for what is not there.

@@ -11,8 +11,8 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/snowkey-go/snowkey/compare/internal/resulttest"
 	"github.com/snowkey-go/snowkey/compare/result"
-	"github.com/snowkey-go/snowkey/compare/result/resulttest"
 )
 
 // written is a result as text.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/compare/internal/resulttest"
 	"github.com/snowkey-go/snowkey/compare/result"
-	"github.com/snowkey-go/snowkey/compare/result/resulttest"
 )
 
 func TestValidate(t *testing.T) {

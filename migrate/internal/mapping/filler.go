@@ -1,0 +1,238 @@
+package mapping
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/snowkey-go/snowkey/migrate/plan"
+)
+
+// Filler fills one map in batches of old ids in order. The map table (old_id BIGINT, new_id BIGINT NOT NULL UNIQUE) exists; on
+// PostgreSQL, but in mode shadow, old_id becomes its primary key when the map is full.
+// It is not safe for concurrent use.
+type Filler struct {
+	source *source
+	space  *space
+	shared bool  // others add pairs meanwhile, as triggers do in mode shadow
+	known  bool  // last is read
+	last   int64 // the greatest old id of the map when the filler began
+	top    int64 // the greatest new id of the map before the batch; rooms beyond it are empty
+	rows   []row
+	old    []int64
+	new    []int64
+}
+
+// NewFiller returns the filler of a key's map. Every batch reads the state it needs from the map itself, so that a run that was killed goes on.
+// The error wraps idgen's for a layout or node that cannot be, or is the database's.
+func NewFiller(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key) (*Filler, error) {
+	if k.Map == "" {
+		return nil, fmt.Errorf("mapping: the ids of %s stay as they are: it has no map", k.Table)
+	}
+	s, err := newSpace(p, k)
+	if err != nil {
+		return nil, err
+	}
+	source, err := newSource(ctx, db, p, k, s)
+	if err != nil {
+		return nil, err
+	}
+	return &Filler{source: source, space: s, shared: p.Mode == plan.Shadow}, nil
+}
+
+// Fill maps up to rows old ids after a cursor, and returns the last of them; done when there was none. All its writes are in tx.
+// Rows that the map has already are passed over, and not counted as mapped.
+//
+// The error wraps [ErrRefused] when a row cannot have a new id: its time is none that Look lets pass, its unit is full, or its new id is another row's.
+// After an error, or when tx was not committed, the filler is of no use any more: take a new one.
+func (f *Filler) Fill(ctx context.Context, tx Tx, after int64, rows int) (upto int64, mapped int64, done bool, err error) {
+	if rows < 1 {
+		return after, 0, false, fmt.Errorf("mapping: a batch of %d rows", rows)
+	}
+	if f.rows, err = f.source.page(ctx, tx, f.rows[:0], after, rows); err != nil {
+		return after, 0, false, err
+	}
+	if len(f.rows) == 0 {
+		return after, 0, true, nil
+	}
+	upto = f.rows[len(f.rows)-1].id
+	if !f.known {
+		if err := each(ctx, tx, "SELECT COALESCE(MAX(old_id), "+strconv.FormatInt(before, 10)+") FROM "+f.source.maps, nil, func(rows *sql.Rows) error { return rows.Scan(&f.last) }); err != nil {
+			return after, 0, false, err
+		}
+		f.known = true
+	}
+	// What collides with a pair of another's is tried again.
+	const attempts = 10
+	for range attempts {
+		if f.shared || f.last > after {
+			if err := f.pass(ctx, tx, after, upto); err != nil {
+				return after, 0, false, err
+			}
+		}
+		if len(f.rows) == 0 {
+			return upto, mapped, false, nil
+		}
+		if err := f.assign(ctx, tx); err != nil {
+			return after, 0, false, err
+		}
+		if err := f.free(ctx, tx); err != nil {
+			return after, 0, false, err
+		}
+		n, err := insert(ctx, tx, f.source.dialect, f.source.maps, f.old, f.new, f.shared)
+		mapped += n
+		if err != nil {
+			return after, 0, false, err
+		}
+		if n == int64(len(f.old)) {
+			return upto, mapped, false, nil
+		}
+	}
+	return after, 0, false, fmt.Errorf("mapping: others write to %s so fast that no free ids were found in %d attempts", f.source.key.Map, attempts)
+}
+
+// pass takes those rows from the batch that the map has.
+func (f *Filler) pass(ctx context.Context, tx Tx, after, upto int64) error {
+	s := statement{dialect: f.source.dialect}
+	text := "SELECT old_id FROM " + f.source.maps + " WHERE old_id > " + s.number(after) + " AND old_id <= " + s.number(upto) + " ORDER BY old_id"
+	kept, next := 0, 0
+	err := each(ctx, tx, text, s.args, func(rows *sql.Rows) error {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		for ; next < len(f.rows) && f.rows[next].id < id; next++ {
+			f.rows[kept] = f.rows[next]
+			kept++
+		}
+		if next < len(f.rows) && f.rows[next].id == id {
+			next++
+		}
+		return nil
+	})
+	f.rows = f.rows[:kept+copy(f.rows[kept:], f.rows[next:])]
+	return err
+}
+
+// assign gives each row of the batch its new id: in each room those after the greatest that the map has.
+func (f *Filler) assign(ctx context.Context, tx Tx) error {
+	top, err := greatest(ctx, tx, f.source.dialect, f.source.maps, []int64{before}, []int64{1<<63 - 1})
+	if err != nil {
+		return err
+	}
+	f.top = top[0]
+	var survey Survey
+	rooms := make([]room, 0, len(f.rows))
+	next := make(map[room]int64) // the next place of each room
+	var used []room              // the rooms that may have ids already
+	f.old, f.new = f.old[:0], f.new[:0]
+	var last room
+	for _, r := range f.rows {
+		survey.Rows++
+		if r.moment.state != good {
+			survey.note(r.moment, r.id)
+			continue
+		}
+		room := f.space.room(r.moment.ns)
+		rooms = append(rooms, room)
+		f.old = append(f.old, r.id)
+		if len(rooms) > 1 && room == last {
+			continue
+		}
+		last = room
+		if _, seen := next[room]; !seen {
+			next[room] = room.first
+			if f.space.id(room.first) <= f.top {
+				used = append(used, room)
+			}
+		}
+	}
+	if err := survey.Refused(f.source.key); err != nil {
+		return err
+	}
+	begun, err := f.resume(ctx, tx, used)
+	if err != nil {
+		return err
+	}
+	maps.Copy(next, begun)
+	spare := make(map[room]*gaps)
+	for i, room := range rooms {
+		place := next[room]
+		next[room] = place + 1
+		if place > room.last {
+			if spare[room] == nil {
+				spare[room] = &gaps{source: f.source, space: f.space, next: room.first, end: begun[room]}
+			}
+			var found bool
+			if place, found, err = spare[room].find(ctx, tx); err != nil {
+				return err
+			}
+			if !found {
+				survey.Crowded++
+				survey.First.Crowded = f.old[i]
+				return survey.Refused(f.source.key)
+			}
+		}
+		id := f.space.id(place)
+		if id < f.source.key.Below {
+			survey.Clashing++
+			survey.First.Clashing = f.old[i]
+			return survey.Refused(f.source.key)
+		}
+		f.new = append(f.new, id)
+	}
+	return nil
+}
+
+// resume reads from the map how much of rooms is used, and returns the places after that.
+func (f *Filler) resume(ctx context.Context, tx Tx, used []room) (map[room]int64, error) {
+	from, until := make([]int64, len(used)), make([]int64, len(used))
+	for i, room := range used {
+		from[i], until[i] = f.space.id(room.first), f.space.id(room.last)
+	}
+	found, err := greatest(ctx, tx, f.source.dialect, f.source.maps, from, until)
+	if err != nil {
+		return nil, err
+	}
+	next := make(map[room]int64, len(used))
+	for i, id := range found {
+		if id == 0 {
+			continue
+		}
+		place, ok := f.space.place(id)
+		if !ok {
+			return nil, fmt.Errorf("mapping: the new id %d in %s has not the plan's node: the map is another plan's", id, f.source.key.Map)
+		}
+		next[used[i]] = place + 1
+	}
+	return next, nil
+}
+
+// free makes sure that no new id of the batch is another row's. The survey has seen to it, but rows come while maps are filled.
+func (f *Filler) free(ctx context.Context, tx Tx) error {
+	if len(f.new) == 0 {
+		return nil
+	}
+	sorted := slices.Clone(f.new)
+	slices.Sort(sorted)
+	last := sorted[len(sorted)-1]
+	for from := sorted[0]; ; {
+		ids, err := f.source.nodes(ctx, tx, f.space, from, last)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if _, taken := slices.BinarySearch(sorted, id); taken {
+				survey := Survey{Rows: int64(len(f.old)), Clashing: 1, First: Examples{Clashing: f.old[slices.Index(f.new, id)]}}
+				return survey.Refused(f.source.key)
+			}
+		}
+		if len(ids) == 0 || ids[len(ids)-1] == last {
+			return nil
+		}
+		from = ids[len(ids)-1] + 1
+	}
+}

@@ -1,0 +1,143 @@
+package mapping
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/migrate/plan"
+)
+
+// space is the ids that old rows can get: those of the plan's node. Each is a place, its tick and its sequence in one number,
+//
+//	place = tick << sequenceBits | sequence
+//
+// so that the next id is that of the next place, whatever fields the layout has between the time and the sequence. Places are in the order of their ids, for
+// all other fields are the same in all of them and the time is above the sequence.
+type space struct {
+	layout   idgen.Layout
+	epoch    int64 // nanoseconds since 1970
+	tick     int64 // nanoseconds
+	fixed    int64 // the fields of the node, in their places
+	mask     int64 // all bits that are neither of the time nor of the sequence, but the sign's
+	time     field
+	sequence field
+	unit     time.Duration // that the rows share; 0 for one that does not end
+	zone     *time.Location
+	last     int64 // the greatest place
+}
+
+type field struct {
+	bits, shift int
+}
+
+func (f field) max() int64 { return 1<<f.bits - 1 }
+
+// room is the places that the rows of one unit of time share.
+type room struct {
+	first, last int64
+}
+
+const day = 24 * time.Hour
+
+// newSpace returns the ids of a plan's node for a key.
+func newSpace(p *plan.Plan, k plan.Key) (*space, error) {
+	layout, err := idgen.ParseLayout(p.Layout)
+	if err != nil {
+		return nil, fmt.Errorf("mapping: the plan's layout: %w", err)
+	}
+	s := &space{layout: layout, epoch: layout.Epoch().UnixNano(), tick: int64(layout.Unit()), unit: k.Unit, zone: time.UTC}
+	total := 0
+	for _, f := range layout.Fields() {
+		total += f.Bits
+	}
+	below := total
+	for _, f := range layout.Fields() {
+		below -= f.Bits
+		switch f.Kind {
+		case idgen.Time:
+			s.time = field{f.Bits, below}
+		case idgen.Sequence:
+			s.sequence = field{f.Bits, below}
+		}
+	}
+	if s.sequence.bits > 0 && s.time.shift < s.sequence.shift {
+		return nil, fmt.Errorf("mapping: %w: %s has the time below the sequence, so ids of one node are not in the order of time", idgen.ErrLayout, layout)
+	}
+	generators := int64(1) << (layout.Bits(idgen.Datacenter) + layout.Bits(idgen.Node))
+	if p.Node < 0 || p.Node >= generators {
+		return nil, fmt.Errorf("mapping: %w: the plan's node is %d, the layout's are 0 to %d", idgen.ErrRange, p.Node, generators-1)
+	}
+	node := idgen.Parts{Time: layout.Epoch(), Node: p.Node & layout.Max(idgen.Node), Datacenter: p.Node >> layout.Bits(idgen.Node)}
+	if s.fixed, err = layout.Compose(node); err != nil {
+		return nil, fmt.Errorf("mapping: the plan's node: %w", err)
+	}
+	s.mask = math.MaxInt64 &^ (s.time.max()<<s.time.shift | s.sequence.max()<<s.sequence.shift)
+	s.last = s.time.max()<<s.sequence.bits | s.sequence.max()
+	if k.Zone != "" {
+		if s.zone, err = time.LoadLocation(k.Zone); err != nil {
+			return nil, fmt.Errorf("mapping: the time zone of %s: %w", k.Table, err)
+		}
+	}
+	if k.Instant != nil {
+		s.unit = 0
+	} else if s.unit <= 0 {
+		s.unit = 1
+	}
+	return s, nil
+}
+
+// id returns the id of a place.
+func (s *space) id(place int64) int64 {
+	return s.fixed | place>>s.sequence.bits<<s.time.shift | place&s.sequence.max()<<s.sequence.shift
+}
+
+// place returns the place of an id; false when it is none of the plan's node.
+func (s *space) place(id int64) (int64, bool) {
+	if id < 0 || id&s.mask != s.fixed {
+		return 0, false
+	}
+	return id>>s.time.shift&s.time.max()<<s.sequence.bits | id>>s.sequence.shift&s.sequence.max(), true
+}
+
+// ticks returns the tick that an instant lies in, the first or the last one of the layout for an instant outside.
+func (s *space) ticks(nanoseconds int64) int64 {
+	if nanoseconds <= s.epoch {
+		return 0
+	}
+	return min(int64(uint64(nanoseconds-s.epoch)/uint64(s.tick)), s.time.max()) // up to 584 years, which unsigned numbers have room for
+}
+
+// room returns the places of the unit that an instant lies in. The rooms of two units have no place in common: a tick in which one unit ends and another
+// begins is the latter's.
+func (s *space) room(nanoseconds int64) room {
+	if s.unit == 0 {
+		return room{s.ticks(nanoseconds) << s.sequence.bits, s.last}
+	}
+	from, until := s.span(nanoseconds)
+	first, last := s.ticks(from), s.ticks(until)-1
+	if int64(s.unit) <= s.tick || last < first {
+		first = s.ticks(nanoseconds)
+		last = first
+	}
+	return room{first << s.sequence.bits, last<<s.sequence.bits | s.sequence.max()}
+}
+
+// span returns the unit that an instant lies in, from its first nanosecond to the first of the next one. Units are fractions of a second, seconds, or days
+// of the zone; one in between counts as a second.
+func (s *space) span(nanoseconds int64) (from, until int64) {
+	if s.unit >= day {
+		year, month, date := time.Unix(0, nanoseconds).In(s.zone).Date()
+		return time.Date(year, month, date, 0, 0, 0, 0, s.zone).UnixNano(), time.Date(year, month, date+1, 0, 0, 0, 0, s.zone).UnixNano()
+	}
+	unit := min(int64(s.unit), int64(time.Second))
+	from = nanoseconds - (nanoseconds%unit+unit)%unit
+	return from, from + unit
+}
+
+// apart returns the time between the tick of a place and an instant.
+func (s *space) apart(place, nanoseconds int64) time.Duration {
+	at := s.layout.Epoch().Add(time.Duration(place >> s.sequence.bits * s.tick))
+	return at.Sub(time.Unix(0, nanoseconds)).Abs()
+}

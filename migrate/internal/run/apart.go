@@ -1,0 +1,160 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
+	"github.com/snowkey-go/snowkey/migrate/plan"
+)
+
+// apart does statements that commit by themselves, each:
+//
+//	journal: begun ──▶ Applied? ── no ──▶ Repair, when it was begun before ──▶ the statements ──▶ Applied? ── yes ──▶ journal: done
+//	                       └──────────────────────────── yes ─────────────────────────────────────────────────────────▶
+func (r *runner) apart(ctx context.Context, j *job) error {
+	return r.within(ctx, j.action.Session, func(s *session) error {
+		if err := r.alone(ctx, s); err != nil {
+			return err
+		}
+		repair := j.resumed()
+		if !repair {
+			if err := r.still(ctx, s); err != nil {
+				return err
+			}
+			row := j.row
+			row.State = j.begun
+			if err := r.put(ctx, s, j, row, ""); err != nil {
+				return err
+			}
+		}
+		applied, err := s.applied(ctx, j.action)
+		if err != nil {
+			return err
+		}
+		if !applied {
+			if err := r.apply(ctx, s, j, repair); err != nil {
+				return err
+			}
+		}
+		fingerprint, err := r.look(ctx, s)
+		if err != nil {
+			return err
+		}
+		row := j.row
+		row.State = j.end
+		if err := r.put(ctx, s, j, row, fingerprint); err != nil {
+			return err
+		}
+		r.looked = true
+		return nil
+	})
+}
+
+// applied reports whether the effects of all statements of an Apart are there.
+func (s *session) applied(ctx context.Context, a *plan.Action) (bool, error) {
+	for _, query := range a.Effects() {
+		n, err := s.number(ctx, query)
+		if err != nil || n != 1 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// apply runs the statements, and sees that their effects are there. Of several, those whose effect is there are left out, and one that does
+// not get its lock does not keep the rest from being run: it is for the next attempt.
+func (r *runner) apply(ctx context.Context, s *session, j *job, repair bool) error {
+	if repair {
+		if err := r.repair(ctx, s, j.action.Repair); err != nil {
+			return err
+		}
+	}
+	effects := j.action.Effects()
+	var waits error
+	for i, text := range j.action.SQL {
+		if len(j.action.SQL) > 1 { // a rollback, too, may find some done
+			if n, err := s.number(ctx, effects[i]); err != nil {
+				return err
+			} else if n == 1 {
+				continue
+			}
+		}
+		do := r.fenced
+		if i > 0 && s.alone {
+			do = r.guarded
+		}
+		err := do(ctx, s, text)
+		if err != nil && (!isLocked(r.dialect, err) || s.broken) {
+			return err
+		}
+		waits = cmp.Or(waits, err)
+	}
+	if waits != nil {
+		return waits
+	}
+	for _, query := range effects {
+		n, err := s.number(ctx, query)
+		if err != nil {
+			return err
+		}
+		if n != 1 {
+			return fmt.Errorf("%w: the statement was run, and its effect is not there: %s gives %d, want 1", ErrExpected, brief(query), n)
+		}
+	}
+	return nil
+}
+
+// fenced runs a statement that commits by itself. Nothing else stands between the fence and the statement, which can have none in itself.
+func (r *runner) fenced(ctx context.Context, s *session, text string) error {
+	if err := s.transact(ctx, func() error { return nil }); err != nil {
+		return err
+	}
+	return r.guarded(ctx, s, text)
+}
+
+// guarded runs a statement of several, after the fence before the first of them: as long as the session has the lock of statements that commit by
+// themselves, a run that takes over waits before it does or undoes any of them. Writers may wait for the last, and four fences a table are long.
+func (r *runner) guarded(ctx context.Context, s *session, text string) error {
+	if err := r.limit(ctx, s, text); err != nil {
+		return err
+	}
+	_, err := s.run(ctx, text)
+	return err
+}
+
+// repair removes what an attempt that did not come to its end has left.
+func (r *runner) repair(ctx context.Context, s *session, texts []string) error {
+	for _, text := range texts {
+		if err := r.fenced(ctx, s, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limit says how long the statement may wait for a lock, where that is not said yet. CONCURRENTLY waits for all transactions that are
+// older; nobody queues behind it, and if it gave up all its work would be lost.
+func (r *runner) limit(ctx context.Context, s *session, text string) error {
+	if r.dialect != dialect.Postgres {
+		return nil
+	}
+	wait := r.o.LockWait.Milliseconds()
+	if concurrently(text) {
+		wait = 0
+	}
+	if _, err := s.ExecContext(ctx, fmt.Sprintf("SET lock_timeout = %d", wait)); err != nil {
+		return fmt.Errorf("SET lock_timeout: %w", err)
+	}
+	return nil
+}
+
+// concurrently tells whether a statement is one of PostgreSQL's for an index that locks nobody out.
+func concurrently(text string) bool {
+	return slices.ContainsFunc([]string{"CREATE INDEX CONCURRENTLY ", "CREATE UNIQUE INDEX CONCURRENTLY ", "DROP INDEX CONCURRENTLY "}, func(begin string) bool {
+		return len(text) >= len(begin) && strings.EqualFold(text[:len(begin)], begin)
+	})
+}

@@ -1,0 +1,74 @@
+package run
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
+	"github.com/snowkey-go/snowkey/migrate/internal/journal"
+)
+
+// space returns an error that wraps [ErrDisk] when the step that needs most has not enough. Where the free space cannot be known, as of a
+// server on another machine, it is not looked at.
+func (r *runner) space(ctx context.Context) error {
+	var need int64
+	var title string
+	for i, step := range r.p.Steps {
+		if r.steps[i+1].State != journal.StepDone && step.Disk > need {
+			need, title = step.Disk, step.Title
+		}
+	}
+	if need == 0 {
+		return nil
+	}
+	folder, err := r.folder(ctx)
+	if err != nil {
+		return fmt.Errorf("the folder of data: %w", err)
+	}
+	if folder == "" {
+		return nil
+	}
+	if free, known := free(folder); known && free < uint64(need) {
+		return fmt.Errorf("%w: %d bytes are free in %s, and the step %q needs about %d", ErrDisk, free, folder, title, need)
+	}
+	return nil
+}
+
+// folder returns the folder of the data when it is of this machine and the user may know it, else "".
+func (r *runner) folder(ctx context.Context) (string, error) {
+	switch r.dialect {
+	case dialect.SQLite:
+		path, err := r.sqlitePath(ctx)
+		if err != nil || path == "" {
+			return "", err
+		}
+		return filepath.Dir(path), nil
+	case dialect.MySQL:
+		var host, folder string
+		if err := r.db.QueryRowContext(ctx, "SELECT @@hostname, @@datadir").Scan(&host, &folder); err != nil {
+			return "", err
+		}
+		if here, err := os.Hostname(); err != nil || here != host {
+			return "", nil // it cannot be known that it is this machine
+		}
+		return folder, nil
+	}
+	return r.postgresFolder(ctx)
+}
+
+// postgresFolder: only some roles may read data_directory, which is not there for others.
+func (r *runner) postgresFolder(ctx context.Context) (string, error) {
+	var address, folder sql.NullString
+	err := r.db.QueryRowContext(ctx, "SELECT host(inet_server_addr()), (SELECT setting FROM pg_settings WHERE name = 'data_directory')").Scan(&address, &folder)
+	if err != nil {
+		return "", err
+	}
+	if ip := net.ParseIP(address.String); address.Valid && (ip == nil || !ip.IsLoopback()) {
+		return "", nil
+	}
+	return folder.String, nil
+}

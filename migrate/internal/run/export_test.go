@@ -1,0 +1,50 @@
+package run
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
+	"github.com/snowkey-go/snowkey/migrate/plan"
+)
+
+// For tests of what has no other way to be seen.
+var (
+	Bind         = bind
+	Like         = like
+	Needed       = needed
+	Concurrently = concurrently
+	LagOfReplica = lagOfReplica
+)
+
+// Never is the lag of a replica that does not replicate.
+const Never = never
+
+// Granted tells whether a line of SHOW GRANTS grants something on a table.
+func Granted(line, want, schema, table string) bool {
+	p, ok := parseGrant(line)
+	return ok && p.covers(want, schema, table)
+}
+
+// LagOfStandbys is what a primary of PostgreSQL's tells.
+func LagOfStandbys(ctx context.Context, db *sql.DB) (time.Duration, error) {
+	return (&runner{db: db, dialect: dialect.Postgres}).lagOfStandbys(ctx)
+}
+
+// Paces returns the rows of the ranges that follow ranges of these times; a negative one met a lock.
+func Paces(target time.Duration, times ...time.Duration) (rows []int) {
+	p := newPace(Options{Target: target})
+	for _, d := range times {
+		if d < 0 {
+			p.blocked()
+		} else {
+			p.took(d)
+		}
+		rows = append(rows, p.rows)
+	}
+	return rows
+}
+
+// Sound tells whether a plan can be run.
+func Sound(p *plan.Plan) error { return sound(p) }

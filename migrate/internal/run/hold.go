@@ -1,0 +1,68 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/migrate/internal/journal"
+	"github.com/snowkey-go/snowkey/migrate/plan"
+)
+
+// pass finds the hold that this run passes. The error is a [*HoldError].
+func (r *runner) pass() error {
+	name := r.o.Continue
+	if name == "" {
+		return nil
+	}
+	if holds := r.p.Holds(); name != Here && !slices.Contains(holds, name) {
+		return &HoldError{reason: fmt.Sprintf("the plan has no hold %q, it has %s", name, orNone(holds))}
+	}
+	next, passed := 0, false // the first step that is not done; the hold of the name is done
+	for n := 1; n <= len(r.p.Steps); n++ {
+		step, state := &r.p.Steps[n-1], r.steps[n].State
+		switch {
+		case state == journal.StepHeld && (name == Here || name == step.Do.Name):
+			r.passes = n
+			return nil
+		case state == journal.StepHeld:
+			return &HoldError{Stands: step.Do.Name, reason: fmt.Sprintf("the run stands at the hold %q, step %d of %d, and not at %q. %s Once that is done, continue with its name",
+				step.Do.Name, n, len(r.p.Steps), name, step.Do.Text)}
+		case state == journal.StepDone:
+			passed = passed || step.Do.Kind == plan.Hold && step.Do.Name == name
+		case next == 0:
+			next = n
+		}
+	}
+	if passed { // a run that has passed it was ended: the same command goes on
+		return nil
+	}
+	where := "it was not begun"
+	switch {
+	case r.was != nil && next == 0:
+		where = "it was ended after its last step"
+	case r.was != nil:
+		where = fmt.Sprintf("it was ended before step %d of %d (%s) was done", next, len(r.p.Steps), r.p.Steps[next-1].Title)
+	}
+	return &HoldError{reason: "the run stands at no hold that could be passed: " + where + "; run on, to the next one or to the end"}
+}
+
+// orNone returns names for an error.
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// named returns an error when a hold has no name, or another's.
+func named(p *plan.Plan, hold *plan.Action) error {
+	if hold.Name == "" || hold.Name == Here {
+		return fmt.Errorf("a hold needs a name that is not %q, and has %q", Here, hold.Name)
+	}
+	first := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return s.Do.Kind == plan.Hold && s.Do.Name == hold.Name })
+	if &p.Steps[first].Do != hold {
+		return fmt.Errorf("step %d has the name %q, too", first+1, hold.Name)
+	}
+	return nil
+}

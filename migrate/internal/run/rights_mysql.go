@@ -1,0 +1,219 @@
+package run
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/catalog"
+	"github.com/snowkey-go/snowkey/internal/dialect"
+	"github.com/snowkey-go/snowkey/migrate/internal/journal"
+	"github.com/snowkey-go/snowkey/migrate/plan"
+)
+
+// What a statement is, and what it is of, once its quoted parts are gone.
+var (
+	quoted     = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`")
+	defining   = regexp.MustCompile(`(?i)^\s*(CREATE|ALTER|DROP)\b`)
+	definition = regexp.MustCompile(`^\s*(CREATE|ALTER|DROP)\b.*?\b(TABLE|TRIGGER)\b`)
+	references = regexp.MustCompile(`\bREFERENCES\b`)
+)
+
+// needs are the privileges that statements of DDL need. ALTER TABLE makes a table anew.
+var needs = map[string][]string{
+	"ALTER TABLE": {"ALTER", "CREATE", "INSERT"}, "CREATE TABLE": {"CREATE"}, "DROP TABLE": {"DROP"}, "CREATE TRIGGER": {"TRIGGER"}, "DROP TRIGGER": {"TRIGGER"},
+}
+
+// own are the privileges that the journal needs.
+var own = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE"}
+
+// needed returns the privileges that the plan's statements need.
+func needed(p *plan.Plan) []string {
+	privileges := []string{"SELECT", "UPDATE"}
+	add := func(names ...string) {
+		for _, name := range names {
+			if !slices.Contains(privileges, name) {
+				privileges = append(privileges, name)
+			}
+		}
+	}
+	for i := range p.Steps {
+		for _, a := range []*plan.Action{&p.Steps[i].Do, p.Steps[i].Undo} {
+			if a == nil {
+				continue
+			}
+			for _, text := range slices.Concat(a.SQL, a.Repair) {
+				if !defining.MatchString(text) { // most are of rows, and long
+					continue
+				}
+				text = strings.ToUpper(strings.ReplaceAll(quoted.ReplaceAllString(text, " "), "\n", " "))
+				words := definition.FindStringSubmatch(text)
+				if words == nil {
+					continue
+				}
+				add(needs[words[1]+" "+words[2]]...)
+				if references.MatchString(text) {
+					add("REFERENCES")
+				}
+			}
+		}
+	}
+	return privileges
+}
+
+// privilege is a line of SHOW GRANTS: privileges on a database's tables, or on one of them.
+type privilege struct {
+	names         []string
+	schema, table string // as the line has them: * stands for all, and a schema is a pattern
+}
+
+// mysqlRights compares SHOW GRANTS with what is needed of each table. What a role adds cannot always be seen, so that where one is
+// granted and something seems to be missing, the statement itself will tell.
+func (r *runner) mysqlRights(ctx context.Context) (missing []string, err error) {
+	var current string
+	if err := r.db.QueryRowContext(ctx, "SELECT DATABASE()").Scan(&current); err != nil {
+		return nil, err
+	}
+	grants, roles, err := r.privileges(ctx)
+	if err != nil {
+		return nil, err
+	}
+	look := func(name catalog.Name, privileges []string) {
+		schema := name.Schema
+		if schema == "" {
+			schema = current
+		}
+		var lacking []string
+		for _, want := range privileges {
+			if !slices.ContainsFunc(grants, func(p privilege) bool { return p.covers(want, schema, name.Name) }) {
+				lacking = append(lacking, want)
+			}
+		}
+		if len(lacking) > 0 && !roles {
+			missing = append(missing, fmt.Sprintf("%s on the table %s", strings.Join(lacking, ", "), name))
+		}
+	}
+	look(catalog.Name{Name: journal.PlansTable}, own)
+	look(catalog.Name{Name: journal.StepsTable}, own)
+	privileges := needed(r.p)
+	for _, name := range r.names {
+		look(name, privileges)
+	}
+	trusted := slices.ContainsFunc(grants, func(p privilege) bool {
+		return p.schema == "*" && slices.ContainsFunc(p.names, func(name string) bool { return slices.Contains(trust, name) })
+	})
+	if !trusted && !roles && slices.Contains(privileges, "TRIGGER") {
+		var distrusts bool
+		if err := r.db.QueryRowContext(ctx, "SELECT @@log_bin = 1 AND @@log_bin_trust_function_creators = 0").Scan(&distrusts); err != nil {
+			return nil, err
+		}
+		if distrusts {
+			missing = append(missing, "a trigger needs SUPER, or log_bin_trust_function_creators=1, while the server writes its binary log")
+		}
+	}
+	return missing, nil
+}
+
+// trust are the privileges of a server that let a user make triggers while there is a binary log; which of them does it depends on the
+// version.
+var trust = []string{"SUPER", "ALL PRIVILEGES", "BINLOG ADMIN", "SET USER", "SET_USER_ID", "SET_ANY_DEFINER"}
+
+// privileges reads SHOW GRANTS. roles tells whether a role is granted.
+func (r *runner) privileges(ctx context.Context) (grants []privilege, roles bool, err error) {
+	err = dialect.Each(ctx, r.db, "SHOW GRANTS", nil, func(rows *sql.Rows) error {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return err
+		}
+		p, ok := parseGrant(line)
+		if ok {
+			grants = append(grants, p)
+		} else if strings.HasPrefix(line, "GRANT `") {
+			roles = true
+		}
+		return nil
+	})
+	return grants, roles, err
+}
+
+// parseGrant reads "GRANT SELECT, INSERT (`a`) ON `schema`.`table` TO …". It is false for lines of another form.
+func parseGrant(line string) (p privilege, ok bool) {
+	rest, ok := strings.CutPrefix(line, "GRANT ")
+	if !ok || strings.HasPrefix(rest, "`") {
+		return p, false
+	}
+	names, rest, ok := strings.Cut(rest, " ON ")
+	if !ok {
+		return p, false
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		if strings.Contains(name, "(") || strings.Contains(name, ")") {
+			continue // of some columns is not enough
+		}
+		p.names = append(p.names, strings.TrimSpace(name))
+	}
+	if p.schema, rest, ok = identifier(rest); !ok || !strings.HasPrefix(rest, ".") {
+		return p, false
+	}
+	p.table, _, ok = identifier(rest[1:])
+	return p, ok
+}
+
+// identifier reads a quoted name or an asterisk.
+func identifier(text string) (name, rest string, ok bool) {
+	if rest, ok := strings.CutPrefix(text, "*"); ok {
+		return "*", rest, true
+	}
+	if !strings.HasPrefix(text, "`") {
+		return "", text, false
+	}
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		if text[i] == '`' {
+			if i+1 < len(text) && text[i+1] == '`' {
+				i++
+			} else {
+				return b.String(), text[i+1:], true
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return "", text, false
+}
+
+// covers tells whether the line grants something on a table.
+func (p privilege) covers(want, schema, table string) bool {
+	return (slices.Contains(p.names, want) || slices.Contains(p.names, "ALL PRIVILEGES")) &&
+		(p.schema == "*" || like(p.schema, schema)) && (p.table == "*" || strings.EqualFold(p.table, table))
+}
+
+// like tells whether a name is of a pattern with _ and %, and \ before those that stand for themselves; in any case of letters, as
+// servers with lower_case_table_names have it.
+func like(pattern, name string) bool {
+	p, n := []rune(strings.ToLower(pattern)), []rune(strings.ToLower(name))
+	for len(p) > 0 {
+		switch c := p[0]; {
+		case c == '%':
+			for i := 0; i <= len(n); i++ {
+				if like(string(p[1:]), string(n[i:])) {
+					return true
+				}
+			}
+			return false
+		case c == '\\' && len(p) > 1:
+			p = p[1:]
+			fallthrough
+		case c != '_':
+			if len(n) == 0 || n[0] != p[0] {
+				return false
+			}
+		case len(n) == 0:
+			return false
+		}
+		p, n = p[1:], n[1:]
+	}
+	return len(n) == 0
+}

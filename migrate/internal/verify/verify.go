@@ -1,0 +1,226 @@
+package verify
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/snowkey-go/snowkey/migrate/internal/journal"
+	"github.com/snowkey-go/snowkey/migrate/internal/mapping"
+	"github.com/snowkey-go/snowkey/migrate/plan"
+)
+
+// Check is one thing that was looked at.
+type Check struct {
+	Name   string `json:"name"` // rows, bijection, orphans, digest, times, order, old values, types, auto-increment, foreign keys, definitions
+	Table  string `json:"table"`
+	Column string `json:"column,omitempty"`
+	Result Result `json:"result"`
+	Want   string `json:"want,omitempty"` // what was before, or has to be
+	Got    string `json:"got,omitempty"`  // what is now
+	Text   string `json:"text,omitempty"` // what it means and what to do, when it has not passed; why it was not looked at, when it was skipped
+
+	Examples []string `json:"examples,omitempty"` // of what is not as it was, up to a thousand: "new id 7, once 3", "old id 5 to 8"; the most doubtful first
+}
+
+// Result is what came of a check.
+type Result string
+
+// The results of checks.
+const (
+	Passed  Result = "passed"
+	Failed  Result = "failed"  // something is wrong, whatever the application did
+	Unknown Result = "unknown" // something differs, which the application may have done, or the plan
+	Skipped Result = "skipped" // it cannot be looked at yet, or any more
+)
+
+// mostExamples is how many examples a check has at most.
+const mostExamples = 1000
+
+// Good tells whether a check found nothing that differs.
+func (r Result) Good() bool { return r == Passed || r == Skipped }
+
+// Options say how.
+type Options struct {
+	Progress func(done, of int, doing string)
+}
+
+// verifier is one verification.
+type verifier struct {
+	*database
+	progress
+	checks  []Check
+	tasks   []task
+	changes map[string]change        // by table, of those whose digest was compared
+	audits  map[string]mapping.Audit // by table, of those whose map was reviewed
+}
+
+// task is some checks of one table or column.
+type task struct {
+	doing string
+	do    func(context.Context) error
+}
+
+// Verify checks a plan that was run, to its end or to a hold. It returns all checks, in the plan's order of tables; that one has not passed is no error. The error
+// is the database's or the context's, or wraps plan's for a plan that cannot be, or the journal's ErrState for one that was never run; there are no checks then.
+func Verify(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) ([]Check, error) {
+	d, err := newDatabase(db, p)
+	if err != nil {
+		return nil, err
+	}
+	hash, err := p.Hash()
+	if err != nil {
+		return nil, err
+	}
+	plans, steps, err := journal.Read(ctx, db, d.dialect, hash)
+	if err != nil {
+		return nil, err
+	}
+	if stateOf(plans, hash) == "" && len(p.Steps) > 0 {
+		return nil, fmt.Errorf("%w: this plan was never run on this database, or a later plan for its tables has taken its place: there is nothing to verify", journal.ErrState)
+	}
+	v := &verifier{database: d, progress: newProgress(p, steps), changes: map[string]change{}, audits: map[string]mapping.Audit{}}
+	if err := v.baselines(); err != nil {
+		return nil, err
+	}
+	for _, k := range p.Keys {
+		v.add("the key of "+k.Table, func(ctx context.Context) error { return v.checkKey(ctx, k) })
+		if k.Map != "" {
+			v.add("the map of "+k.Table, func(ctx context.Context) error { return v.checkMap(ctx, k) })
+		}
+	}
+	for _, r := range p.References {
+		v.add("the values of "+name(r), func(ctx context.Context) error { return v.checkReference(ctx, r) })
+	}
+	v.add("the definitions", func(ctx context.Context) error { return v.checkDefinitions(ctx, stateOf(plans, hash)) })
+	for i, t := range v.tasks {
+		if o.Progress != nil {
+			o.Progress(i, len(v.tasks), t.doing)
+		}
+		if err := t.do(ctx); err != nil {
+			return nil, err
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	if o.Progress != nil {
+		o.Progress(len(v.tasks), len(v.tasks), "")
+	}
+	return v.checks, nil
+}
+
+// stateOf returns the state of the plan of a hash, empty when the journal has none.
+func stateOf(plans []journal.Plan, hash string) journal.State {
+	i := slices.IndexFunc(plans, func(p journal.Plan) bool { return p.Hash == hash })
+	if i < 0 {
+		return ""
+	}
+	return plans[i].State
+}
+
+func (v *verifier) add(doing string, do func(context.Context) error) {
+	v.tasks = append(v.tasks, task{doing, do})
+}
+
+// skip notes a check that cannot be made.
+func (v *verifier) skip(c Check, why string) {
+	c.Result, c.Text = Skipped, why
+	v.checks = append(v.checks, c)
+}
+
+// compare notes a check that has passed when what was got is what was wanted.
+func (v *verifier) compare(c Check, want, got, text string) {
+	v.judge(c, want == got, want, got, text)
+}
+
+func (v *verifier) judge(c Check, passed bool, want, got, text string) {
+	c.Result, c.Want, c.Got = Passed, want, got
+	if !passed {
+		c.Result, c.Text = Failed, text
+	}
+	v.checks = append(v.checks, c)
+}
+
+// doubt notes a check of something that the application may have done, or the plan.
+func (v *verifier) doubt(c Check, want, got, text string) {
+	c.Result, c.Want, c.Got, c.Text = Unknown, want, got, text
+	v.checks = append(v.checks, c)
+}
+
+// zero notes a check that has passed when there are none of something.
+func (v *verifier) zero(c Check, n int64, text string) {
+	v.judge(c, n == 0, "0", fmt.Sprint(n), text)
+}
+
+// name returns a reference's name: its column, and the place in it.
+func name(r plan.Reference) string {
+	if r.Path != "" {
+		return r.Table + "." + r.Column + ":" + r.Path
+	}
+	return r.Table + "." + r.Column
+}
+
+// progress is how far a plan was run.
+type progress struct {
+	made  *plan.Plan
+	steps map[int]journal.Step // by number
+}
+
+func newProgress(p *plan.Plan, steps []journal.Step) progress {
+	g := progress{p, map[int]journal.Step{}}
+	for _, s := range steps {
+		g.steps[s.Number] = s
+	}
+	return g
+}
+
+// missing returns a sentence about the first step of some that is not done, empty when all are, and what says that there is none of them.
+func (g progress) missing(none string, which func(plan.Step) bool) string {
+	any := false
+	for i, s := range g.made.Steps {
+		if !which(s) {
+			continue
+		}
+		any = true
+		if state := g.steps[i+1].State; state == "" {
+			return fmt.Sprintf("step %d was not run yet: %s", i+1, s.Title)
+		} else if state != journal.StepDone {
+			return fmt.Sprintf("step %d is %s: %s", i+1, state, s.Title)
+		}
+	}
+	if !any {
+		return none
+	}
+	return ""
+}
+
+// phases returns a sentence about the first step of some phases that is not done, empty when all are, and what says that there is none of them.
+func (g progress) phases(none string, phases ...string) string {
+	return g.missing(none, func(s plan.Step) bool { return slices.Contains(phases, s.Phase) })
+}
+
+// rewritten returns why rows cannot be expected to have their new ids; empty when they can.
+func (g progress) rewritten() string {
+	if g.made.Mode == plan.Shadow {
+		return g.phases("the plan has no swap", "swap")
+	}
+	return g.phases("the plan rewrites nothing", "rewrite")
+}
+
+// widened returns why columns cannot be expected to have 64 bits.
+func (g progress) widened() string {
+	if g.made.Mode == plan.Shadow {
+		return g.rewritten()
+	}
+	return g.phases("", "expand")
+}
+
+// settled returns why foreign keys cannot be expected to be as they were: a step that is not done, of those that may drop them for a while.
+func (g progress) settled() string {
+	if len(g.steps) == 0 {
+		return "the plan was not run yet"
+	}
+	return g.missing("", func(s plan.Step) bool { return s.Phase != "contract" && s.Do.Kind != plan.Hold })
+}

@@ -1,0 +1,412 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/catalog"
+	"github.com/snowkey-go/snowkey/internal/dialect"
+	"github.com/snowkey-go/snowkey/migrate/inspect"
+)
+
+// move is a column whose values a map rewrites: a key, or what refers to it. Statements call its table c and the map m.
+type move struct {
+	table, column string
+	reference     Reference
+	name          string   // for people, and what tells it from others
+	key           bool     // it is the key that the map is of
+	text          bool     // its values are texts of numbers, of which only those without signs, spaces and zeros that need not be there are ids
+	path          []string // of JSON documents, where the id is
+	ownerType     string   // the column beside it that says which table is meant, of a polymorphic reference
+	owner         string   // the condition on that column; it begins with AND
+	declared      bool     // a foreign key of the whole table says so
+	encoding      string   // how MySQL turns a number into a text that is compared as the column's are
+}
+
+// rewriting is a key that gets new ids, with all that refers to it.
+type rewriting struct {
+	Key
+	source string // the map, as statements have it
+	moves  []move // the key first, JSON last
+}
+
+// grammar is what differs between dialects in the statements of a rekey.
+type grammar interface {
+	session() []string
+	// update gives the rows that have an id of the map's column from the one in its column to, where a condition on m or c holds. More is what is
+	// assigned besides, beginning with a comma.
+	update(source string, m move, from, to, where, more string) []string
+	// value is what the map's column to has for a column that is in no document. A column of text gets a text.
+	value(m move, to string) string
+	// alone is what rewriting all tables at once needs around it; assign are the statements for one of them.
+	alone(ctx context.Context, all []rewriting, tables []string) (alone, error)
+	assign(table string, list []assignment, from, to string) []string
+	// equal is the condition that c has the id; number the id that c has, as a number, NULL when it has none.
+	equal(m move, id string) string
+	number(m move) string
+	// createIndex returns a step's actions, each of which undoes the other. The table is the move's, or a partition of it.
+	createIndex(t *catalog.Table, m move, name string) (do, undo Action)
+	// broken adds to the counts of orphans what the database itself says of foreign keys.
+	broken(all []rewriting, q *questions)
+	// loosen lets a transaction move a key before what refers to it; tighten has it as it was.
+	loosen(ctx context.Context, all []rewriting) error
+	tighten()
+	// around are the statements of a batch before and after those of its moves.
+	around(moves []move) (before, after []string)
+}
+
+// rekey plans the mode of that name.
+func (b *builder) rekey(ctx context.Context) error {
+	if err := b.date(ctx); err != nil {
+		return err
+	}
+	if len(b.dated()) > 0 {
+		b.reserve()
+	}
+	if err := b.widen(ctx); err != nil {
+		return err
+	}
+	all, err := b.rewritings(ctx)
+	if err != nil {
+		return err
+	}
+	if err := b.refuseRekey(ctx, all); err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		b.note("All ids stay: no key gets new ones.")
+		return nil
+	}
+	g := b.grammar()
+	b.baseline(g, all)
+	b.maps(g, all)
+	var temporary []Step
+	if !b.options.Exclusive {
+		if err := g.loosen(ctx, all); err != nil {
+			return err
+		}
+		temporary = b.indexes(g, all)
+	}
+	guard, open := b.guard(all)
+	for _, s := range guard {
+		b.add(s)
+	}
+	b.rebuild("before the first row changes, so that it is known to work, and after a rollback", all, true)
+	b.returns(g, all)
+	if b.options.Exclusive {
+		if err := b.atOnce(ctx, g, all); err != nil {
+			return err
+		}
+	} else {
+		childless := map[string]rewriting{}
+		for _, r := range all {
+			if len(r.moves) == 1 {
+				childless[r.Table] = r
+			}
+		}
+		order := slices.Clone(all)
+		slices.SortStableFunc(order, func(x, y rewriting) int { return cmp.Compare(min(len(y.moves), 2), min(len(x.moves), 2)) })
+		for _, r := range order {
+			b.batch(g, r, childless)
+		}
+	}
+	b.documents(g, all)
+	b.rebuild("with the new ids", all, false)
+	if !b.options.Exclusive {
+		b.sweep(g, all)
+		g.tighten()
+	}
+	for _, s := range open {
+		b.add(s)
+	}
+	b.expect(g, all)
+	for _, s := range temporary {
+		b.add(s)
+	}
+	b.contract()
+	return nil
+}
+
+func (b *builder) grammar() grammar {
+	switch b.dialect() {
+	case dialect.MySQL:
+		return mysqlRekey{b}
+	case dialect.Postgres:
+		return &postgresRekey{builder: b}
+	}
+	return &sqliteRekey{builder: b}
+}
+
+// rewritings collects the keys that get new ids, and their references.
+func (b *builder) rewritings(ctx context.Context) ([]rewriting, error) {
+	var all []rewriting
+	for _, k := range b.plan.Keys {
+		if k.Map == "" {
+			continue
+		}
+		name, err := catalog.Parse(k.Map)
+		if err != nil {
+			return nil, fmt.Errorf("plan: the map of %s: %w", k.Table, err)
+		}
+		r := rewriting{Key: k, source: b.catalog.Quoted(name)}
+		r.moves = append(r.moves, move{table: k.Table, column: k.Column, name: k.Table + "." + k.Column, key: true})
+		var documents []move
+		for _, ref := range b.plan.References {
+			if ref.To != k.Table || ref.ToColumn != k.Column {
+				continue
+			}
+			m, err := b.move(ctx, ref)
+			switch {
+			case err != nil:
+				return nil, err
+			case m.path != nil:
+				documents = append(documents, m)
+			case !slices.ContainsFunc(r.moves, func(o move) bool { return o.name == m.name }): // two foreign keys on one column
+				r.moves = append(r.moves, m)
+			}
+		}
+		r.moves = append(r.moves, documents...)
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// move returns the column of a reference.
+func (b *builder) move(ctx context.Context, r Reference) (move, error) {
+	m := move{reference: r, table: r.Table, column: r.Column, name: r.Table + "." + r.Column, declared: r.Origin == inspect.Declared && b.guarded(r)}
+	c := b.columnOf(r.Table, r.Column)
+	if c == nil {
+		return m, fmt.Errorf("%w: %s has no column %s any more: inspect again", ErrOption, r.Table, r.Column)
+	}
+	if r.Path != "" {
+		var err error
+		if m.path, err = jsonPath(r.Path); err != nil {
+			return m, err
+		}
+		m.name += ":" + r.Path
+	} else {
+		m.text = c.Class == catalog.Text || r.Text
+	}
+	if r.OwnerType != "" {
+		if strings.ContainsRune(r.Owner, 0) {
+			return m, fmt.Errorf("%w: the owner's type %q of %s has a zero byte", ErrOption, r.Owner, m.name)
+		}
+		if err := checkName(r.Owner); err != nil {
+			return m, err
+		}
+		m.name += fmt.Sprintf(" (%s)", r.Owner)
+		m.ownerType, m.owner = r.OwnerType, fmt.Sprintf(" AND c.%s = %s", b.quote(r.OwnerType), b.literal(r.Owner))
+	}
+	if m.text && b.dialect() == dialect.MySQL {
+		var err error
+		if m.encoding, err = b.encoding(ctx, b.tables[r.Table].Full, r.Column); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// guarded reports whether a foreign key guards all rows of a table, and not those of some of its partitions alone.
+func (b *builder) guarded(r Reference) bool {
+	return b.dialect() != dialect.Postgres || slices.ContainsFunc(b.references, func(f *catalog.Reference) bool {
+		return b.names[f.Child] == r.Table && f.Partition == (catalog.Name{}) && slices.Contains(f.Columns, r.Column)
+	})
+}
+
+// sizeOf adds up estimates, of which any may be unknown.
+func sizeOf(parts ...int64) int64 {
+	var sum int64
+	for _, n := range parts {
+		if n < 0 {
+			return -1
+		}
+		sum += n
+	}
+	return sum
+}
+
+// weight returns the rows and bytes of the tables of moves, each table once.
+func (b *builder) weight(moves []move) (rows, bytes int64) {
+	seen := map[string]bool{}
+	for _, m := range moves {
+		if !seen[m.table] {
+			seen[m.table] = true
+			rows, bytes = sizeOf(rows, b.rows(m.table)), sizeOf(bytes, b.bytes(m.table))
+		}
+	}
+	return rows, bytes
+}
+
+// growth is what rewriting rows takes: PostgreSQL writes each row anew and keeps the old one until it is vacuumed.
+func (b *builder) growth(bytes int64) int64 {
+	if b.dialect() == dialect.Postgres {
+		return bytes
+	}
+	return 0
+}
+
+const (
+	rangeOfMap = "m.old_id > :after AND m.old_id <= :upto"
+	rowLock    = "writers wait for the rows of a batch, for as long as it takes"
+)
+
+// cursor returns the query for the end of the next range of a map's old ids.
+func cursor(source string) string {
+	return fmt.Sprintf("SELECT MAX(old_id) FROM (SELECT old_id FROM %s WHERE old_id > :after ORDER BY old_id LIMIT :rows) x", source)
+}
+
+// batches returns the action that makes updates over a map's ranges. Childless are keys that nothing refers to, by their tables: a row of these gets
+// its own id in the statement that rewrites its reference, which saves writing the row once more.
+func (b *builder) batches(g grammar, r rewriting, moves []move, from, to string, childless map[string]rewriting) Action {
+	touched := slices.Clone(moves)
+	a := Action{Kind: Batch, Session: g.session(), Cursor: cursor(r.source)}
+	var updates []string
+	for _, m := range moves {
+		more := ""
+		if of, ok := childless[m.table]; ok && !m.key && m.column != of.Column {
+			own, column := assignment{of.moves[0], of}, b.quote(of.Column)
+			if b.dialect() == dialect.MySQL { // which could take it for one of the map's
+				column = "c." + column
+			}
+			touched = append(touched, own.move)
+			more = fmt.Sprintf(", %s = COALESCE(%s, c.%s)", column, looked(g, own, from, to), b.quote(of.Column))
+		}
+		updates = append(updates, g.update(r.source, m, from, to, rangeOfMap, more)...)
+	}
+	before, after := g.around(touched)
+	a.SQL = slices.Concat(before, updates, after)
+	return a
+}
+
+// split returns the moves that are not in JSON documents, and those that are.
+func (r rewriting) split() (columns, documents []move) {
+	i := slices.IndexFunc(r.moves, func(m move) bool { return m.path != nil })
+	if i < 0 {
+		return r.moves, nil
+	}
+	return r.moves[:i], r.moves[i:]
+}
+
+// batch moves a key and the columns that refer to it, the key first: were a reference moved first, a row inserted meanwhile with the old
+// id would find its parent, and be left behind; so it waits for the parent's row, and fails.
+//
+// Childless keys come last: what is left for their own batches is the rows without a reference.
+//
+// No two rows have one key at any time, though PostgreSQL and SQLite look at each row as it changes: a new id is none of the old ones.
+func (b *builder) batch(g grammar, r rewriting, childless map[string]rewriting) {
+	columns, _ := r.split()
+	rows, bytes := b.weight(columns)
+	undo := b.batches(g, r, columns, "new_id", "old_id", childless)
+	b.add(Step{
+		Title: fmt.Sprintf("give the rows of %s, and all that refers to them, their new ids", r.Table), Phase: "rewrite", Lock: rowLock,
+		Algorithm: "batches", Rows: rows, Bytes: bytes, Disk: b.growth(bytes),
+		Do: b.batches(g, r, columns, "old_id", "new_id", childless), Undo: &undo,
+	})
+}
+
+// unguarded returns the columns among references in which the database lets anything be. On SQLite those with foreign keys are among them,
+// since each connection says for itself whether it has them looked at.
+func (b *builder) unguarded(r rewriting) []move {
+	columns, _ := r.split()
+	return slices.DeleteFunc(slices.Clone(columns), func(m move) bool { return m.key || m.declared && b.dialect() != dialect.SQLite })
+}
+
+// sweepOf moves what is in unguarded columns from one id to the other until nothing is left to move.
+func (b *builder) sweepOf(g grammar, r rewriting, moves []move, from, to string) Action {
+	a := b.batches(g, r, moves, from, to, nil)
+	var left []string
+	for _, m := range moves {
+		left = append(left, "("+b.remaining(g, r, m, from)+")")
+	}
+	a.Again = "SELECT " + strings.Join(left, " + ")
+	return a
+}
+
+// sweep moves what was written with old ids to unguarded columns since their batches went by.
+func (b *builder) sweep(g grammar, all []rewriting) {
+	for _, r := range all {
+		moves := b.unguarded(r)
+		if len(moves) == 0 {
+			continue
+		}
+		rows, _ := b.weight(moves)
+		b.add(Step{
+			Title: fmt.Sprintf("look for references to %s that were written with old ids meanwhile", r.Table), Phase: "rewrite", Lock: rowLock,
+			Algorithm: "batches", Rows: rows, Do: b.sweepOf(g, r, moves, "old_id", "new_id"), Kept: "what it moves goes back with the rest",
+		})
+	}
+}
+
+// returns adds what a rollback does when the keys are back, which is why it undoes steps before those that move them: it looks for what was
+// written with new ids meanwhile, and rewrites documents, in the order in which it is done forwards.
+func (b *builder) returns(g grammar, all []rewriting) {
+	for _, r := range all {
+		moves := b.unguarded(r)
+		if len(moves) > 0 && !b.options.Exclusive {
+			rows, _ := b.weight(moves)
+			undo := b.sweepOf(g, r, moves, "new_id", "old_id")
+			b.add(Step{
+				Title: fmt.Sprintf("count the references to %s that no foreign key guards; a rollback looks for those that are left", r.Table), Phase: "rewrite", Lock: "none",
+				Rows: rows, Do: Action{Kind: Count, SQL: []string{b.sweepOf(g, r, moves, "old_id", "new_id").Again}, Each: []string{"old ids of " + r.Table}}, Undo: &undo,
+			})
+		}
+		_, documents := r.split()
+		for _, m := range documents {
+			undo := b.document(g, r, m, "new_id", "old_id")
+			b.add(Step{
+				Title: fmt.Sprintf("count the ids of %s in the JSON of %s; a rollback rewrites them here", r.Table, m.name), Phase: "rewrite", Lock: "none",
+				Rows: b.rows(m.table), Do: Action{Kind: Count, SQL: []string{b.remaining(g, r, m, "old_id")}, Each: []string{"old ids of " + r.Table}}, Undo: &undo,
+			})
+		}
+	}
+}
+
+// remaining returns the query for how many rows have an id of a map's column. Only those on its side of Below are read.
+func (b *builder) remaining(g grammar, r rewriting, m move, column string) string {
+	query := fmt.Sprintf("SELECT COUNT(*) FROM %s m JOIN %s c ON %s", r.source, b.quoted(m.table), g.equal(m, "m."+column))
+	if m.path == nil {
+		query += " WHERE " + b.concerned([]assignment{{m, r}}, column)
+	}
+	return query
+}
+
+// rebuild fills full-text tables anew whose rows go by the numbers of a table's rows.
+func (b *builder) rebuild(when string, all []rewriting, back bool) {
+	seen := map[string]bool{}
+	for _, r := range all {
+		for _, m := range r.moves {
+			for _, u := range b.tables[m.table].Users {
+				if u.Kind != "full-text table" || seen[u.Name.String()] {
+					continue
+				}
+				seen[u.Name.String()] = true
+				s := Step{
+					Title: fmt.Sprintf("rebuild the full-text table %s, %s", u.Name, when), Phase: "rewrite", Lock: "nobody else writes to the database",
+					Rows: b.rows(m.table), Bytes: b.bytes(m.table), Kept: "a full-text table can be rebuilt at any time",
+					Do: Action{Kind: Together, SQL: []string{fmt.Sprintf("INSERT INTO %s (%s) VALUES ('rebuild')", b.catalog.Quoted(u.Name), b.quote(u.Name.Name))}},
+				}
+				if back {
+					undo := s.Do
+					s.Undo, s.Kept = &undo, ""
+				}
+				b.add(s)
+			}
+		}
+	}
+}
+
+// contract ends the plan: it waits until somebody has looked at the result, and drops what a rollback needs.
+func (b *builder) contract() {
+	if b.options.Keep {
+		return
+	}
+	b.add(Step{
+		Title: "wait until the result was verified", Phase: "contract",
+		Do: Action{Kind: Hold, Name: DropMaps, Text: "All ids are rewritten. Verify the plan, look at what else keeps ids (caches, other services), and go on when the maps of old ids " +
+			"to new ones are not needed any more: they are dropped then, and there is no rollback after that."},
+	})
+	b.dropMaps()
+}

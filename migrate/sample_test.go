@@ -1,0 +1,113 @@
+package migrate_test
+
+import (
+	"database/sql"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/snowkey-go/snowkey/gormplugin"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/internal/migratetest"
+	"github.com/snowkey-go/snowkey/migrate"
+	"github.com/snowkey-go/snowkey/sqltype"
+)
+
+// sampleInspection knows the application's models, and what they do not say.
+var sampleInspection = migrate.InspectOptions{
+	Models:     migratetest.OldModels(),
+	References: []string{"audit_log.user_id=users.id", "events.data:$.user.id=users.id"},
+}
+
+func samplePlan(mode migrate.Mode) migrate.PlanOptions {
+	o := migrate.PlanOptions{Mode: mode, Zone: "UTC"}
+	if mode == migrate.Shadow {
+		o.Tables = []string{"addresses", "categories", "payments", "tags"}
+	}
+	return o
+}
+
+// TestSample takes a whole schema through each mode, and then works with it through GORM and the plugin.
+func TestSample(t *testing.T) {
+	t.Parallel()
+	for mode, names := range map[migrate.Mode][]string{
+		migrate.Widen: nil, migrate.Rekey: nil, migrate.Shadow: {"postgres"}, // tables that no text, document or pair of owner and type refers to
+	} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			forEach(t, func(t *testing.T, d *database) {
+				d.sample(100)
+				before := d.checksum()
+				d.run(d.plan(sampleInspection, samplePlan(mode)))
+				if after := d.checksum(); after != before {
+					t.Errorf("the contents have changed: got %s, want %s", after, before)
+				}
+				if mode != migrate.Shadow { // which has not changed all keys
+					d.use(mode)
+				}
+			}, names...)
+		})
+	}
+}
+
+// use works with the migrated shop, and sees that the tables are what the plugin wants.
+func (d *database) use(mode migrate.Mode) {
+	d.t.Helper()
+	plugin := gormplugin.New(gormplugin.Grants(grant.Config{Generator: []idgen.Option{layout}}))
+	db := d.gorm.Session(&gorm.Session{NewDB: true})
+	if err := db.Use(plugin); err != nil {
+		d.t.Fatal(err)
+	}
+	defer func() {
+		if err := plugin.Close(); err != nil {
+			d.t.Error(err)
+		}
+	}()
+	var first migratetest.User
+	if err := db.Unscoped().Preload("Profile").Preload("Orders.Items.Product").Order("id").First(&first).Error; err != nil {
+		d.t.Fatal(err)
+	}
+	if parts, err := layout.Decode(int64(first.ID)); mode != migrate.Widen && (err != nil || !parts.Time.Truncate(time.Second).Equal(first.CreatedAt.UTC())) {
+		d.t.Errorf("the first user's id %d has the time %v (%v), want %v", first.ID, parts.Time, err, first.CreatedAt.UTC())
+	}
+	var product migratetest.Product
+	if err := db.Preload("Category.Parent").Preload("Categories").First(&product).Error; err != nil {
+		d.t.Fatal(err)
+	}
+	made := migratetest.User{
+		Email: "new@example.com", Name: "new", Profile: &migratetest.Profile{Bio: "none"},
+		Orders: []migratetest.Order{{Status: "open", Items: []migratetest.OrderItem{{Line: 1, ProductID: product.ID, Quantity: 2}}}},
+	}
+	if err := db.Create(&made).Error; err != nil {
+		d.t.Fatal(err)
+	}
+	var read migratetest.User
+	if err := db.Preload("Profile").Preload("Orders.Items").First(&read, made.ID).Error; err != nil {
+		d.t.Fatal(err)
+	}
+	if read.Profile == nil || len(read.Orders) != 1 || len(read.Orders[0].Items) != 1 || read.Orders[0].Items[0].ProductID != product.ID {
+		d.t.Errorf("got %+v, want all that was made", read)
+	}
+	// GORM makes no text of another type of integers in a foreign key, so those of comments are set.
+	if err := db.Create(&migratetest.Comment{OwnerID: made.ID.String(), OwnerType: "users", Body: "hello"}).Error; err != nil {
+		d.t.Fatal(err)
+	}
+	child := migratetest.Category{Name: "child", ParentID: sql.Null[sqltype.ID]{V: product.CategoryID.V, Valid: true}}
+	if err := db.Create(&child).Error; err != nil {
+		d.t.Fatal(err)
+	}
+	if err := db.Model(&product).Association("Categories").Append(&child); err != nil {
+		d.t.Fatal(err)
+	}
+	findings, err := plugin.Check(d.t.Context(), db, migratetest.Models()...)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, f := range findings {
+		if d.kind != "sqlite" || f.Kind != gormplugin.AutoIncrement { // AUTOINCREMENT stays
+			d.t.Errorf("check: %s", f)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package migrate
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"github.com/snowkey-go/snowkey/internal/catalog"
+	"github.com/snowkey-go/snowkey/migrate/internal/journal"
+	"github.com/snowkey-go/snowkey/migrate/internal/run"
+	"github.com/snowkey-go/snowkey/migrate/plan"
+)
+
+// Status is what the journal of a database says of its plans, the latest first, and of the steps of the first of them.
+type Status struct {
+	Plans  []journal.Plan `json:"plans"`
+	Steps  []journal.Step `json:"steps"`
+	Stands *Standing      `json:"stands,omitempty"` // where the first of them stands; nil where there is none
+
+	Elsewhere string `json:"elsewhere,omitempty"` // where PostgreSQL has a journal that the search_path does not find; without plans alone
+}
+
+// Standing is where a plan stands, whoever or whatever has ended its last run.
+type Standing struct {
+	Where   string `json:"where"`          // at which step or hold
+	Writers string `json:"writers"`        // who can insert rows
+	Next    string `json:"next,omitempty"` // the command of snowkey migrate that goes on, without database and plan; empty when there is nothing to do
+
+	Warnings []string `json:"warnings,omitempty"` // of a plan that is undone; see Outcome
+}
+
+// String returns where the plan stands and who can write, in one line.
+func (s Standing) String() string { return s.Where + ". Writers: " + s.Writers }
+
+// ReadStatus reads the journal. It writes nothing; a database without one has an empty Status.
+func ReadStatus(ctx context.Context, db *gorm.DB) (s Status, err error) {
+	pool, d, err := database(db)
+	if err != nil {
+		return s, err
+	}
+	if s.Plans, _, err = journal.Read(ctx, pool, d, ""); err != nil {
+		return s, err
+	}
+	if len(s.Plans) == 0 {
+		s.Elsewhere, err = catalog.Elsewhere(ctx, pool, d, journal.PlansTable)
+		return s, err
+	}
+	slices.Reverse(s.Plans)
+	if _, s.Steps, err = journal.Read(ctx, pool, d, s.Plans[0].Hash); err != nil {
+		return s, err
+	}
+	p, err := parsed(ctx, pool, d, s.Plans[0].Hash)
+	if err != nil { // one of another version: its rows are of use all the same
+		s.Stands = &Standing{Where: err.Error(), Writers: "unknown"}
+		return s, nil
+	}
+	stands := standing(p, s.Plans[0].State, s.Steps)
+	if stands.Writers, err = writers(ctx, pool, p, s.Steps); err != nil {
+		return s, fmt.Errorf("migrate: who can insert rows: %w", err)
+	}
+	switch {
+	case stands.Next == "":
+	case s.Plans[0].Runner != "":
+		stands.Where += "; a run is at work there, or was killed"
+	default:
+		if err := run.Unchanged(ctx, pool, p); errors.Is(err, run.ErrSchema) {
+			stands.Where += "; but " + strings.TrimPrefix(err.Error(), "run: ")
+		} else if err != nil {
+			return s, err
+		}
+	}
+	if s.Stands = &stands; s.Plans[0].State == journal.Undone {
+		stands.Warnings, err = run.Counters(ctx, pool, p)
+	}
+	return s, err
+}
+
+// standing says where a plan stands by the rows of its steps.
+func standing(p *Plan, state journal.State, rows []journal.Step) Standing {
+	states := map[int]string{}
+	for _, row := range rows {
+		states[row.Number] = row.State
+	}
+	s := Standing{}
+	at := func(n int) string { return fmt.Sprintf("step %d of %d (%s)", n, len(p.Steps), p.Steps[n-1].Title) }
+	switch state {
+	case journal.Done:
+		s.Where = "all steps are done"
+	case journal.Undone:
+		s.Where = "rolled back to the end"
+	case journal.Undoing:
+		s.Where, s.Next = "being rolled back, and cannot be run on", "rollback"
+		for n := len(p.Steps); n > 0; n-- {
+			if was := states[n]; was != "" && was != journal.StepUndone {
+				s.Where += "; next is " + at(n)
+				break
+			}
+		}
+	default:
+		s.Where, s.Next = "all steps are done, and the plan is not closed yet", "run"
+		for n := 1; n <= len(p.Steps); n++ {
+			if states[n] == journal.StepDone {
+				continue
+			}
+			s.Where = "before " + at(n)
+			switch states[n] {
+			case journal.StepHeld:
+				name := p.Steps[n-1].Do.Name
+				s.Where, s.Next = "at the hold "+name+", "+at(n), "run --continue="+name
+			case journal.StepBegun:
+				s.Where = "amid " + at(n)
+			}
+			break
+		}
+	}
+	return s
+}
+
+// writers says who can insert rows: programs that fill their keys, those that leave them to the database, or both. Statements that commit by
+// themselves may have effects that the journal does not know, so that the database is asked for these.
+func writers(ctx context.Context, pool *sql.DB, p *Plan, rows []journal.Step) (string, error) {
+	if p.Database.Kind == "sqlite" {
+		return "those that fill their keys, and those that leave them to SQLite, which gives them the greatest key + 1", nil
+	}
+	flips, flipped, gates, gated := 0, 0, 0, 0
+	for i := range p.Steps {
+		step := &p.Steps[i]
+		changes := step.Do.Kind == plan.Apart || step.Do.Kind == plan.Together
+		if !changes || strings.HasPrefix(step.Do.SQL[0], "DROP TRIGGER") { // of the gates
+			continue
+		}
+		gate := step.Do.Kind == plan.Apart && strings.HasPrefix(step.Do.SQL[0], "CREATE TRIGGER")
+		switch {
+		case step.Do.Kind == plan.Apart && (gate || step.Phase == "flip"):
+			for _, query := range step.Do.Effects() {
+				there := 0
+				if err := pool.QueryRowContext(ctx, query).Scan(&there); err != nil {
+					return "", err
+				}
+				if gate {
+					gates, gated = gates+1, gated+there
+				} else {
+					flips, flipped = flips+1, flipped+there
+				}
+			}
+		case step.Phase == "flip":
+			flips++
+			if slices.ContainsFunc(rows, func(row journal.Step) bool { return row.Number == i+1 && row.State == journal.StepDone }) {
+				flipped++
+			}
+		}
+	}
+	switch {
+	case flips == 0:
+		return "as before, the plan changes nothing about them", nil
+	case flipped == flips:
+		return "only those that fill their keys", nil
+	case flipped > 0:
+		return "each table takes one kind: those that fill their keys behind its flip, those that leave them to the database before; go on at once", nil
+	case gated > 0 && gated == gates:
+		return "only those that leave their keys to the database; a gate refuses snowflakes until the flip", nil
+	case gated > 0:
+		return fmt.Sprintf("those that leave their keys to the database; %d of %d tables have a gate, which refuses snowflakes until the flip", gated, gates), nil
+	}
+	return "those that leave their keys to the database, and those that fill them where the columns have 64 bits", nil
+}
