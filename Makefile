@@ -4,7 +4,7 @@ GO          ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-sharding gorm-suite torture lint bench bench-peers compare-results
+.PHONY: help build test race test-sharding gorm-suite torture lint bench bench-peers compare-results
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -12,23 +12,24 @@ help: ## list the targets
 build: ## build the command line, bin/snowkey
 	$(GO) build -o bin/snowkey ./cmd/snowkey
 
-# -race needs cgo. The first run names the versions of the database servers, which
-# the second, of all tests, does not print.
-test: export CGO_ENABLED = 1
-test: export SNOWKEY_TEST_REQUIRE ?= mysql,postgres
-test: export TMPDIR := $(shell internal/dbtest/folder.sh)
-# With the race detector, each process sleeps when it ends, for what goroutines that are left may still do: a second
-# unless told otherwise, and the tests start some hundred processes.
-test: export GORACE ?= atexit_sleep_ms=100
-# Without the tables for debuggers, each of the programs, which nobody debugs, takes half the time to link. Traces of stacks, and what the race
-# detector reports, are the same.
-test: export GOFLAGS := $(shell $(GO) env GOFLAGS) -ldflags=-s
-test: ## install MariaDB and PostgreSQL where missing, and run all tests with the race detector
+# The first test prints the versions of the database servers; the tests of all packages do not. SQLite and the race detector need cgo.
+test race: export CGO_ENABLED = 1
+test race: export SNOWKEY_TEST_REQUIRE ?= mysql,postgres
+test race: export TMPDIR := $(shell internal/dbtest/folder.sh)
+# Test programs without tables for debuggers link in half the time. Stack traces and the race detector's reports are the same.
+test race: export GOFLAGS := $(shell $(GO) env GOFLAGS) -ldflags=-s
+test: ## install MariaDB and PostgreSQL where missing, and run all tests
 	internal/dbtest/install.sh
 	$(GO) test -count=1 -v -run '^TestVersion$$' ./internal/dbtest
-	$(GO) test -count=1 -race -timeout 30m ./...
+	$(GO) test -count=1 -timeout 30m ./...
 	$(GO) generate -C examples/gen ./...
 	$(GO) test -C examples/gen -count=1 ./...
+
+# With the race detector, each process sleeps a second when it ends unless told otherwise, and the tests start some hundred processes.
+race: export GORACE ?= atexit_sleep_ms=100
+race: ## run all tests with the race detector
+	internal/dbtest/install.sh
+	$(GO) test -count=1 -race -timeout 60m ./...
 
 # A module of its own, like that of bench-peers below.
 test-sharding: export TMPDIR := $(shell internal/dbtest/folder.sh)
