@@ -3,8 +3,11 @@
 GO          ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
+# The packages of the modules that are released. ./... alone is the root's module.
+PACKAGES := ./... ./compare/... ./cmd/snowkey/...
+
 .DEFAULT_GOAL := help
-.PHONY: help build test race test-sharding gorm-suite torture lint bench bench-peers compare-results
+.PHONY: help build test race test-sharding gorm-suite torture tidy lint bench bench-peers compare-results
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,17 +24,20 @@ test race: export GOFLAGS := $(shell $(GO) env GOFLAGS) -ldflags=-s
 test: ## install MariaDB and PostgreSQL where missing, and run all tests
 	internal/dbtest/install.sh
 	$(GO) test -count=1 -v -run '^TestVersion$$' ./internal/dbtest
-	$(GO) test -count=1 -timeout 30m ./...
+	$(GO) test -count=1 -timeout 30m $(PACKAGES) ./examples/goose
 	$(GO) generate -C examples/gen ./...
 	$(GO) test -C examples/gen -count=1 ./...
 
 # With the race detector, each process sleeps a second when it ends unless told otherwise, and the tests start some hundred processes.
+# Without the workspace, the root's packages are tested with the oldest versions of GORM and of the drivers that its go.mod allows. The tests of the
+# package in the root folder only run commands.
 race: export GORACE ?= atexit_sleep_ms=100
-race: ## run all tests with the race detector
+race: ## run all tests with the race detector, and with the oldest GORM and drivers
 	internal/dbtest/install.sh
-	$(GO) test -count=1 -race -timeout 60m ./...
+	GOWORK=off $(GO) test -count=1 -race -timeout 60m $$($(GO) list ./... | sed 1d)
+	$(GO) test -count=1 -race -timeout 60m ./compare/... ./cmd/snowkey/...
 
-# A module of its own, like that of bench-peers below.
+# gorm.io/sharding and the generators of bench-peers are needed by nothing else, so their tests are modules of their own.
 test-sharding: export TMPDIR := $(shell internal/dbtest/folder.sh)
 test-sharding: ## run the tests beside gorm.io/sharding
 	internal/dbtest/install.sh
@@ -53,16 +59,20 @@ torture: ## kill, stop, clone and mislead processes that make keys with grants o
 	$(GO) test -count=1 -v -run '^TestKill$$|^TestRefusals$$|^TestPublished$$|^TestPartitions$$|^TestVerifyBesideWriters$$' -timeout 60m ./migrate
 	$(GO) test -count=1 -v -run 'Kill|^TestYear$$' -timeout 60m ./shard/partition
 
-lint: ## check the format, and run go vet and staticcheck
+tidy: ## run go mod tidy in all modules
+	.ci/tidy
+
+lint: ## check the format and the go.mod files, and run go vet and staticcheck
 	@unformatted=$$(gofmt -l .) && if [ -n "$$unformatted" ]; then \
 		echo "gofmt -w has to format:" >&2; echo "$$unformatted" >&2; exit 1; fi
-	$(GO) vet ./...
-	$(GO) run $(STATICCHECK) -checks all ./...
+	$(GO) mod verify
+	.ci/tidy -diff
+	$(GO) vet work
+	$(GO) run $(STATICCHECK) -checks all $$($(GO) list work | grep -v /examples/gen/query)
 
 bench: ## run all benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
 
-# A module of its own: it needs the other generators, and nothing above does.
 bench-peers: ## run the benchmarks beside other generators
 	$(GO) test -C compare/peers -run '^$$' -bench . ./...
 

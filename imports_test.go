@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -83,7 +84,9 @@ func own(packages ...string) []string {
 
 // TestImportRules holds the packages to the one direction in which they may depend on each other.
 func TestImportRules(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Standard,Deps", "./...").Output()
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Standard,Deps", "./...", "./compare/...", "./cmd/snowkey/...")
+	list.Env = append(os.Environ(), "GOWORK=auto") // all modules, whatever the tests are run with
+	out, err := list.Output()
 	if err != nil {
 		t.Fatal(err)
 	}

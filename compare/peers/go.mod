@@ -9,5 +9,3 @@ require (
 	github.com/snowkey-go/snowkey v0.0.0
 	github.com/sony/sonyflake/v2 v2.2.0
 )
-
-replace github.com/snowkey-go/snowkey => ../..

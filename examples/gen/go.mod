@@ -25,5 +25,3 @@ require (
 	gorm.io/driver/mysql v1.6.0 // indirect
 	gorm.io/hints v1.1.0 // indirect
 )
-
-replace github.com/snowkey-go/snowkey => ../..

@@ -1,4 +1,4 @@
-package migrate_test
+package goose_test
 
 import (
 	"context"
@@ -75,7 +75,7 @@ func snowflakes() goose.ProviderOption {
 
 // Migrations of goose take a schema from auto-increment to snowflakes: the first runs to the hold, before which the old program goes on as it
 // did; the second goes on, once the program that fills its keys is deployed.
-func Example_goose() {
+func Example() {
 	folder, err := os.MkdirTemp("", "library")
 	if err != nil {
 		log.Fatal(err)
