@@ -44,6 +44,7 @@ var allowed = map[string][]string{
 	"/compare/internal/resulttest": slices.Concat(statistics, own("/compare/result")),
 	"/compare/report":              slices.Concat(statistics, charts, own("/compare/result")),
 	"/cmd/snowkey":                 {"*"},
+	"/examples/shop":               slices.Concat(gormAlone, drivers, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/catalog", "/sqltype", "/gormplugin")),
 	"/ticket":                      own("/idgen", "/internal/dialect"),
 	"/internal/dialect":            {},
 	"/internal/catalog":            own("/internal/dialect"),

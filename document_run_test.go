@@ -1,0 +1,215 @@
+package snowkey_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+// command returns a command that is killed when the test has run out of time.
+func command(t *testing.T, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	t.Cleanup(cancel)
+	return exec.CommandContext(ctx, name, args...)
+}
+
+// build has the programs of all pages, built in a module of its own, as a newcomer would who pasted them there, and the command line: go run would
+// look through all its packages at each command, and TestFirstCommand shows that it runs.
+type build struct{ folder, snowkey string }
+
+// programName is the name of a page's program, counted from 1.
+func programName(page string, n int) string {
+	return fmt.Sprintf("%s_%d", strings.TrimSuffix(strings.ReplaceAll(page, "/", "_"), ".md"), n)
+}
+
+func newBuild(t *testing.T) build {
+	t.Helper()
+	root, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	write := func(name, content string) {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("go.mod", "module pasted\n\ngo 1.25.0\n\nrequire github.com/snowkey-go/snowkey v0.0.0\n\nreplace github.com/snowkey-go/snowkey => "+root+"\n")
+	write("go.sum", read(t, "go.sum"))
+	var tests []string
+	for _, page := range pages(t) {
+		programs := 0
+		for _, b := range blocksOf(t, page) {
+			if b.language != "go" {
+				continue
+			}
+			programs++
+			if name := programName(page, programs); isTest(b.text) {
+				write(name+"/page_test.go", b.text)
+				tests = append(tests, name)
+			} else {
+				write(name+"/main.go", b.text)
+			}
+		}
+	}
+	run := func(folder string, env []string, args ...string) {
+		t.Helper()
+		build := command(t, "go", args...)
+		build.Dir, build.Env = folder, append(os.Environ(), env...)
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("go %s: %v: %s", strings.Join(args, " "), err, out)
+		}
+	}
+	bin := filepath.Join(folder, "bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run(folder, []string{"GOWORK=off"}, "build", "-mod=mod", "-o", bin, "./...")
+	for _, name := range tests {
+		run(folder, []string{"GOWORK=off"}, "test", "-mod=mod", "-c", "-o", filepath.Join(bin, name), "./"+name)
+	}
+	run(root, nil, "build", "-o", filepath.Join(bin, "snowkey"), "./cmd/snowkey")
+	return build{bin, filepath.Join(bin, "snowkey")}
+}
+
+// isTest tells whether a program is a test.
+func isTest(program string) bool {
+	return regexp.MustCompile(`(?m)^package \w+_test$`).MatchString(program)
+}
+
+// reader goes through a page, in a folder with the shop and with what a checkout has.
+type reader struct {
+	t      *testing.T
+	build  build
+	folder string
+	env    []string
+}
+
+// newReader starts the servers that the blocks ask for.
+func newReader(t *testing.T, b build, blocks []block) reader {
+	t.Helper()
+	r := reader{t: t, build: b, folder: t.TempDir()}
+	names, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if !name.IsDir() || strings.HasPrefix(name.Name(), ".") {
+			continue
+		}
+		target, err := filepath.Abs(name.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, filepath.Join(r.folder, name.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all strings.Builder
+	for _, b := range blocks {
+		if b.run() {
+			all.WriteString(b.text)
+		}
+	}
+	has := func(text string) bool { return strings.Contains(all.String(), text) }
+	database := r.folder + "/app.db"
+	if has("POSTGRES_DSN") || has("gorm.io/driver/postgres") {
+		database = dbtest.Postgres(t).DSN
+		r.env = append(r.env, "POSTGRES_DSN="+database)
+	}
+	if has("MYSQL_DSN") {
+		r.env = append(r.env, "MYSQL_DSN="+dbtest.MySQL(t).DSN)
+	}
+	if has("shop.db") {
+		makeShop(t, r.folder+"/shop.db")
+	}
+	// SNOWKEY_DB is the reader's, and not that of who runs the tests.
+	r.env = append(r.env, "DATABASE="+database, "SNOWKEY_DB=", "TMPDIR="+r.folder)
+	return r
+}
+
+// runProgram runs a program, which prints what its comment says or else two snowflake keys.
+func (r reader) runProgram(program, name string) {
+	r.t.Helper()
+	run := command(r.t, filepath.Join(r.build.folder, name))
+	run.Dir = r.folder
+	run.Env = append(os.Environ(), r.env...)
+	out, err := run.Output()
+	if err != nil {
+		r.t.Errorf("%s: %v: %s%s", name, err, out, errorOutput(err))
+		return
+	}
+	want := `\d{15,19} \d{15,19}`
+	if said := regexp.MustCompile(`// prints (.*)`).FindStringSubmatch(program); said != nil {
+		want = said[1]
+	}
+	if isTest(program) {
+		want = "PASS"
+	}
+	if !regexp.MustCompile("^" + want + "\n$").Match(out) {
+		r.t.Errorf("%s: got %q, want %q", name, out, want)
+	}
+}
+
+func errorOutput(err error) []byte {
+	if exit, ok := err.(*exec.ExitError); ok {
+		return exit.Stderr
+	}
+	return nil
+}
+
+// console is a command of a page, and what stands below it.
+type console struct{ line, want string }
+
+// consoles returns the commands of a block.
+func consoles(block string) (all []console) {
+	for _, entry := range strings.Split("\n"+block, "\n$ ")[1:] {
+		line, want, _ := strings.Cut(entry, "\n")
+		all = append(all, console{line, strings.TrimSuffix(want, "\n")})
+	}
+	return all
+}
+
+// runCommand runs a command in the reader's folder; one of go or make, in the checkout.
+func (r reader) runCommand(c console) {
+	r.t.Run(c.line, func(t *testing.T) {
+		if strings.HasPrefix(c.line, "go test ") || strings.HasPrefix(c.line, "make ") {
+			c.run(t, ".", c.line, r.env...)
+			return
+		}
+		// Nothing else writes to the shop, so that a second is enough to see that.
+		line := strings.NewReplacer(goRun, r.build.snowkey, "migrate plan", "migrate plan --window 1s").Replace(c.line)
+		c.run(t, r.folder, line, r.env...)
+	})
+}
+
+// run runs the command in a folder, as it stands, or as it was changed, and compares what it prints with what stands below it, where something does.
+func (c console) run(t *testing.T, folder, line string, env ...string) {
+	t.Helper()
+	run := command(t, "bash", "-c", "set -o pipefail; "+line)
+	run.Dir = folder
+	run.Env = append(append(os.Environ(), "SNOWKEY_DB="), env...)
+	out, err := run.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, errorOutput(err))
+	}
+	if len(out) == 0 {
+		t.Error("it prints nothing")
+	}
+	if c.want != "" && strings.TrimSuffix(string(out), "\n") != c.want {
+		t.Errorf("got\n%s\nwant\n%s", out, c.want)
+	}
+}
