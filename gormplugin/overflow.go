@@ -55,7 +55,7 @@ func overflown(stmt *gorm.Statement, of *schema.Schema, err error) (columns []st
 	switch d {
 	case dialect.MySQL:
 		said := mysqlRange.FindStringSubmatch(err.Error())
-		if said == nil || d.Diagnose(err).Code != "1264" {
+		if said == nil || d.Code(err) != "1264" {
 			return nil
 		}
 		is = func(column string, number int64) bool {
@@ -67,7 +67,7 @@ func overflown(stmt *gorm.Statement, of *schema.Schema, err error) (columns []st
 		case said != nil:
 			refused, _ := strconv.ParseInt(said[1]+said[2], 10, 64)
 			is = func(_ string, number int64) bool { return number == refused && number > 0 }
-		case d.Diagnose(err).Code == "22003" && strings.Contains(err.Error(), "integer out of range"):
+		case d.Code(err) == "22003" && strings.Contains(err.Error(), "integer out of range"):
 			is = func(_ string, number int64) bool { return number > math.MaxInt32 }
 		}
 	}

@@ -133,7 +133,7 @@ func ownsTransaction(db *gorm.DB) bool {
 // isLost tells whether the error of a statement leaves open what the database has done.
 func isLost(db *gorm.DB) bool {
 	d, _ := dialect.Lookup(db.Name())
-	return db.Error != nil && d.Lost(db.Error)
+	return db.Error != nil && d.Unanswered(db.Error)
 }
 
 // fail ends a statement with an error, and takes back the keys of rows that are not in the table: its own, and when its transaction was rolled

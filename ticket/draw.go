@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // retries is how often an error that is gone with the next attempt is tried again at once.
@@ -98,18 +100,6 @@ func (s *server) restoring() int64 {
 	return s.most
 }
 
-// pause waits for a time, and no longer than the context.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // once draws on one connection, and finds out why where nothing was drawn. It may make the order smaller for the next time.
 func (s *server) once(ctx context.Context, o *order) (span, error) {
 	if s.gate != nil {
@@ -163,7 +153,7 @@ func (s *server) again(ctx context.Context, failure *ServerError, attempts int) 
 		return false
 	}
 	// Those who met in a deadlock do not meet again.
-	return pause(ctx, time.Duration(rand.Int64N(int64(time.Millisecond)))) == nil
+	return dialect.Sleep(ctx, time.Duration(rand.Int64N(int64(time.Millisecond)))) == nil
 }
 
 // verify checks what was drawn. An error is a *ServerError.

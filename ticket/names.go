@@ -91,8 +91,8 @@ func (n names) made(ctx context.Context, conn *sql.Conn, c *condition) error {
 
 // unusable reports whether the error says that something does not exist, or may not be used.
 func unusable(d Dialect, err error) bool {
-	return d.Diagnose(err).Kind == dialect.Missing || denied(d, err)
+	return d.Class(err) == dialect.Missing || denied(d, err)
 }
 
 // denied reports whether the error says that the user may not do it.
-func denied(d Dialect, err error) bool { return d.Diagnose(err).Kind == dialect.Denied }
+func denied(d Dialect, err error) bool { return d.Class(err) == dialect.Denied }

@@ -102,7 +102,7 @@ func (n names) has(ctx context.Context, conn *sql.Conn, other dialect.Place, col
 			has = true
 			return rows.Scan(&label)
 		})
-		if kind := n.dialect.Diagnose(err).Kind; kind == dialect.Denied {
+		if kind := n.dialect.Class(err); kind == dialect.Denied {
 			return false, true, "", nil
 		} else if kind != dialect.Missing {
 			return has, false, label, err
@@ -168,9 +168,9 @@ func (s *server) deny(err error, create bool) *ServerError {
 	s.mu.Lock()
 	at := s.place
 	s.mu.Unlock()
-	fault := s.dialect.Diagnose(err)
+	code := s.dialect.Code(err)
 	err = fmt.Errorf("%w: the user has not the right to: %w", ErrTable, err)
-	switch fault.Code {
+	switch code {
 	case "42501", "1142", "1143", "1044": // others are of logging in
 		if rights := s.counter.rights(at, create); len(rights) > 0 {
 			where := at.At.String()
@@ -180,5 +180,5 @@ func (s *server) deny(err error, create bool) *ServerError {
 			err = fmt.Errorf("%w; on %s it takes:\n%s", err, where, strings.Join(rights, ";\n"))
 		}
 	}
-	return &ServerError{Server: s.name, Class: Permanent, Err: err, lost: fault.Code == ""}
+	return &ServerError{Server: s.name, Class: Permanent, Err: err, lost: code == ""}
 }

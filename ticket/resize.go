@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // Resize divides the ids anew among the servers, by this source's list and configuration, while sources everywhere go on: those that have the
@@ -23,7 +25,7 @@ func (s *Servers) Resize(ctx context.Context) error {
 	defer cancel()
 	var err error
 	for range resizeAttempts {
-		if err = s.resize(ctx); !errors.Is(err, errMeanwhile) || pause(ctx, 10*time.Millisecond+rand.N(50*time.Millisecond)) != nil {
+		if err = s.resize(ctx); !errors.Is(err, errMeanwhile) || dialect.Sleep(ctx, 10*time.Millisecond+rand.N(50*time.Millisecond)) != nil {
 			return err
 		}
 	}

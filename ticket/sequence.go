@@ -144,7 +144,7 @@ func (s sequenceCounter) draw(ctx context.Context, conn *sql.Conn, o order) (spa
 		into = append(into, new(string))
 	}
 	if err := one(ctx, conn, s.statement(), []any{s.object()}, into...); err != nil {
-		if s.dialect.Diagnose(err).Kind == dialect.Exhausted {
+		if s.dialect.Class(err) == dialect.Exhausted {
 			return span{}, errUnmatched // or frozen
 		}
 		return span{}, err

@@ -126,7 +126,7 @@ func (s *server) look(ctx context.Context) (c condition, err error) {
 	for stale := s.db.Stats().Idle + 1; ; stale-- {
 		err = s.with(ctx, func(conn *sql.Conn) error {
 			if c, err = s.inspect(ctx, conn); err == nil && c.stale {
-				_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it
+				dialect.Discard(conn)
 			}
 			return err
 		})
@@ -155,8 +155,8 @@ func (s *server) with(ctx context.Context, work func(*sql.Conn) error) error {
 			}
 			defer conn.Close() // which gives it back to the pool
 			err = work(conn)
-			if s.dialect.Diagnose(err).Code == unprepared { // nor are the others that the driver takes to be prepared on it
-				_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it
+			if s.dialect.Code(err) == unprepared { // nor are the others that the driver takes to be prepared on it
+				dialect.Discard(conn)
 				err = fmt.Errorf("%w: %w", driver.ErrBadConn, err)
 			}
 			return err
@@ -174,25 +174,5 @@ func (s *server) with(ctx context.Context, work func(*sql.Conn) error) error {
 		if !s.again(ctx, failure, attempt) {
 			return failure
 		}
-	}
-}
-
-// end is the statement that ends a transaction, and on MySQL begins none, whatever completion_type says.
-func (s *server) end(statement string) string {
-	if s.dialect == MySQL {
-		return statement + " AND NO CHAIN NO RELEASE"
-	}
-	return statement
-}
-
-// abandonLimit bounds the wait for the end of a transaction that failed.
-const abandonLimit = 2 * time.Second
-
-// abandon ends the connection's transaction without a commit, or else the connection.
-func (s *server) abandon(ctx context.Context, conn *sql.Conn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonLimit)
-	defer cancel()
-	if _, err := conn.ExecContext(ctx, s.end("ROLLBACK")); err != nil {
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it
 	}
 }

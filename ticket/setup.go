@@ -231,7 +231,7 @@ func (s *server) ensure(ctx context.Context, c condition, layout string, made []
 		if c, lookErr := s.look(ctx); lookErr == nil && c.row && slices.Contains(c.made, s.number) {
 			return nil
 		}
-		if pause(ctx, 20*time.Millisecond) != nil {
+		if dialect.Sleep(ctx, 20*time.Millisecond) != nil {
 			break
 		}
 	}
@@ -241,32 +241,19 @@ func (s *server) ensure(ctx context.Context, c condition, layout string, made []
 // makeRow makes the tables, and in one transaction the row and its entry in the register. After is 0 for a new sequence; otherwise the row is made also where
 // the entry is there already.
 func (s *server) makeRow(ctx context.Context, conn *sql.Conn, layout string, after int64) error {
-	// At other isolation levels what others have committed is not seen after the wait for their lock.
-	begin := map[Dialect]string{MySQL: "START TRANSACTION", Postgres: "BEGIN ISOLATION LEVEL READ COMMITTED", SQLite: "BEGIN IMMEDIATE"}[s.dialect]
 	if s.dialect == MySQL { // to make a table ends a transaction
 		if _, err := s.makeTables(ctx, conn); err != nil {
 			return err
 		}
 	}
-	if _, err := conn.ExecContext(ctx, begin); err != nil {
-		return fmt.Errorf("beginning a transaction: %w", err)
-	}
-	if err := s.insertRow(ctx, conn, layout, after); err != nil {
-		s.abandon(ctx, conn)
-		return err
-	}
-	if _, err := conn.ExecContext(ctx, s.end("COMMIT")); err != nil {
-		s.abandon(ctx, conn)
-		return fmt.Errorf("committing: %w", err)
-	}
-	return nil
+	return s.dialect.TransactOn(ctx, conn, s.dialect.BeginWrite(), func(conn *sql.Conn) error { return s.insertRow(ctx, conn, layout, after) })
 }
 
 // makeTables makes the tables that the catalogue does not have, and returns the counter of the place where they are. PostgreSQL's lock, which lasts until the end of the
 // transaction, has one process at a time look for the place and make them; elsewhere there is but one place.
 func (s *server) makeTables(ctx context.Context, conn *sql.Conn) (counter, error) {
 	if s.dialect == Postgres {
-		if _, err := s.dialect.LockTables(ctx, conn, s.config.Table); err != nil {
+		if _, err := s.dialect.LockCreate(ctx, conn, s.config.Table); err != nil {
 			return nil, err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 func (s *server) judge(conn *sql.Conn, c condition, o order) error {
 	fail := func(class Class, err error) error { return &ServerError{Server: s.name, Class: class, Err: err} }
 	if c.stale && conn != nil {
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it
+		dialect.Discard(conn)
 		return fail(Retry, fmt.Errorf("%w: a session with the settings of before: %w", driver.ErrBadConn, refusal(c.findings)))
 	}
 	if err := refusal(c.findings); err != nil {
@@ -127,29 +127,29 @@ func (s *server) classify(err error) *ServerError {
 	if errors.As(err, &failure) { // it has been
 		return failure
 	}
-	fault := s.dialect.Diagnose(err)
-	class := classOf[fault.Kind]
+	kind, code := s.dialect.Class(err), s.dialect.Code(err)
+	class := classOf[kind]
 	switch {
 	case errors.Is(err, ErrExhausted), errors.Is(err, ErrTable), errors.Is(err, ErrLayout):
 		class = Permanent
 	case errors.Is(err, dialect.ErrNoPlace):
 		class, err = Permanent, fmt.Errorf("%w: %w", ErrTable, err)
-	case fault.Kind == dialect.Exhausted:
+	case kind == dialect.Exhausted:
 		s.mu.Lock()
 		err = &ExhaustedError{Limit: s.limit, Err: err}
 		s.mu.Unlock()
-	case fault.Kind == dialect.Denied:
+	case kind == dialect.Denied:
 		return s.deny(err, false)
-	case fault.Kind == dialect.Missing:
+	case kind == dialect.Missing:
 		err = &TableError{Err: err}
-	case fault.Kind == dialect.ReadOnly:
+	case kind == dialect.ReadOnly:
 		err = fmt.Errorf("%w: %w", ErrReadOnly, err)
 	}
-	return &ServerError{Server: s.name, Class: class, Err: err, lost: fault.Code == "", locked: s.dialect == SQLite && class == Retry && fault.Code != ""}
+	return &ServerError{Server: s.name, Class: class, Err: err, lost: code == "", locked: s.dialect == SQLite && class == Retry && code != ""}
 }
 
 // classOf has what each kind of error asks for.
-var classOf = map[dialect.Kind]Class{
-	dialect.Again: Retry, dialect.Unavailable: Next, dialect.ReadOnly: Next,
+var classOf = map[dialect.Class]Class{
+	dialect.Conflict: Retry, dialect.Again: Retry, dialect.Unavailable: Next, dialect.ReadOnly: Next,
 	dialect.Missing: Permanent, dialect.Denied: Permanent, dialect.Exhausted: Permanent, dialect.Other: Permanent,
 }

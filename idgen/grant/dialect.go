@@ -113,7 +113,6 @@ func statementsOf(d Dialect, quoted string) statements {
 		header: headerText, insert: insertText, swap: swapText, mark: markText, count: countText, gone: goneText, absent: absentText, mend: mendText,
 		losses: lossesText, spaces: spacesText, has: hasText,
 	}
-	var clock string
 	switch d {
 	case MySQL:
 		s.create = fmt.Sprintf(createText, "") + " ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin"
@@ -125,19 +124,15 @@ func statementsOf(d Dialect, quoted string) statements {
 		s.echo = echoText
 		// All older collations, ascii_bin too, hold "a" and "a " for equal.
 		s.swap = strings.Replace(s.swap, "AND holder = ?", "AND CAST(holder AS BINARY) = CAST(? AS BINARY)", 1)
-		clock = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
 	case Postgres:
 		s.create = fmt.Sprintf(createText, ` COLLATE "C"`)
 		// The driver would not send a number that is beyond a narrower column, and the server says more.
 		s.insert = strings.Replace(s.insert, "?, ?, ?)", "CAST(? AS bigint), CAST(? AS bigint), ?)", 1) + " ON CONFLICT DO NOTHING"
-		clock = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)"
 	case SQLite:
 		s.create = fmt.Sprintf(createText, "")
 		s.insert += " ON CONFLICT DO NOTHING"
-		// A day of julianday is a float64, exact to 40 µs; SQLite's clock has milliseconds.
-		clock = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000"
 	}
-	s.list = fmt.Sprintf(listText, clock)
+	s.list = fmt.Sprintf(listText, d.Clock())
 	for _, text := range []*string{&s.create, &s.header, &s.insert, &s.echo, &s.swap, &s.mark, &s.count, &s.gone, &s.absent, &s.mend, &s.list, &s.losses, &s.spaces, &s.has} {
 		*text = strings.ReplaceAll(d.Bind(*text), "@", quoted)
 	}
@@ -145,25 +140,6 @@ func statementsOf(d Dialect, quoted string) statements {
 		s.rights = []string{strings.ReplaceAll(insertNone, "@", quoted), strings.ReplaceAll(updateNone, "@", quoted)}
 	}
 	return s
-}
-
-// beginning is the statement that begins a transaction.
-func beginning(d Dialect) string {
-	if d == MySQL {
-		return "START TRANSACTION" // BEGIN is no transaction's under sql_mode=ORACLE
-	}
-	return "BEGIN"
-}
-
-// beginningAlone begins a transaction that reads what others may be writing, and then writes.
-func beginningAlone(d Dialect) string {
-	switch d {
-	case Postgres:
-		return "BEGIN ISOLATION LEVEL READ COMMITTED" // under a stricter one, what is read after the wait for a lock is what was there before
-	case SQLite:
-		return "BEGIN IMMEDIATE" // else one that has read fails at once, without a wait, where another one writes
-	}
-	return beginning(d)
 }
 
 // syncCommit makes the commit of the transaction that it is run in wait for the disk, on PostgreSQL. A session cannot change that elsewhere.

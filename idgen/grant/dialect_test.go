@@ -27,7 +27,8 @@ var said = map[grant.Dialect]texts{
 		where: "SELECT DATABASE(), CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), ''''), @@lower_case_table_names",
 		tables: "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_NAME = 'snowkey_nodes' AND TABLE_TYPE = 'BASE TABLE'" +
 			" AND TABLE_SCHEMA NOT IN ('information_schema', 'performance_schema', 'mysql', 'sys') ORDER BY TABLE_SCHEMA",
-		lock: "SELECT GET_LOCK('snowkey: making snowkey_nodes', 10)", unlock: "DO RELEASE_LOCK('snowkey: making snowkey_nodes')",
+		lock:   "SELECT COALESCE(GET_LOCK(CONCAT('snowkey ', MD5('creating snowkey_nodes')), 0), 0)",
+		unlock: "SELECT RELEASE_LOCK(CONCAT('snowkey ', MD5('creating snowkey_nodes')))",
 		settings: "SELECT @@autocommit, 0 /*M! + @@in_transaction */, @@read_only, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog, @@binlog_format," +
 			" @@auto_increment_increment, @@auto_increment_offset, @@global.autocommit, @@global.auto_increment_increment, @@global.auto_increment_offset",
 		kept: "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'test' AND TABLE_NAME = 'snowkey_nodes'",
@@ -60,7 +61,7 @@ var said = map[grant.Dialect]texts{
 		tables: "SELECT CAST(n.nspname AS text) FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace" +
 			" WHERE c.relname = 'snowkey_nodes' AND c.relkind IN ('r', 'p') AND left(n.nspname, 3) <> 'pg_' AND n.nspname <> 'information_schema'" +
 			" ORDER BY COALESCE(array_position(current_schemas(false), n.nspname), 2147483647), n.nspname",
-		lock:     "SELECT pg_advisory_xact_lock(-1776883193322392726)",
+		lock:     "SELECT pg_advisory_xact_lock(8673873341094879888)",
 		settings: "SELECT current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery(), current_setting('default_transaction_read_only')",
 		kept: "SELECT c.relpersistence::text FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace" +
 			" WHERE n.nspname = 'public' AND c.relname = 'snowkey_nodes'",
@@ -165,8 +166,8 @@ func (m *script) write() {
 	}
 }
 
-func (m *script) commit()   { m.exec("COMMIT") }
-func (m *script) rollback() { m.exec("ROLLBACK") }
+func (m *script) commit()   { m.exec(m.dialect.Commit()) }
+func (m *script) rollback() { m.exec(m.dialect.Rollback()) }
 
 // search has the catalogue asked for the table, which is in the places given: schemas or databases.
 func (m *script) search(places ...string) {
@@ -202,7 +203,7 @@ func (m *script) locked() {
 
 func (m *script) unlocked() {
 	if m.unlock != "" {
-		m.exec(m.unlock)
+		m.ExpectQuery(m.unlock).WillReturnRows(sqlmock.NewRows([]string{"unlocked"}).AddRow(1))
 	}
 }
 
@@ -919,7 +920,7 @@ func TestSQLSwapTriedAgain(t *testing.T) {
 		m.write()
 		m.exec(m.swap)
 		m.exec(m.mark)
-		m.ExpectExec("COMMIT").WillReturnError(deadlocks[m.dialect])
+		m.ExpectExec(m.dialect.Commit()).WillReturnError(deadlocks[m.dialect])
 		m.rollback()
 		m.write()
 		m.exec(m.swap)
@@ -941,7 +942,7 @@ func TestSQLSwapTriedAgain(t *testing.T) {
 		m.write()
 		m.exec(m.swap)
 		m.exec(m.mark)
-		m.ExpectExec("COMMIT").WillReturnError(errBroken)
+		m.ExpectExec(m.dialect.Commit()).WillReturnError(errBroken)
 		m.rollback()
 		if done, err := store.Swap(t.Context(), "default", oldRow, newRow); done || !errors.Is(err, errBroken) {
 			t.Errorf("got %t, %v, want the connection's error", done, err)
@@ -1055,14 +1056,14 @@ func TestSQLSwapErrors(t *testing.T) {
 			m.write()
 			m.exec(m.swap)
 			m.exec(m.mark)
-			m.ExpectExec("COMMIT").WillReturnError(fault)
+			m.ExpectExec(m.dialect.Commit()).WillReturnError(fault)
 			m.rollback()
 		}},
 		"commit on a connection that is gone": {oldRow, func(m *script) {
 			m.write()
 			m.exec(m.swap)
 			m.exec(m.mark)
-			m.ExpectExec("COMMIT").WillReturnError(errors.Join(fault, driver.ErrBadConn))
+			m.ExpectExec(m.dialect.Commit()).WillReturnError(errors.Join(fault, driver.ErrBadConn))
 			m.ExpectClose() // not again: the swap may have been made
 		}},
 	} {
@@ -1104,7 +1105,7 @@ func TestSQLRollbackFails(t *testing.T) {
 		m.placed()
 		m.write()
 		m.ExpectExec(m.swap).WillReturnError(fault)
-		m.ExpectExec("ROLLBACK").WillReturnError(errors.New("another fault"))
+		m.ExpectExec(m.dialect.Rollback()).WillReturnError(errors.New("another fault"))
 		if m.dialect == grant.SQLite { // whose transaction is over when another begins
 			m.exec("BEGIN")
 			m.rollback()

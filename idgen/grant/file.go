@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // File returns a store in a small file, for the processes of one machine that have no database; with a number that is set by hand,
@@ -118,8 +120,8 @@ func (f *file) locked(ctx context.Context, work func(*spaces) (changed bool)) (e
 		if done {
 			break
 		}
-		if !sleep(ctx, time.Millisecond) {
-			return ctx.Err()
+		if err := dialect.Sleep(ctx, time.Millisecond); err != nil {
+			return err
 		}
 	}
 	c := spaces{}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // Keeper is a source of keys that acquires the number they are made with, and renews the grant of it in the background. It is made by
@@ -113,8 +114,8 @@ func (k *Keeper) start(ctx context.Context) error {
 			k.publish(err)
 			return err
 		}
-		if !sleep(ctx, wait) {
-			return fmt.Errorf("grant: %w, after: %w", ctx.Err(), err)
+		if ended := dialect.Sleep(ctx, wait); ended != nil {
+			return fmt.Errorf("grant: %w, after: %w", ended, err)
 		}
 		wait *= 2
 	}
@@ -303,8 +304,8 @@ func (k *Keeper) acquire(ctx context.Context, starting bool) error {
 			k.holder, k.id = "", listing.ID
 			return k.install(next, now)
 		}
-		if !sleep(ctx, rand.N(min(firstWait, time.Millisecond<<min(tries, 10)))) {
-			return fmt.Errorf("grant: acquiring a number, %d were taken by others meanwhile: %w", tries+1, ctx.Err())
+		if ended := dialect.Sleep(ctx, rand.N(min(firstWait, time.Millisecond<<min(tries, 10)))); ended != nil {
+			return fmt.Errorf("grant: acquiring a number, %d were taken by others meanwhile: %w", tries+1, ended)
 		}
 	}
 }
@@ -456,7 +457,7 @@ func (k *Keeper) release(ctx context.Context, end int64) error {
 		if try >= attempts || ctx.Err() != nil {
 			return fmt.Errorf("grant: giving number %d back, which comes free by itself at %s: %w", row.Number, k.timeOf(row.Until).Format(time.RFC3339), err)
 		}
-		sleep(ctx, wait)
+		_ = dialect.Sleep(ctx, wait) // the next attempt fails if it has ended
 		wait *= 2
 	}
 }
@@ -700,9 +701,9 @@ func (k *Keeper) IsOf(ctx context.Context, store *SQLStore) (bool, error) {
 				return true, nil
 			}
 		}
-		if !sleep(ctx, firstWait) {
+		if ended := dialect.Sleep(ctx, firstWait); ended != nil {
 			if s.row == before {
-				return false, fmt.Errorf("grant: the grant was not renewed: %w", errors.Join(s.Err, ctx.Err()))
+				return false, fmt.Errorf("grant: the grant was not renewed: %w", errors.Join(s.Err, ended))
 			}
 			return false, nil
 		}
@@ -725,16 +726,4 @@ func (k *Keeper) Close() error {
 	k.stop()
 	<-k.done
 	return k.failed
-}
-
-// sleep returns whether the time has passed before the context's end.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -23,7 +23,7 @@ func (s *SQLStore) Record(ctx context.Context, space string, loss Loss) (err err
 	for range 100 { // who else records one at once takes the number
 		next := int64(absentNode - 1)
 		added := int64(0)
-		err := s.transactBy(ctx, beginningAlone(s.dialect), func(conn *sql.Conn) error {
+		err := s.transactBy(ctx, s.dialect.BeginWrite(), func(conn *sql.Conn) error {
 			if err := s.makeDurable(ctx, conn); err != nil {
 				return err
 			}
@@ -46,11 +46,11 @@ func (s *SQLStore) Record(ctx context.Context, space string, loss Loss) (err err
 		if err == nil && added == 1 {
 			return nil
 		}
-		if fault := s.dialect.Diagnose(err); err != nil && (fault.Kind != dialect.Again || fault.Code == "" || s.dialect == SQLite) {
+		if err != nil && !s.retryable(err) {
 			return err
 		}
-		if !sleep(ctx, rand.N(firstWait/10)) {
-			return errors.Join(ctx.Err(), err)
+		if ended := dialect.Sleep(ctx, rand.N(firstWait/10)); ended != nil {
+			return errors.Join(ended, err)
 		}
 	}
 	return errors.New("others record losses all the time")

@@ -171,7 +171,7 @@ func (s *SQLStore) elsewhere(ctx context.Context, at *settled, other dialect.Pla
 	if has {
 		return twice
 	}
-	switch s.dialect.Diagnose(err).Kind {
+	switch s.dialect.Class(err) {
 	case 0, dialect.Missing: // it has other columns, or was dropped meanwhile
 		return nil
 	case dialect.Denied:
@@ -186,8 +186,8 @@ func (s *SQLStore) elsewhere(ctx context.Context, at *settled, other dialect.Pla
 
 // create makes the table, if nobody else has made it meanwhile.
 func (s *SQLStore) create(ctx context.Context, at *settled) error {
-	err := s.transactBy(ctx, beginningAlone(s.dialect), func(conn *sql.Conn) error {
-		unlock, err := s.dialect.LockTables(ctx, conn, s.table)
+	err := s.transactBy(ctx, s.dialect.BeginWrite(), func(conn *sql.Conn) error {
+		unlock, err := s.dialect.LockCreate(ctx, conn, s.table)
 		if err != nil {
 			return err
 		}
@@ -258,19 +258,19 @@ func (s *SQLStore) tableError(at *settled, err error) error {
 		return err
 	}
 	e := &TableError{Table: at.At.String(), Statement: at.texts.create + ";", Err: err}
-	fault := s.dialect.Diagnose(err)
-	switch fault.Kind {
+	code := s.dialect.Code(err)
+	switch s.dialect.Class(err) {
 	case dialect.Missing:
-		if text := err.Error(); fault.Code == "42703" || fault.Code == "1054" || s.dialect == SQLite && strings.Contains(text, "no such column") {
+		if text := err.Error(); code == "42703" || code == "1054" || s.dialect == SQLite && strings.Contains(text, "no such column") {
 			return fmt.Errorf("%w: %s is no table of grants: %w; rename it, or give the grants another table", ErrTable, at.At, err)
 		}
 	case dialect.Exhausted, dialect.Other:
-		if fault.Code != "" { // a column is too narrow, or has to have a value: no statement here mends that
+		if code != "" { // a column is too narrow, or has to have a value: no statement here mends that
 			return fmt.Errorf("%w: %s: %w", ErrTable, at.At, err)
 		}
 		return err
 	case dialect.Denied:
-		if s.isLogin(fault) {
+		if s.isLogin(code) {
 			return err
 		}
 		grants := fmt.Sprintf("GRANT SELECT, INSERT, UPDATE ON %s TO %s;", s.dialect.QuotePlace(at.At), at.Role)
@@ -295,12 +295,12 @@ func (s *SQLStore) tableError(at *settled, err error) error {
 }
 
 // isLogin tells whether a refusal is of the account itself, which no right on a table mends.
-func (s *SQLStore) isLogin(refused dialect.Fault) bool {
+func (s *SQLStore) isLogin(code string) bool {
 	switch s.dialect {
 	case MySQL:
-		return !slices.Contains([]string{"1044", "1142", "1143", "1227"}, refused.Code)
+		return !slices.Contains([]string{"1044", "1142", "1143", "1227"}, code)
 	case Postgres:
-		return refused.Code != "42501"
+		return code != "42501"
 	}
 	return false
 }

@@ -184,7 +184,7 @@ func (s *SQLStore) mend(ctx context.Context, at *settled, space string) error {
 	if err != nil || !gone {
 		return err
 	}
-	return s.transactBy(ctx, beginningAlone(s.dialect), func(conn *sql.Conn) error {
+	return s.transactBy(ctx, s.dialect.BeginWrite(), func(conn *sql.Conn) error {
 		l, h, err := readGone(ctx, conn, at, space)
 		if err != nil || l.Gone == 0 {
 			return err

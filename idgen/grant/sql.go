@@ -269,7 +269,7 @@ const starvation, lockStarvation = 5 * time.Millisecond, 100 * time.Millisecond
 
 // transact runs work in a transaction, again where the server has rolled it back because of others.
 func (s *SQLStore) transact(ctx context.Context, work func(*sql.Conn) error) error {
-	return s.transactBy(ctx, beginning(s.dialect), work)
+	return s.transactBy(ctx, s.dialect.Begin(), work)
 }
 
 // transactBy is transact with the statement that begins the transaction.
@@ -280,13 +280,18 @@ func (s *SQLStore) transactBy(ctx context.Context, begin string, work func(*sql.
 		}
 		err := s.dialect.Transact(ctx, pool{s}, begin, work)
 		s.locking.Store(0)
-		if fault := s.dialect.Diagnose(err); fault.Kind != dialect.Again || fault.Code == "" || attempt == attempts || s.dialect == SQLite {
+		if !s.retryable(err) || attempt == attempts {
 			return err
 		}
-		if !sleep(ctx, rand.N(firstWait)) {
+		if dialect.Sleep(ctx, rand.N(firstWait)) != nil {
 			return err
 		}
 	}
+}
+
+// retryable reports whether the server has rolled a transaction back because of others. SQLite has waited for them already.
+func (s *SQLStore) retryable(err error) bool {
+	return s.dialect != SQLite && s.dialect.Class(err).Retry() && s.dialect.Code(err) != ""
 }
 
 // pool is the store's, and tells that a call waits for a connection of it.
@@ -318,7 +323,7 @@ func (s *SQLStore) explain(ctx context.Context, err error, doing string, args ..
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
 		err = fmt.Errorf("%w: %w", ended, err)
 	}
-	switch at := s.settled.Load(); s.dialect.Diagnose(err).Kind {
+	switch at := s.settled.Load(); s.dialect.Class(err) {
 	case dialect.ReadOnly:
 		if !errors.Is(err, ErrReadOnly) {
 			err = s.readOnlyError(ctx, err)

@@ -805,7 +805,7 @@ func (c hookedConn) ExecContext(ctx context.Context, query string, args []driver
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if query == "COMMIT" && c.hook.before != nil {
+	if strings.HasPrefix(query, "COMMIT") && c.hook.before != nil {
 		if err := c.hook.before(); err != nil {
 			return nil, err
 		}

@@ -253,41 +253,40 @@ func TestLocateSQLite(t *testing.T) {
 }
 
 // Who has the lock keeps others waiting, of the same name in any schema, until its transaction ends or it lets go.
-func TestLockTables(t *testing.T) {
+func TestLockCreate(t *testing.T) {
 	for d, database := range map[dialect.Dialect]func(testing.TB) dbtest.Database{dialect.MySQL: dbtest.MySQL, dialect.Postgres: dbtest.Postgres} {
 		t.Run(d.String(), func(t *testing.T) {
 			at := database(t)
 			one, two := connect(t, at), connect(t, at)
 			execute(t, one, "START TRANSACTION")
 			execute(t, two, "START TRANSACTION")
-			unlock, err := d.LockTables(t.Context(), one, "t")
+			unlock, err := d.LockCreate(t.Context(), one, "t")
 			if err != nil {
 				t.Fatal(err)
 			}
-			free, err := d.LockTables(t.Context(), two, "another")
+			free, err := d.LockCreate(t.Context(), two, "another")
 			if err != nil {
 				t.Fatal(err)
 			}
 			free()
 			got := make(chan error, 1)
 			go func() {
-				unlock, err := d.LockTables(t.Context(), two, "a.t")
+				unlock, err := d.LockCreate(t.Context(), two, "a.t")
 				unlock()
 				got <- err
 			}()
-			waits := map[dialect.Dialect]string{
-				dialect.MySQL:    "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = 'User lock'",
-				dialect.Postgres: "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted",
-			}[d]
-			for waiting := 0; waiting == 0; {
+			for waiting := 0; d == dialect.Postgres && waiting == 0; {
 				select {
 				case err := <-got:
 					t.Fatalf("the second did not wait: %v", err)
 				default:
 				}
-				if err := one.QueryRowContext(t.Context(), waits).Scan(&waiting); err != nil {
+				if err := one.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").Scan(&waiting); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if taken, err := d.TryLock(t.Context(), connect(t, at), dialect.CreateLock("t")); taken || err != nil {
+				t.Errorf("a third took the lock: got %t, %v", taken, err)
 			}
 			unlock()
 			execute(t, one, "COMMIT")

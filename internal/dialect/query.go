@@ -50,3 +50,16 @@ func Each(ctx context.Context, db Queryer, query string, args []any, row func(*s
 	}
 	return errors.Join(rows.Err(), rows.Close())
 }
+
+// All returns what the function reads from each row of a query. The function must not query itself, as with [Each].
+func All[T any](ctx context.Context, db Queryer, query string, args []any, read func(*sql.Rows) (T, error)) (all []T, err error) {
+	err = Each(ctx, db, query, args, func(rows *sql.Rows) error {
+		one, err := read(rows)
+		all = append(all, one)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}

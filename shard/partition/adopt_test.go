@@ -217,7 +217,7 @@ func TestAdoptKilledAtEveryStatement(t *testing.T) {
 			k.OnStatement(func(step partition.Step, n int) error {
 				if seen++; seen == killed+1 {
 					where = step.SQL[n]
-					e.killOthers(t)
+					e.killHolder(t)
 				}
 				return nil
 			})

@@ -21,9 +21,6 @@ func (e Every) Start(t time.Time, in *time.Location) time.Time { return e.start(
 // Next is that of the period after it.
 func (e Every) Next(t time.Time, in *time.Location) time.Time { return e.next(t, in) }
 
-// LockName is the name of MySQL's lock of runs at a table.
-var LockName = lockName
-
 // SetVersion has the keeper take the server for another one.
 func (k *Keeper) SetVersion(version string) { k.version = version }
 

@@ -140,7 +140,7 @@ func TestConnectionLostWhileArchiving(t *testing.T) {
 		settings := orders()
 		settings.Keep, settings.Old = 6, partition.Archive
 		settings.Archive = func(ctx context.Context, _ partition.Detached) error {
-			e.killOthers(t)
+			e.killHolder(t)
 			<-ctx.Done()
 			return nil
 		}

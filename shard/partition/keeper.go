@@ -3,10 +3,9 @@ package partition
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"hash/fnv"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -38,21 +37,12 @@ func New(db *sql.DB, d Dialect, t Table) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Keeper{db: db, d: d, t: t, local: time.Now, ping: pingEvery, clock: clocks[d].read}, nil
+	return &Keeper{db: db, d: d, t: t, local: time.Now, ping: pingEvery, clock: databaseClock(d)}, nil
 }
 
-// clockQuery reads the microseconds since 1970.
-type clockQuery string
-
-func (q clockQuery) read(ctx context.Context, conn *sql.Conn) (time.Time, error) {
-	var micros int64
-	err := dialect.One(ctx, conn, string(q), nil, &micros)
-	return time.UnixMicro(micros), err
-}
-
-var clocks = map[Dialect]clockQuery{
-	dialect.MySQL:    "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))",
-	dialect.Postgres: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
+// databaseClock asks the database.
+func databaseClock(d Dialect) func(context.Context, *sql.Conn) (time.Time, error) {
+	return func(ctx context.Context, conn *sql.Conn) (time.Time, error) { return d.Now(ctx, conn) }
 }
 
 // Report is what a run has done.
@@ -158,10 +148,7 @@ func (k *Keeper) session(ctx context.Context, work func(*sql.Conn) error) error 
 	if err != nil {
 		return fmt.Errorf("connecting: %w", err)
 	}
-	defer func() {
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it
-		_ = conn.Close()
-	}()
+	defer dialect.Discard(conn)
 	for _, setting := range k.settings() {
 		if _, err := conn.ExecContext(ctx, setting); err != nil {
 			return fmt.Errorf("%s: %w", setting, err)
@@ -178,63 +165,20 @@ func (k *Keeper) settings() []string {
 	return []string{fmt.Sprintf("SET lock_timeout = '%dms'", max(1, k.t.LockWait.Milliseconds()))}
 }
 
-// lockPause is how long a run waits before it looks again whether another one has ended. A wait inside of the server would have a snapshot there, for which a
-// DETACH CONCURRENTLY of the other run waits.
-const lockPause = 100 * time.Millisecond
-
-// lockNumber returns what runs at a table lock.
-func lockNumber(schema, table string) uint64 {
-	sum := fnv.New64a()
-	_, _ = sum.Write([]byte("snowkey partition " + schema + "." + table)) // never fails
-	return sum.Sum64()
-}
-
-// lockName is the lockNumber for MySQL, where locks have names and are the whole server's.
-func lockName(schema, table string) string {
-	return fmt.Sprintf("snowkey partition %016x", lockNumber(schema, table))
-}
-
 // lock waits until no other run is at the table, and keeps others from it for as long as the connection lasts.
 func (k *Keeper) lock(ctx context.Context, conn *sql.Conn) error {
 	found, err := k.d.Locate(ctx, conn, k.t.Name)
 	if err != nil {
 		return err
 	}
-	query := "SELECT GET_LOCK('" + lockName(found.At.Schema, found.At.Table) + "', 0)"
-	if k.d == dialect.Postgres {
-		query = fmt.Sprintf("SELECT CAST(pg_try_advisory_lock(%d) AS int)", int64(lockNumber(found.At.Schema, found.At.Table)))
+	if _, err := k.d.WaitLock(ctx, conn, dialect.PartitionLock(found.At.Schema, found.At.Table), math.MaxInt64); err != nil {
+		return fmt.Errorf("waiting for another run at %s: %w", k.t.Name, err)
 	}
-	for {
-		var locked sql.NullInt64
-		if err := dialect.One(ctx, conn, query, nil, &locked); err != nil {
-			return fmt.Errorf("locking out other runs: %w", err)
-		}
-		if locked.Int64 == 1 {
-			return nil
-		}
-		if err := pause(ctx, lockPause); err != nil {
-			return fmt.Errorf("waiting for another run at %s: %w", k.t.Name, err)
-		}
-	}
+	return nil
 }
 
-func pause(ctx context.Context, long time.Duration) error {
-	timer := time.NewTimer(long)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
-}
-
-// The codes of errors that go when a step is tried again.
-var (
-	busy = map[Dialect][]string{
-		dialect.Postgres: {"55P03", "40P01", "40001"}, // lock_timeout, deadlock, serialization
-		dialect.MySQL:    {"1205", "1213"},            // lock_wait_timeout, deadlock
-	}
+// The codes of errors of PostgreSQL's that are expected.
+const (
 	// A row came into the default partition after it was read: PostgreSQL refuses to attach the partition that it belongs to.
 	overtaken = "23514"
 	// A row of another table refers to one of the partition.
@@ -249,13 +193,13 @@ func (k *Keeper) patiently(ctx context.Context, do func() error) error {
 	wait := k.t.LockWait / 4
 	for try := 1; ; try++ {
 		err := do()
-		if err == nil || !slices.Contains(busy[k.d], k.d.Diagnose(err).Code) {
+		if err == nil || k.d.Class(err) != dialect.Conflict {
 			return err
 		}
 		if try >= k.t.Tries {
 			return fmt.Errorf("%w: %d attempts, each waiting %v: %w", ErrBusy, try, k.t.LockWait, err)
 		}
-		if err := pause(ctx, wait/2+rand.N(wait/2+1)); err != nil {
+		if err := dialect.Sleep(ctx, wait/2+rand.N(wait/2+1)); err != nil {
 			return errors.Join(err, ErrBusy)
 		}
 		wait = min(2*wait, longestPause)
@@ -272,7 +216,7 @@ func (k *Keeper) do(ctx context.Context, conn *sql.Conn, step Step) (done bool, 
 	again := false
 	err = k.patiently(ctx, func() error {
 		again, err = k.execute(ctx, conn, step)
-		if pending := k.d.Diagnose(err).Code; step.Action == Remove && k.d == dialect.Postgres && slices.Contains(busy[k.d], pending) {
+		if step.Action == Remove && k.d == dialect.Postgres && k.d.Class(err) == dialect.Conflict {
 			// A DETACH CONCURRENTLY that has waited too long is pending, which another plan ends.
 			if unfinished, readErr := k.pending(ctx, conn, step); readErr == nil && unfinished {
 				again = true
@@ -281,7 +225,7 @@ func (k *Keeper) do(ctx context.Context, conn *sql.Conn, step Step) (done bool, 
 		}
 		return err
 	})
-	switch code := k.d.Diagnose(err).Code; {
+	switch code := k.d.Code(err); {
 	case err == nil:
 		return !again, nil
 	case k.d == dialect.Postgres && code == overtaken && step.Action == Make:

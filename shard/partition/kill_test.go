@@ -112,7 +112,7 @@ func TestConnectionKilledAtEveryStatement(t *testing.T) {
 					k.OnStatement(func(step partition.Step, n int) error {
 						if seen++; seen == killed+1 {
 							where = fmt.Sprintf("%s, before %s", step, step.SQL[n])
-							e.killOthers(t)
+							e.killHolder(t)
 						}
 						return nil
 					})
@@ -133,33 +133,30 @@ func TestConnectionKilledAtEveryStatement(t *testing.T) {
 	}
 }
 
-// killOthers ends all connections of the database that hold the lock of a run.
-func (e *engine) killOthers(t testing.TB) {
+// killHolder ends the connection that holds the lock of a run.
+func (e *engine) killHolder(t testing.TB) {
 	t.Helper()
-	if e.postgres {
-		if n := e.count(t, "SELECT COUNT(pg_terminate_backend(pid, 5000)) FROM (SELECT DISTINCT pid FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS l"); n != 1 {
-			t.Errorf("got %d connections with the lock, want one", n)
-		}
+	db := e.db
+	if !e.postgres {
+		db = e.database.Admin().Open(t)
+	}
+	holder, err := e.d.LockHolder(t.Context(), db, e.lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if holder == 0 {
+		t.Error("got no connection with the lock, want one")
 		return
 	}
-	admin := e.database.Admin().Open(t)
-	var id sql.NullInt64
-	for _, name := range e.lockNames {
-		if err := admin.QueryRowContext(t.Context(), "SELECT IS_USED_LOCK(?)", name).Scan(&id); err != nil {
-			t.Fatal(err)
-		}
-		if id.Valid {
-			if _, err := admin.ExecContext(t.Context(), fmt.Sprintf("KILL %d", id.Int64)); err != nil {
-				t.Fatal(err)
-			}
-			for range 1000 { // until the server has ended it
-				if err := admin.QueryRowContext(t.Context(), "SELECT IS_USED_LOCK(?)", name).Scan(&id); err != nil || !id.Valid {
-					return
-				}
-			}
+	kill := map[bool]string{true: "SELECT pg_terminate_backend(%d, 5000)", false: "KILL %d"}[e.postgres]
+	if _, err := db.ExecContext(t.Context(), fmt.Sprintf(kill, holder)); err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 { // until the server has ended it
+		if other, err := e.d.LockHolder(t.Context(), db, e.lock); err != nil || other != holder {
+			return
 		}
 	}
-	t.Error("got no connection with the lock, want one")
 }
 
 // The variables of the process that TestProcessKilled kills.

@@ -105,7 +105,7 @@ func (r reader) postgresBesides(ctx context.Context, s *Status, oid int64) error
 		var found []string
 		at := dialect.Place{Schema: schema, Table: "part_config"}
 		texts(&found, "SELECT CAST(parent_table AS text) FROM "+r.d.QuotePlace(at)+" WHERE CAST(parent_table AS text) IN ($1, $2)", s.Table, r.d.QuotePlace(dialect.Place{Schema: s.Schema, Table: s.Name}))
-		if r.d.Diagnose(err).Kind == dialect.Denied {
+		if r.d.Class(err) == dialect.Denied {
 			return fmt.Errorf("whether pg_partman has the table is in %s.part_config, which the role may not read: %w", schema, err)
 		}
 		if len(found) > 0 {

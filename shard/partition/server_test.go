@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 	"github.com/snowkey-go/snowkey/shard/partition"
 )
 
@@ -23,7 +24,7 @@ type engine struct {
 	d        partition.Dialect
 	db       *sql.DB
 
-	lockNames []string // MySQL's of runs at the table
+	lock dialect.Lock // of runs at the table
 }
 
 // onEach runs a test on PostgreSQL and on MariaDB.
@@ -44,9 +45,11 @@ func newEngine(t testing.TB, database dbtest.Database) *engine {
 		t.Fatal(err)
 	}
 	e := &engine{name: database.Kind, postgres: database.Kind == "postgres", database: database, d: d, db: database.Open(t)}
+	schema := "public"
 	if !e.postgres {
-		e.lockNames = []string{partition.LockName(e.texts(t, "SELECT DATABASE()")[0], "orders")}
+		schema = e.texts(t, "SELECT DATABASE()")[0]
 	}
+	e.lock = dialect.PartitionLock(schema, "orders")
 	return e
 }
 

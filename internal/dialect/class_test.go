@@ -26,17 +26,26 @@ import (
 var (
 	dialects = []dialect.Dialect{dialect.MySQL, dialect.Postgres, dialect.SQLite}
 
-	again       = dialect.Fault{Kind: dialect.Again}
-	unavailable = dialect.Fault{Kind: dialect.Unavailable}
-	readOnly    = dialect.Fault{Kind: dialect.ReadOnly}
-	missing     = dialect.Fault{Kind: dialect.Missing}
-	denied      = dialect.Fault{Kind: dialect.Denied}
-	exhausted   = dialect.Fault{Kind: dialect.Exhausted}
-	other       = dialect.Fault{Kind: dialect.Other}
+	conflict    = outcome{Class: dialect.Conflict}
+	again       = outcome{Class: dialect.Again}
+	unavailable = outcome{Class: dialect.Unavailable}
+	readOnly    = outcome{Class: dialect.ReadOnly}
+	missing     = outcome{Class: dialect.Missing}
+	denied      = outcome{Class: dialect.Denied}
+	exhausted   = outcome{Class: dialect.Exhausted}
+	other       = outcome{Class: dialect.Other}
 )
 
-// wantFault tests the error alone, and wrapped in what callers and drivers wrap errors in.
-func wantFault(t *testing.T, d dialect.Dialect, err error, want dialect.Fault) {
+// outcome is what the package says of an error.
+type outcome struct {
+	dialect.Class
+	Code string
+}
+
+func outcomeOf(d dialect.Dialect, err error) outcome { return outcome{d.Class(err), d.Code(err)} }
+
+// wantClass tests the error alone, and wrapped in what callers and drivers wrap errors in.
+func wantClass(t *testing.T, d dialect.Dialect, err error, want outcome) {
 	t.Helper()
 	for name, err := range map[string]error{
 		"alone":   err,
@@ -44,15 +53,15 @@ func wantFault(t *testing.T, d dialect.Dialect, err error, want dialect.Fault) {
 		"joined":  errors.Join(errors.New("a"), err),
 		"both":    fmt.Errorf("%w, %w", errors.New("a"), errors.Join(nil, err)),
 	} {
-		if got := d.Diagnose(err); got != want {
+		if got := outcomeOf(d, err); got != want {
 			t.Errorf("%v, %s: %v: got %+v, want %+v", d, name, err, got, want)
 		}
 	}
 }
 
-func TestDiagnoseMySQL(t *testing.T) {
-	for want, numbers := range map[dialect.Fault][]uint16{
-		again: {1020, 1205, 1213, 1412, 1614, 1689, 3101, 3572},
+func TestClassMySQL(t *testing.T) {
+	for want, numbers := range map[outcome][]uint16{
+		conflict: {1020, 1205, 1213, 1412, 1614, 1689, 3101, 3572},
 		unavailable: {
 			1015, 1021, 1024, 1026, 1030, 1037, 1038, 1040, 1041, 1042, 1043, 1047, 1053, 1077, 1078, 1079, 1080, 1114, 1135, 1152, 1153, 1154,
 			1155, 1156, 1157, 1158, 1159, 1160, 1161, 1180, 1184, 1203, 1206, 1226, 1297, 1317, 1637, 1878, 1927, 1969, 2006, 2013, 3015, 3019,
@@ -66,25 +75,26 @@ func TestDiagnoseMySQL(t *testing.T) {
 	} {
 		for _, n := range numbers {
 			want.Code = strconv.Itoa(int(n))
-			wantFault(t, dialect.MySQL, &mysql.MySQLError{Number: n, Message: "a text that has read-only in it"}, want)
+			wantClass(t, dialect.MySQL, &mysql.MySQLError{Number: n, Message: "a text that has read-only in it"}, want)
 		}
 	}
 }
 
 // Options other than --read-only have the same number.
-func TestDiagnoseOption(t *testing.T) {
-	for option, kind := range map[string]dialect.Kind{
+func TestClassOption(t *testing.T) {
+	for option, kind := range map[string]dialect.Class{
 		"--read-only": dialect.ReadOnly, "--super-read-only": dialect.ReadOnly, "--read_only": dialect.ReadOnly,
 		"--skip-grant-tables": dialect.Unavailable, "--skip-thread-priority": dialect.Unavailable, "": dialect.Unavailable,
 	} {
 		err := &mysql.MySQLError{Number: 1290, Message: "The MariaDB server is running with the " + option + " option so it cannot execute this statement"}
-		wantFault(t, dialect.MySQL, err, dialect.Fault{Kind: kind, Code: "1290"})
+		wantClass(t, dialect.MySQL, err, outcome{Class: kind, Code: "1290"})
 	}
 }
 
-func TestDiagnosePostgres(t *testing.T) {
-	for want, states := range map[dialect.Fault][]string{
-		again: {"0A000", "26000", "40000", "40001", "40P01", "55P03"},
+func TestClassPostgres(t *testing.T) {
+	for want, states := range map[outcome][]string{
+		again:    {"0A000", "26000"},
+		conflict: {"40000", "40001", "40P01", "55P03"},
 		unavailable: {
 			"08000", "08001", "08003", "08004", "08006", "08P01", "25P03", "25P04", "40003", "53000", "53100", "53200", "53300", "53400", "57000", "57014",
 			"57P01", "57P02", "57P03", "57P05", "58000", "58030", "58P01", "F0000", "F0001", "XX000",
@@ -97,11 +107,11 @@ func TestDiagnosePostgres(t *testing.T) {
 	} {
 		for _, state := range states {
 			want.Code = state
-			wantFault(t, dialect.Postgres, &pgconn.PgError{Code: state}, want)
-			wantFault(t, dialect.Postgres, stater(state), want)
+			wantClass(t, dialect.Postgres, &pgconn.PgError{Code: state}, want)
+			wantClass(t, dialect.Postgres, stater(state), want)
 		}
 	}
-	wantFault(t, dialect.Postgres, &pgconn.PgError{}, unavailable)
+	wantClass(t, dialect.Postgres, &pgconn.PgError{}, unavailable)
 }
 
 // stater has what lib/pq's *Error has.
@@ -110,9 +120,10 @@ type stater string
 func (s stater) Error() string    { return "pq: " + string(s) }
 func (s stater) SQLState() string { return string(s) }
 
-func TestDiagnoseSQLite(t *testing.T) {
-	for want, codes := range map[dialect.Fault][]int{
-		again:       {5, 6, 17},
+func TestClassSQLite(t *testing.T) {
+	for want, codes := range map[outcome][]int{
+		conflict:    {5, 6},
+		again:       {17},
 		unavailable: {7, 9, 10, 13, 14, 15},
 		readOnly:    {8},
 		exhausted:   {20},
@@ -122,14 +133,14 @@ func TestDiagnoseSQLite(t *testing.T) {
 		for _, code := range codes {
 			want.Code = strconv.Itoa(code)
 			for _, extended := range []int{code, code | 1<<8, code | 10<<8} {
-				wantFault(t, dialect.SQLite, sqlite3.Error{Code: sqlite3.ErrNo(code), ExtendedCode: sqlite3.ErrNoExtended(extended)}, want)
-				wantFault(t, dialect.SQLite, &sqlite3.Error{Code: sqlite3.ErrNo(code), ExtendedCode: sqlite3.ErrNoExtended(extended)}, want)
-				wantFault(t, dialect.SQLite, &coder{code: extended}, want)
+				wantClass(t, dialect.SQLite, sqlite3.Error{Code: sqlite3.ErrNo(code), ExtendedCode: sqlite3.ErrNoExtended(extended)}, want)
+				wantClass(t, dialect.SQLite, &sqlite3.Error{Code: sqlite3.ErrNo(code), ExtendedCode: sqlite3.ErrNoExtended(extended)}, want)
+				wantClass(t, dialect.SQLite, &coder{code: extended}, want)
 			}
 		}
 	}
-	wantFault(t, dialect.SQLite, sqlite3.Error{}, other)
-	wantFault(t, dialect.SQLite, &coder{1, "SQL logic error: no such table: t (1)"}, dialect.Fault{Kind: dialect.Missing, Code: "1"})
+	wantClass(t, dialect.SQLite, sqlite3.Error{}, other)
+	wantClass(t, dialect.SQLite, &coder{1, "SQL logic error: no such table: t (1)"}, outcome{Class: dialect.Missing, Code: "1"})
 }
 
 // coder has what modernc's *Error has.
@@ -142,7 +153,7 @@ func (c *coder) Error() string { return c.text }
 func (c *coder) Code() int     { return c.code }
 
 // What SQLite says, in its own words.
-func TestDiagnoseSQLiteStatements(t *testing.T) {
+func TestClassSQLiteStatements(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	open := func(dsn string) *sql.DB {
 		db, err := sql.Open("sqlite3", dsn)
@@ -166,7 +177,7 @@ func TestDiagnoseSQLiteStatements(t *testing.T) {
 		db        *sql.DB
 		statement string
 		code      string
-		want      dialect.Fault
+		want      outcome
 	}{
 		"no table":       {db, "SELECT 1 FROM none", "1", missing},
 		"no column":      {db, "SELECT none FROM t", "1", missing},
@@ -184,7 +195,7 @@ func TestDiagnoseSQLiteStatements(t *testing.T) {
 			continue
 		}
 		test.want.Code = test.code
-		wantFault(t, dialect.SQLite, err, test.want)
+		wantClass(t, dialect.SQLite, err, test.want)
 	}
 
 	tx, err := db.Begin()
@@ -196,7 +207,7 @@ func TestDiagnoseSQLiteStatements(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = db.Exec("UPDATE t SET id = 2")
-	wantFault(t, dialect.SQLite, err, dialect.Fault{Kind: dialect.Again, Code: "5"})
+	wantClass(t, dialect.SQLite, err, outcome{Class: dialect.Conflict, Code: "5"})
 }
 
 func closed(t *testing.T) *sql.DB {
@@ -212,10 +223,10 @@ func closed(t *testing.T) *sql.DB {
 }
 
 // The errors of connections are the same everywhere.
-func TestDiagnoseConnection(t *testing.T) {
+func TestClassConnection(t *testing.T) {
 	_, refused := net.DialUnix("unix", nil, &net.UnixAddr{Name: filepath.Join(t.TempDir(), "none.sock"), Net: "unix"})
 	_, unresolved := (&net.Resolver{}).LookupHost(ended(), "none.invalid")
-	for want, errs := range map[dialect.Fault][]error{
+	for want, errs := range map[outcome][]error{
 		again: {driver.ErrBadConn, badConn(nil)},
 		unavailable: {
 			context.Canceled, context.DeadlineExceeded, ended().Err(), io.EOF, io.ErrUnexpectedEOF, sql.ErrConnDone, sql.ErrTxDone, mysql.ErrInvalidConn,
@@ -226,13 +237,13 @@ func TestDiagnoseConnection(t *testing.T) {
 	} {
 		for _, err := range errs {
 			for _, d := range dialects {
-				wantFault(t, d, err, want)
+				wantClass(t, d, err, want)
 			}
 		}
 	}
 	_, err := pgconn.Connect(t.Context(), "host="+t.TempDir()+" user=u")
-	wantFault(t, dialect.Postgres, err, unavailable)
-	wantFault(t, dialect.Postgres, &pgconn.ConnectError{}, unavailable)
+	wantClass(t, dialect.Postgres, err, unavailable)
+	wantClass(t, dialect.Postgres, &pgconn.ConnectError{}, unavailable)
 }
 
 // badConn is ErrBadConn in the other way that database/sql allows.
@@ -247,55 +258,105 @@ func ended() context.Context {
 	return ctx
 }
 
+// A server that speaks another language gives the same classes, as real servers show them.
+func TestClassLanguages(t *testing.T) {
+	for d, languages := range map[dialect.Dialect][]string{
+		dialect.MySQL: {"en_US", "de_DE", "ja_JP"}, dialect.Postgres: {"C", "de_DE.UTF-8", "de_DE.utf8", "ja_JP.UTF-8", "fr_FR.UTF-8"},
+	} {
+		t.Run(d.String(), func(t *testing.T) {
+			at := servers[d](t)
+			execute(t, connect(t, at), "CREATE TABLE t (id smallint PRIMARY KEY)", "INSERT INTO t VALUES (1), (32767)", "CREATE TABLE other (id int PRIMARY KEY)")
+			texts := map[string]bool{}
+			for _, language := range languages {
+				holder, conn := connect(t, at), connect(t, at)
+				if _, err := conn.ExecContext(t.Context(), "SET lc_messages = '"+language+"'"); err != nil && d == dialect.Postgres {
+					t.Logf("the server has no %s, which the machine's package locales would give it: %v", language, err)
+					continue
+				} else if err != nil {
+					t.Fatal(err)
+				}
+				execute(t, conn, map[dialect.Dialect]string{dialect.MySQL: "SET innodb_lock_wait_timeout = 1, sql_mode = 'STRICT_ALL_TABLES'", dialect.Postgres: "SET lock_timeout = '50ms'"}[d])
+				execute(t, holder, d.Begin(), "UPDATE t SET id = 2 WHERE id = 1")
+				for statement, want := range map[string]dialect.Class{
+					"UPDATE t SET id = 3 WHERE id = 1": dialect.Conflict,
+					"SELECT 1 FROM none":               dialect.Missing,
+					"SELECT none FROM t":               dialect.Missing,
+					"INSERT INTO t VALUES (40000)":     dialect.Exhausted,
+					"INSERT INTO t VALUES (32767)":     dialect.Other,
+					"SELEC 1":                          dialect.Other,
+				} {
+					_, err := conn.ExecContext(t.Context(), statement)
+					if err == nil {
+						t.Fatalf("%s, %s: got no error", language, statement)
+					}
+					texts[err.Error()] = true
+					if got := d.Class(err); got != want {
+						t.Errorf("%s, %s: %v: got %v, want %v", language, statement, err, got, want)
+					}
+				}
+				readOnly := map[dialect.Dialect]string{dialect.MySQL: "SET SESSION TRANSACTION READ ONLY", dialect.Postgres: "SET default_transaction_read_only = on"}[d]
+				execute(t, conn, readOnly)
+				if _, err := conn.ExecContext(t.Context(), "INSERT INTO other VALUES (1)"); d.Class(err) != dialect.ReadOnly {
+					t.Errorf("%s: %v: got %v, want read-only", language, err, d.Class(err))
+				}
+				execute(t, holder, d.Rollback())
+			}
+			if d == dialect.MySQL && len(texts) < 15 { // of 18
+				t.Errorf("got %d messages, want those of three languages: %v", len(texts), texts)
+			}
+		})
+	}
+}
+
 // Without a code an error is of the driver where there is a server, and says nothing where there is none.
-func TestDiagnoseUnknown(t *testing.T) {
-	for d, want := range map[dialect.Dialect]dialect.Fault{
+func TestClassUnknown(t *testing.T) {
+	for d, want := range map[dialect.Dialect]outcome{
 		dialect.MySQL: unavailable, dialect.Postgres: unavailable, dialect.SQLite: other, 0: other, 7: other,
 	} {
 		for _, err := range []error{errors.New(""), errors.New("failed to connect"), mysql.ErrPktSync, &pgconn.ParseConfigError{}} {
-			wantFault(t, d, err, want)
+			wantClass(t, d, err, want)
 		}
-		if got := d.Diagnose(nil); got != (dialect.Fault{}) {
+		if got := outcomeOf(d, nil); got != (outcome{}) {
 			t.Errorf("%v, nil: got %+v", d, got)
 		}
 	}
 }
 
 // The server's code says more than that the wait for it ended, unless it is not known; and another dialect's is none.
-func TestDiagnosePrecedence(t *testing.T) {
+func TestClassPrecedence(t *testing.T) {
 	for name, test := range map[string]struct {
 		d    dialect.Dialect
 		err  error
-		want dialect.Fault
+		want outcome
 	}{
 		"code, then context": {
 			dialect.MySQL, errors.Join(&mysql.MySQLError{Number: 1146}, context.Canceled),
-			dialect.Fault{Kind: dialect.Missing, Code: "1146"},
+			outcome{Class: dialect.Missing, Code: "1146"},
 		},
-		"context, then code": {dialect.Postgres, errors.Join(context.Canceled, &pgconn.PgError{Code: "40P01"}), dialect.Fault{Kind: dialect.Again, Code: "40P01"}},
-		"unknown code":       {dialect.Postgres, errors.Join(&pgconn.PgError{Code: "42601"}, context.Canceled), dialect.Fault{Kind: dialect.Unavailable, Code: "42601"}},
+		"context, then code": {dialect.Postgres, errors.Join(context.Canceled, &pgconn.PgError{Code: "40P01"}), outcome{Class: dialect.Conflict, Code: "40P01"}},
+		"unknown code":       {dialect.Postgres, errors.Join(&pgconn.PgError{Code: "42601"}, context.Canceled), outcome{Class: dialect.Unavailable, Code: "42601"}},
 		"bad, and ended":     {dialect.MySQL, errors.Join(context.Canceled, driver.ErrBadConn), again},
-		"first of two":       {dialect.MySQL, errors.Join(&mysql.MySQLError{Number: 1213}, &mysql.MySQLError{Number: 1}), dialect.Fault{Kind: dialect.Again, Code: "1213"}},
+		"first of two":       {dialect.MySQL, errors.Join(&mysql.MySQLError{Number: 1213}, &mysql.MySQLError{Number: 1}), outcome{Class: dialect.Conflict, Code: "1213"}},
 		"PostgreSQL's":       {dialect.MySQL, &pgconn.PgError{Code: "42P01"}, unavailable},
 		"MySQL's":            {dialect.Postgres, &mysql.MySQLError{Number: 1146}, unavailable},
 		"MySQL's, no server": {dialect.SQLite, &mysql.MySQLError{Number: 1146}, other},
 		"SQLite's":           {dialect.MySQL, sqlite3.Error{Code: 5}, unavailable},
 		"no dialect's":       {0, &mysql.MySQLError{Number: 1213}, other},
 	} {
-		if got := test.d.Diagnose(test.err); got != test.want {
+		if got := outcomeOf(test.d, test.err); got != test.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, test.want)
 		}
 	}
 }
 
 // Nil pointers in an error are passed over, and what is beside them is found.
-func TestDiagnoseNilPointers(t *testing.T) {
+func TestClassNilPointers(t *testing.T) {
 	for _, null := range []error{
 		(*mysql.MySQLError)(nil), (*pgconn.PgError)(nil), (*pgconn.ConnectError)(nil), (*sqlite3.Error)(nil), (*net.OpError)(nil), (*coder)(nil),
 	} {
-		for d, unknown := range map[dialect.Dialect]dialect.Fault{dialect.MySQL: unavailable, dialect.Postgres: unavailable, dialect.SQLite: other, 0: other} {
+		for d, unknown := range map[dialect.Dialect]outcome{dialect.MySQL: unavailable, dialect.Postgres: unavailable, dialect.SQLite: other, 0: other} {
 			for _, err := range []error{null, fmt.Errorf("a: %w", null), errors.Join(null, null)} {
-				if got := d.Diagnose(err); got != unknown {
+				if got := outcomeOf(d, err); got != unknown {
 					t.Errorf("%v, %T in %T: got %+v, want %+v", d, null, err, got, unknown)
 				}
 			}
@@ -303,8 +364,8 @@ func TestDiagnoseNilPointers(t *testing.T) {
 		for d, err := range map[dialect.Dialect]error{
 			dialect.MySQL: &mysql.MySQLError{Number: 1213}, dialect.Postgres: &pgconn.PgError{Code: "40001"}, dialect.SQLite: sqlite3.Error{Code: sqlite3.ErrBusy},
 		} {
-			if got := d.Diagnose(errors.Join(null, err)); got.Kind != dialect.Again {
-				t.Errorf("%v, beside %T: got %+v, want again", d, null, got)
+			if got := outcomeOf(d, errors.Join(null, err)); got.Class != dialect.Conflict {
+				t.Errorf("%v, beside %T: got %+v, want conflict", d, null, got)
 			}
 		}
 	}
@@ -364,23 +425,23 @@ func foreign() []error {
 }
 
 // A field that is called as a driver's and is none of its kind is no code.
-func TestDiagnoseForeign(t *testing.T) {
-	for d, want := range map[dialect.Dialect]dialect.Fault{dialect.MySQL: unavailable, dialect.Postgres: unavailable, dialect.SQLite: other} {
+func TestClassForeign(t *testing.T) {
+	for d, want := range map[dialect.Dialect]outcome{dialect.MySQL: unavailable, dialect.Postgres: unavailable, dialect.SQLite: other} {
 		for _, err := range foreign() {
-			if got := d.Diagnose(err); got != want {
+			if got := outcomeOf(d, err); got != want {
 				t.Errorf("%v, %T: got %+v, want %+v", d, err, got, want)
 			}
 		}
 	}
 	for _, err := range []error{namedNumber{1213}, &embedded{&Inner{Number: 1213}}} {
-		if got := dialect.MySQL.Diagnose(err); got.Kind != dialect.Again {
-			t.Errorf("%T: got %+v, want again", err, got)
+		if got := outcomeOf(dialect.MySQL, err); got.Class != dialect.Conflict {
+			t.Errorf("%T: got %+v, want conflict", err, got)
 		}
 	}
 }
 
 // No error makes a panic, or none of the classes that an error of a driver can have.
-func TestDiagnoseNeverPanics(t *testing.T) {
+func TestClassNeverPanics(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	leaves := append(foreign(), nil, io.EOF, driver.ErrBadConn, badConn(nil), (*mysql.MySQLError)(nil), (*pgconn.PgError)(nil), (*coder)(nil))
@@ -408,8 +469,8 @@ func TestDiagnoseNeverPanics(t *testing.T) {
 	}
 	for range 20_000 {
 		d, err := dialect.Dialect(random.IntN(6)-1), build(5)
-		got := d.Diagnose(err)
-		if known := got.Kind >= dialect.Again && got.Kind <= dialect.Other; known != (err != nil) {
+		got := outcomeOf(d, err)
+		if known := got.Class >= dialect.Conflict && got.Class <= dialect.Other; known != (err != nil) {
 			t.Fatalf("seed %d: %v, %T: got %+v", seed, d, err, got)
 		}
 	}
