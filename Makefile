@@ -58,6 +58,7 @@ torture: ## kill, stop, clone and mislead processes that make keys with grants o
 	$(GO) test -count=1 -v -run '^TestDifferential$$' -timeout 60m ./gormplugin
 	$(GO) test -count=1 -v -run '^TestKill$$|^TestRefusals$$|^TestPublished$$|^TestPartitions$$|^TestVerifyBesideWriters$$' -timeout 60m ./migrate
 	$(GO) test -count=1 -v -run 'Kill|^TestYear$$' -timeout 60m ./shard/partition
+	$(GO) test -count=1 -v -run '^TestFirstCommand$$' .
 
 tidy: ## run go mod tidy in all modules
 	.ci/tidy
