@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"/compare/internal/measure":    slices.Concat(strategies, measuring, drivers, own("/compare/strategy", "/compare/internal/database", "/compare/result")),
 	"/compare/result":              statistics,
 	"/compare/internal/resulttest": slices.Concat(statistics, own("/compare/result")),
-	"/compare/report":              slices.Concat(statistics, charts, own("/compare/result")),
+	"/compare/report":              slices.Concat(statistics, own("/compare/result")),
 	"/cmd/snowkey":                 {"*"},
 	"/examples/shop":               slices.Concat(gormAlone, drivers, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/catalog", "/sqltype", "/gormplugin")),
 	"/ticket":                      own("/idgen", "/internal/dialect"),
@@ -61,11 +61,8 @@ var (
 	gormAlone  = []string{"gorm.io/gorm", "gorm.io/gorm/", "github.com/jinzhu/", "golang.org/x/text/"}
 	strategies = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/sqltype", "/gormplugin", "/ticket", "/internal/dialect", "/internal/catalog"), []string{"github.com/google/uuid"})
 	statistics = []string{"github.com/aclements/go-moremath/"}
-	measuring  = slices.Concat(statistics, own("/internal/dsn"), []string{"golang.org/x/sync/", "gonum.org/v1/gonum/mathext", "gonum.org/v1/gonum/mathext/"})
-	charts     = []string{
-		"gonum.org/v1/", "golang.org/x/image/", "golang.org/x/text/", "codeberg.org/", "git.sr.ht/~sbinet/gg", "github.com/golang/freetype/", "github.com/ajstarks/svgo",
-	}
-	servers = []string{
+	measuring  = slices.Concat(statistics, own("/internal/dsn"), []string{"golang.org/x/sync/"})
+	servers    = []string{
 		"github.com/go-sql-driver/mysql", "github.com/go-sql-driver/mysql/", "filippo.io/edwards25519", "filippo.io/edwards25519/",
 		"github.com/jackc/", "golang.org/x/text/", "golang.org/x/sync/", "golang.org/x/sys/",
 	}

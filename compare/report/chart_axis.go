@@ -1,10 +1,6 @@
 package report
 
-import (
-	"math"
-
-	"gonum.org/v1/plot"
-)
+import "math"
 
 // axis is a range of an axis with its ticks: from 0 where the values are within a factor of ten of each other, logarithmic where not.
 type axis struct {
@@ -65,15 +61,50 @@ func niceStep(step float64) float64 {
 	return 10 * power
 }
 
-// at sets an axis of a plot, with the ticks written by format.
-func (a axis) at(to *plot.Axis, format func(float64) string) {
-	to.Min, to.Max = a.min, a.max
-	if a.log {
-		to.Scale = plot.LogScale{}
+// scale places the values of an axis between two positions of a drawing.
+type scale struct {
+	axis
+	from, to float64
+}
+
+func (s scale) at(v float64) float64 {
+	part := (v - s.min) / (s.max - s.min)
+	if s.log {
+		part = math.Log(v/s.min) / math.Log(s.max/s.min)
 	}
-	ticks := make(plot.ConstantTicks, len(a.ticks))
-	for i, v := range a.ticks {
-		ticks[i] = plot.Tick{Value: v, Label: format(v)}
+	return s.from + max(0, min(1, part))*(s.to-s.from)
+}
+
+// tickLength is how far a tick stands out from its axis.
+const tickLength = 4
+
+// bottomAxis draws an axis under a plot whose top and bottom are given.
+func (d *drawing) bottomAxis(s scale, bottom float64, format func(float64) string) {
+	d.line(stroke{shade: rule, width: 1}, point{s.from, bottom}, point{s.to, bottom})
+	for _, v := range s.ticks {
+		if v > s.max*(1+1e-9) {
+			continue
+		}
+		x := s.at(v)
+		d.line(stroke{shade: rule, width: 1}, point{x, bottom}, point{x, bottom + tickLength})
+		d.text(lettering{shade: quiet, anchor: "middle"}, point{x, bottom + 13}, format(v))
 	}
-	to.Tick.Marker = ticks
+}
+
+// leftAxis draws an axis to the left of a plot, with a line across the plot at each tick.
+func (d *drawing) leftAxis(s scale, left, right float64, format func(float64) string) {
+	for _, v := range s.ticks {
+		y := s.at(v)
+		d.line(stroke{shade: rule, width: 1}, point{left - tickLength, y}, point{right, y})
+		d.text(lettering{shade: quiet, anchor: "end"}, point{left - tickLength - 4, y}, format(v))
+	}
+	d.line(stroke{shade: rule, width: 1}, point{left, s.from}, point{left, s.to})
+}
+
+// widest is the width of the widest text of the ticks.
+func (a axis) widest(format func(float64) string) (width float64) {
+	for _, v := range a.ticks {
+		width = max(width, textWidth(format(v), false))
+	}
+	return width
 }

@@ -7,56 +7,52 @@ import (
 	"io"
 	"slices"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
 	"github.com/snowkey-go/snowkey/compare/result"
 )
 
 // curve is a strategy's way through a chart, with a name at its end.
 type curve struct {
 	name   string
-	style  draw.LineStyle
-	points []vg.Point // in the units of the axes
+	stroke stroke
+	points []point // in the units of the axes
 }
 
-func (l curve) last() vg.Point { return l.points[len(l.points)-1] }
+func (l curve) last() point { return l.points[len(l.points)-1] }
 
 // dashes tell the strategies of a family apart, which share their hue.
-var dashes = [...][]vg.Length{nil, {7, 3}, {2, 3}, {10, 3, 2, 3}, {4, 2}, {12, 2, 2, 2, 2, 2}, {1, 5}}
+var dashes = [...]string{"", "7,3", "2,3", "10,3,2,3", "4,2", "12,2,2,2,2,2", "1,5"}
 
-// lineStyles gives each strategy of a database the style that it has in all charts of lines. The first of a family is drawn stronger.
-func lineStyles(strategies []result.Strategy) []draw.LineStyle {
-	styles, seen := make([]draw.LineStyle, len(strategies)), map[int]int{}
+// strokes gives each strategy of a database its line. The first of a family is drawn stronger.
+func strokes(strategies []result.Strategy) []stroke {
+	all, seen := make([]stroke, len(strategies)), map[int]int{}
 	for i, s := range strategies {
 		f := family(s.Name)
-		styles[i] = lineStyle(families[f].hue, 1.5, dashes[seen[f]%len(dashes)]...)
+		all[i] = stroke{shade: families[f].hue, width: 1.5, dash: dashes[seen[f]%len(dashes)]}
 		if seen[f] == 0 {
-			styles[i].Width = 2.75
+			all[i].width = 2.75
 		}
 		seen[f]++
 	}
-	return styles
+	return all
 }
 
 // rateCurves has a line for each strategy that rows were inserted with, those on top last.
 func rateCurves(d result.Database) []curve {
 	var lines []curve
-	styles, planned := lineStyles(d.Strategies), planned(d)
+	strokes, planned := strokes(d.Strategies), planned(d)
 	for i, s := range d.Strategies {
-		l := curve{name: s.Name, style: styles[i]}
+		l := curve{name: s.Name, stroke: strokes[i]}
 		for t, tenth := range s.Growth.Tenths {
 			if rate := tenth.RowsPerSecond; rate.OK() && rate.Median() > 0 {
 				rows := planned * float64(t+1) / float64(len(s.Growth.Tenths))
-				l.points = append(l.points, vg.Point{X: vg.Length(rows), Y: vg.Length(rate.Median())})
+				l.points = append(l.points, point{rows, rate.Median()})
 			}
 		}
 		if len(l.points) > 0 {
 			lines = append(lines, l)
 		}
 	}
-	slices.SortStableFunc(lines, func(a, b curve) int { return cmp.Compare(a.style.Width, b.style.Width) })
+	slices.SortStableFunc(lines, func(a, b curve) int { return cmp.Compare(a.stroke.width, b.stroke.width) })
 	return lines
 }
 
@@ -90,37 +86,44 @@ func rateChart(d result.Database, narrow bool) (_ chart, ok bool) {
 	var xs, ys []float64
 	for _, l := range lines {
 		for _, p := range l.points {
-			xs, ys = append(xs, p.X.Points()), append(ys, p.Y.Points())
+			xs, ys = append(xs, p.x), append(ys, p.y)
 		}
 	}
 	spread := slices.Max(ys) > 10*slices.Min(ys)
-	byEnd := slices.SortedStableFunc(slices.Values(lines), func(a, b curve) int { return cmp.Compare(b.last().Y, a.last().Y) })
+	byEnd := slices.SortedStableFunc(slices.Values(lines), func(a, b curve) int { return cmp.Compare(b.last().y, a.last().y) })
 	c := chart{title: "Rows inserted per second as the table grows", width: wideChart, height: max(360, float64(len(lines))*labelStep+70)}
 	c.desc = fmt.Sprintf("%d lines, each the median of the rounds. At its end, %s is the fastest with %s rows a second and %s the slowest with %s.", len(lines),
-		line(byEnd[0].name), result.Short(byEnd[0].last().Y.Points()), line(byEnd[len(byEnd)-1].name), result.Short(byEnd[len(byEnd)-1].last().Y.Points()))
+		line(byEnd[0].name), result.Short(byEnd[0].last().y), line(byEnd[len(byEnd)-1].name), result.Short(byEnd[len(byEnd)-1].last().y))
 	legend := 0.0
 	if narrow {
 		legend = float64(len(lines)) * labelStep
 		c.width, c.height = narrowChart, 260+legend+8
 	}
-	c.draw = func(canvas draw.Canvas) {
-		p := newPlot()
-		newAxis(xs, 4, false).at(&p.X, result.Short)
-		p.X.Max = max(slices.Max(xs), 1)
-		newAxis(ys, 5, spread).at(&p.Y, result.Short)
-		p.X.Label.Text = "rows in the table"
-		caption(canvas, "rows per second, median of the rounds"+map[bool]string{true: "; logarithmic", false: ""}[spread], narrow)
-		p.Add(gridLines{}, curves(lines))
-		area := draw.Crop(canvas, 2, -16, 2+vg.Length(legend), -26)
+	c.draw = func(d *drawing) {
+		across, up := newAxis(xs, 4, false), newAxis(ys, 5, spread)
+		across.max = max(slices.Max(xs), 1)
+		left, right, bottom := up.widest(result.Short)+10, c.width-18, c.height-legend-44
 		if !narrow {
-			area.Max.X -= endLabels(byEnd) - 16
+			right = c.width - endLabels(byEnd)
 		}
-		p.Draw(area)
+		x, y := scale{across, left, right}, scale{up, bottom, 26}
+		d.caption("rows per second, median of the rounds"+map[bool]string{true: "; logarithmic", false: ""}[spread], narrow)
+		d.leftAxis(y, left, right, result.Short)
+		d.bottomAxis(x, bottom, result.Short)
+		d.text(lettering{shade: quiet, anchor: "middle"}, point{(left + right) / 2, bottom + 33}, "rows in the table")
+		for _, l := range lines {
+			points := make([]point, len(l.points))
+			for i, p := range l.points {
+				points[i] = point{x.at(p.x), y.at(p.y)}
+			}
+			d.line(l.stroke, points...)
+			d.dot(l.stroke.shade, points[len(points)-1], 2.5)
+		}
 		if narrow {
-			legendBelow(canvas, byEnd)
-			return
+			d.legend(byEnd, c.height-legend, c.width)
+		} else {
+			d.endLabels(byEnd, x, y, c.width, c.height)
 		}
-		labelEnds(canvas, p, area, byEnd)
 	}
 	return c, true
 }
@@ -128,110 +131,67 @@ func rateChart(d result.Database, narrow bool) (_ chart, ok bool) {
 const labelStep = 18.0 // from one line of text to the next
 
 // caption says at the top left what the vertical axis counts; an axis label along it would have to be read with the head on the side.
-func caption(canvas draw.Canvas, text string, narrow bool) {
-	if style := textStyle(quiet, false); !narrow || style.Width(text).Points() < narrowChart {
-		canvas.FillText(style, vg.Point{X: 0, Y: canvas.Max.Y - 9}, text)
-	}
-}
-
-// gridLines draws a line at each tick of the axes.
-type gridLines struct{ across bool }
-
-func (g gridLines) Plot(c draw.Canvas, p *plot.Plot) {
-	style := lineStyle(rule, 1)
-	if g.across {
-		for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
-			x := c.X(p.X.Norm(t.Value))
-			c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
-		}
-		return
-	}
-	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
-		y := c.Y(p.Y.Norm(t.Value))
-		c.StrokeLine2(style, c.Min.X, y, c.Max.X, y)
-	}
-}
-
-// curves draws lines over each other.
-type curves []curve
-
-func (cs curves) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	for _, l := range cs {
-		points := make([]vg.Point, len(l.points))
-		for i, at := range l.points {
-			points[i] = vg.Point{X: x(at.X.Points()), Y: y(at.Y.Points())}
-		}
-		c.StrokeLines(l.style, points)
-		dot := draw.GlyphStyle{Color: l.style.Color, Radius: 2.5, Shape: draw.CircleGlyph{}}
-		c.DrawGlyphNoClip(dot, points[len(points)-1])
+func (d *drawing) caption(text string, narrow bool) {
+	if !narrow || textWidth(text, false) < narrowChart {
+		d.text(lettering{shade: quiet, anchor: "start"}, point{0, 9}, text)
 	}
 }
 
 // strong tells that a curve is drawn, and named, stronger than others.
-func (l curve) strong() bool { return l.style.Width > 2 }
+func (l curve) strong() bool { return l.stroke.width > 2 }
 
-func endLabel(l curve) string {
-	return label(l.name, l.strong(), 250) + " " + result.Short(l.last().Y.Points())
-}
+func endLabel(l curve) string { return label(l.name, l.strong(), 250) + " " + result.Short(l.last().y) }
 
 // endLabels is the room that the labels at the ends of lines need, with what leads to them.
-func endLabels(lines []curve) vg.Length {
-	width := vg.Length(0)
+func endLabels(lines []curve) (width float64) {
 	for _, l := range lines {
-		width = max(width, textStyle(ink, l.strong()).Width(endLabel(l)))
+		width = max(width, textWidth(endLabel(l), l.strong()))
 	}
 	return width + leader + 8
 }
 
 const leader = 34
 
-// labelEnds writes the names of lines beside their ends, at distances at which they can be read, and leads from one to the other.
-func labelEnds(canvas draw.Canvas, p *plot.Plot, area draw.Canvas, lines []curve) {
-	data := p.DataCanvas(area)
-	x, y := p.Transforms(&data)
+// endLabels writes the names of lines beside their ends, at distances at which they can be read, and leads from one to the other.
+func (d *drawing) endLabels(lines []curve, x, y scale, width, height float64) {
 	wanted := make([]float64, len(lines))
 	for i, l := range lines {
-		wanted[i] = y(l.last().Y.Points()).Points()
+		wanted[i] = y.at(l.last().y)
 	}
-	left := canvas.Max.X - endLabels(lines) + leader
-	for i, at := range spreadOut(wanted, labelStep, 9, canvas.Max.Y.Points()-26) {
+	left := width - endLabels(lines) + leader
+	for i, at := range spreadOut(wanted, labelStep, 26, height-9) {
 		l := lines[i]
-		end := vg.Point{X: x(l.last().X.Points()), Y: vg.Length(wanted[i])}
-		thin := draw.LineStyle{Color: l.style.Color, Width: 0.75}
-		canvas.StrokeLines(thin, []vg.Point{end, {X: max(end.X, left-leader+4), Y: end.Y}, {X: left - 6, Y: vg.Length(at)}, {X: left - 3, Y: vg.Length(at)}})
-		canvas.FillText(textStyle(ink, l.strong()), vg.Point{X: left, Y: vg.Length(at)}, endLabel(l))
+		end := x.at(l.last().x)
+		d.line(stroke{shade: l.stroke.shade, width: 0.75}, point{end, wanted[i]}, point{max(end, left-leader+4), wanted[i]}, point{left - 6, at}, point{left - 3, at})
+		d.text(lettering{shade: ink, bold: l.strong(), anchor: "start"}, point{left, at}, endLabel(l))
 	}
 }
 
-// spreadOut moves positions, of which each is at most the one before it, as little as it can to have them at least step apart and in [low, high].
+// spreadOut moves positions, of which each is at least the one before it, as little as it can to have them at least step apart and in [low, high].
 func spreadOut(wanted []float64, step, low, high float64) []float64 {
 	at := slices.Clone(wanted)
 	for i := range at {
-		if at[i] = min(at[i], high); i > 0 {
-			at[i] = min(at[i], at[i-1]-step)
+		if at[i] = max(at[i], low); i > 0 {
+			at[i] = max(at[i], at[i-1]+step)
 		}
 	}
 	for i := len(at) - 1; i >= 0; i-- {
-		least := low
+		most := high
 		if i < len(at)-1 {
-			least = at[i+1] + step
+			most = at[i+1] - step
 		}
-		at[i] = max(at[i], least)
+		at[i] = min(at[i], most)
 	}
 	return at
 }
 
-// legendBelow writes the names of lines under the plot, from the fastest to the slowest.
-func legendBelow(canvas draw.Canvas, lines []curve) {
-	y := vg.Length(float64(len(lines))*labelStep - 9)
-	value := textStyle(ink, false)
-	value.XAlign = draw.XRight
-	for _, l := range lines {
-		canvas.StrokeLine2(l.style, 4, y, 44, y)
-		canvas.FillText(textStyle(ink, l.strong()), vg.Point{X: 52, Y: y}, label(l.name, l.strong(), 220))
-		canvas.FillText(value, vg.Point{X: canvas.Max.X - 2, Y: y}, result.Short(l.last().Y.Points()))
-		y -= labelStep
+// legend writes the names of lines below each other, from the fastest to the slowest.
+func (d *drawing) legend(lines []curve, top, width float64) {
+	for i, l := range lines {
+		y := top + float64(i)*labelStep + 9
+		d.line(l.stroke, point{4, y}, point{44, y})
+		d.text(lettering{shade: ink, bold: l.strong(), anchor: "start"}, point{52, y}, label(l.name, l.strong(), 220))
+		d.text(lettering{shade: ink, anchor: "end"}, point{width - 2, y}, result.Short(l.last().y))
 	}
 }
 

@@ -3,13 +3,8 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/snowkey-go/snowkey/compare/result"
 )
@@ -29,7 +24,7 @@ type rowChart struct {
 	log     bool
 	format  func(float64) string // of the axis
 	narrow  bool
-	mark    func(c *draw.Canvas, r row, x func(float64) vg.Length, y vg.Length)
+	mark    func(d *drawing, r row, x scale, y float64)
 }
 
 func (r rowChart) height() float64 { return float64(len(r.rows))*r.step() + 26 + 34 }
@@ -43,7 +38,7 @@ func (r rowChart) step() float64 {
 
 func (r rowChart) label(row row) string {
 	if r.narrow {
-		return label(row.name, false, narrowChart-textStyle(ink, false).Width(row.text)-16)
+		return label(row.name, false, narrowChart-textWidth(row.text, false)-16)
 	}
 	return label(row.name, false, 220)
 }
@@ -56,45 +51,39 @@ func (r rowChart) chart(title, desc string) chart {
 	return c
 }
 
-func (r rowChart) draw(canvas draw.Canvas) {
-	names, texts := vg.Length(0), vg.Length(0)
-	style, text := textStyle(ink, false), textStyle(ink, false)
+func (r rowChart) draw(d *drawing) {
+	names, texts := 0.0, 0.0
 	var values []float64
 	for _, row := range r.rows {
-		names, texts = max(names, style.Width(r.label(row))), max(texts, text.Width(row.text))
+		names, texts = max(names, textWidth(r.label(row), false)), max(texts, textWidth(row.text, false))
 		values = append(values, row.values...)
 	}
-	left, right := names+10, texts+8
+	left, right, ticks := names+10, wideChart-texts-16, 7
 	if r.narrow {
-		left, right = 24, 26
+		left, right, ticks = 24, narrowChart-28, 4
 	}
-	caption(canvas, r.caption, r.narrow)
-	p := newPlot()
-	newAxis(values, map[bool]int{true: 4, false: 7}[r.narrow], r.log).at(&p.X, r.format)
-	p.Y.Min, p.Y.Max = 0, float64(len(r.rows))
-	p.HideY()
-	p.Add(gridLines{across: true})
-	area := draw.Crop(canvas, left, -right, 2, -26)
-	p.Draw(area)
-	data := p.DataCanvas(area)
-	x, y := p.Transforms(&data)
+	bottom := 26 + float64(len(r.rows))*r.step()
+	x := scale{newAxis(values, ticks, r.log), left, right}
+	d.caption(r.caption, r.narrow)
+	for _, v := range x.ticks {
+		d.line(stroke{shade: rule, width: 1}, point{x.at(v), 26}, point{x.at(v), bottom})
+	}
+	d.bottomAxis(x, bottom, r.format)
 	for i, row := range r.rows {
-		at := y(float64(len(r.rows)-i) - 0.5)
-		if !r.narrow {
-			style.XAlign = draw.XRight
-			canvas.FillText(style, vg.Point{X: left - 8, Y: at}, r.label(row))
-			canvas.FillText(text, vg.Point{X: data.Max.X + 8, Y: at}, row.text)
-			r.mark(&canvas, row, x, at)
-			continue
+		y := 26 + (float64(i)+0.5)*r.step()
+		name, text, mark := lettering{shade: ink, anchor: "end"}, lettering{shade: ink, anchor: "start"}, y
+		nameAt, textAt := point{left - 8, y}, point{right + 8, y}
+		if r.narrow {
+			name, text, mark = text, name, y+8
+			nameAt, textAt = point{0, y - 9}, point{narrowChart - 2, y - 9}
 		}
-		canvas.FillText(style, vg.Point{X: 0, Y: at + 9}, r.label(row))
-		text.XAlign = draw.XRight
-		canvas.FillText(text, vg.Point{X: canvas.Max.X - 2, Y: at + 9}, row.text)
-		r.mark(&canvas, row, x, at-8)
+		d.text(name, nameAt, r.label(row))
+		d.text(text, textAt, row.text)
+		r.mark(d, row, x, mark)
 	}
 }
 
-// bytesChart draws the bytes a row takes, the least first: the table's in the strategy's hue, its indexes' behind them in the same, hatched.
+// bytesChart draws the bytes a row takes, the least first: the table's in the strategy's hue, its indexes' behind them in the same, lighter.
 func bytesChart(d result.Database, narrow bool) (chart, bool) {
 	r := rowChart{format: result.Short, caption: "bytes a row: full the table, light its indexes", narrow: narrow}
 	all := planned(d)
@@ -120,15 +109,9 @@ func bytesChart(d result.Database, narrow bool) (chart, bool) {
 		return chart{}, false
 	}
 	slices.SortStableFunc(r.rows, func(a, b row) int { return cmp.Compare(slices.Max(a.values), slices.Max(b.values)) })
-	r.mark = func(c *draw.Canvas, row row, x func(float64) vg.Length, y vg.Length) {
-		bar := func(from, to float64, colour color.Color) {
-			low, high := x(from), x(to)
-			if high > low {
-				c.FillPolygon(colour, []vg.Point{{X: low, Y: y - 7}, {X: high, Y: y - 7}, {X: high, Y: y + 7}, {X: low, Y: y + 7}})
-			}
-		}
-		bar(0, row.values[0], mark(row.hue))
-		bar(row.values[0], row.values[1], faint(row.hue))
+	r.mark = func(d *drawing, row row, x scale, y float64) {
+		d.bar(row.hue, 1, x.at(0), y-7, x.at(row.values[0]), y+7)
+		d.bar(row.hue, 0.4, x.at(row.values[0]), y-7, x.at(row.values[1]), y+7)
 	}
 	least, most := r.rows[0], r.rows[len(r.rows)-1]
 	return r.chart("Bytes a row", fmt.Sprintf("%d bars. %s takes the least with %s bytes, %s the most with %s.", len(r.rows), line(least.name), result.Short(slices.Max(least.values)),
@@ -155,15 +138,14 @@ func latencyChart(d result.Database, narrow bool) (chart, bool) {
 		return chart{}, false
 	}
 	slices.SortStableFunc(r.rows, func(a, b row) int { return cmp.Compare(a.values[2], b.values[2]) })
-	r.mark = func(c *draw.Canvas, row row, x func(float64) vg.Length, y vg.Length) {
-		colour := mark(row.hue)
-		c.StrokeLine2(draw.LineStyle{Color: colour, Width: 2}, x(row.values[0]), y, x(row.values[len(row.values)-1]), y)
+	r.mark = func(d *drawing, row row, x scale, y float64) {
+		d.line(stroke{shade: row.hue, width: 2}, point{x.at(row.values[0]), y}, point{x.at(row.values[len(row.values)-1]), y})
 		for i, v := range row.values {
-			radius := vg.Length(3)
+			radius := 3.0
 			if i == 2 {
 				radius = 6
 			}
-			c.DrawGlyphNoClip(draw.GlyphStyle{Color: colour, Radius: radius, Shape: draw.CircleGlyph{}}, vg.Point{X: x(v), Y: y})
+			d.dot(row.hue, point{x.at(v), y}, radius)
 		}
 	}
 	least, most := r.rows[0], r.rows[len(r.rows)-1]
@@ -183,30 +165,13 @@ func shardChart(s result.Strategy) (chart, bool) {
 	expected := float64(sum) / float64(len(s.Shards.Counts))
 	c := chart{title: "Keys on each of " + fmt.Sprint(len(s.Shards.Counts)) + " shards: " + line(s.Name), width: 150, height: 70,
 		desc: fmt.Sprintf("From %d to %d keys a shard, where %s were expected.", slices.Min(s.Shards.Counts), most, result.Short(expected))}
-	c.draw = func(canvas draw.Canvas) {
-		p := newPlot()
-		p.HideAxes()
-		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, float64(len(s.Shards.Counts)), 0, max(float64(most), expected*1.1)
-		p.Add(histogram{s.Shards.Counts, families[family(s.Name)].hue, expected})
-		p.Draw(canvas)
+	c.draw = func(d *drawing) {
+		y, each := scale{axis{max: max(float64(most), expected*1.1)}, c.height, 0}, c.width/float64(len(s.Shards.Counts))
+		for i, n := range s.Shards.Counts {
+			d.bar(families[family(s.Name)].hue, 1, float64(i)*each+1, y.at(float64(n)), float64(i+1)*each-1, c.height)
+		}
+		d.line(stroke{shade: ink, width: 1.5, dash: "4,3"}, point{0, y.at(expected)}, point{c.width, y.at(expected)})
+		d.line(stroke{shade: quiet, width: 1}, point{0, c.height - 0.5}, point{c.width, c.height - 0.5})
 	}
 	return c, true
-}
-
-// histogram draws a bar a count, and a line at the expected one.
-type histogram struct {
-	counts   []int64
-	hue      int
-	expected float64
-}
-
-func (h histogram) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	for i, n := range h.counts {
-		if left, right, top := x(float64(i))+1, x(float64(i+1))-1, y(float64(n)); n > 0 && right > left {
-			c.FillPolygon(mark(h.hue), []vg.Point{{X: left, Y: c.Min.Y}, {X: right, Y: c.Min.Y}, {X: right, Y: top}, {X: left, Y: top}})
-		}
-	}
-	c.StrokeLine2(lineStyle(ink, 1.5, 4, 3), c.Min.X, y(h.expected), c.Max.X, y(h.expected))
-	c.StrokeLine2(lineStyle(quiet, 1), c.Min.X, c.Min.Y, c.Max.X, c.Min.Y)
 }

@@ -1,9 +1,6 @@
 package report
 
-import (
-	"image/color"
-	"strings"
-)
+import "strings"
 
 // shade is a colour by its name in the style sheet, and what it is on a light and on a dark ground.
 type shade struct{ name, light, dark string }
@@ -37,12 +34,6 @@ var shades = [...]shade{
 	hueOwn:       {"own", "#4a4f57", "#c3c9d1"},
 	bad:          {"bad", "#b3261e", "#ff8a80"},
 }
-
-// mark is what a shade is drawn with, for the rendering to put the shade in its place. It is never black, which the SVG leaves out.
-func mark(shade int) color.RGBA { return color.RGBA{R: 1, G: 2, B: uint8(shade + 1), A: 255} }
-
-// faint is the mark of a shade that lets the ground through.
-func faint(shade int) color.RGBA { return color.RGBA{R: 1, G: 3, B: uint8(shade + 1), A: 255} }
 
 // families are the kinds of keys that have a hue of their own, and the words in the names of their strategies, tried in this order.
 var families = []struct {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"gonum.org/v1/gonum/mathext"
+	"github.com/aclements/go-moremath/mathx"
 
 	"github.com/snowkey-go/snowkey/compare/result"
 	"github.com/snowkey-go/snowkey/compare/strategy"
@@ -173,5 +173,5 @@ func chiSquare(counts []int64) result.Chi {
 	for _, count := range counts {
 		sum += (float64(count) - expected) * (float64(count) - expected) / expected
 	}
-	return result.Chi{Shards: len(counts), Value: sum, P: mathext.GammaIncRegComp(float64(len(counts)-1)/2, sum/2)}
+	return result.Chi{Shards: len(counts), Value: sum, P: mathx.GammaIncComp(float64(len(counts)-1)/2, sum/2)}
 }
