@@ -33,6 +33,9 @@ const shardsRounds = 4
 // Two processes, with grants in one database and no more numbers than two, make ids for the same shards at the same time and none twice,
 // while each closes its keeper now and then, with a shard ahead of the clock, and acquires whichever number is free.
 func TestShardsOfProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("no processes are started with -short")
+	}
 	for name, open := range map[string]func(testing.TB) dbtest.Database{"sqlite": dbtest.SQLite, "mysql": dbtest.MySQL, "postgres": dbtest.Postgres} {
 		t.Run(name, func(t *testing.T) {
 			database := open(t)

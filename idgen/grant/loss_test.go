@@ -360,6 +360,8 @@ func TestAnotherSpace(t *testing.T) {
 func TestCrashLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := grant.Memory(nil)
+		var group sync.WaitGroup
+		defer group.Wait()
 		for i := range 1500 {
 			crashed := &flaky{Store: store}
 			k, err := grant.Open(t.Context(), crashed, grant.Config{Generator: with(), Wait: time.Nanosecond})
@@ -367,7 +369,7 @@ func TestCrashLoop(t *testing.T) {
 				t.Fatalf("start %d: %v", i, err)
 			}
 			crashed.set(errDown, false, 0)
-			defer k.Close() // which gives nothing back
+			group.Go(func() { _ = k.Close() }) // which gives nothing back
 			time.Sleep(30 * time.Millisecond)
 		}
 		listing, err := store.List(t.Context(), grant.DefaultSpace, 0, 1023)

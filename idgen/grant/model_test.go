@@ -27,6 +27,9 @@ func TestModel(t *testing.T) {
 // TestModelWithout shows what comes of it when a guard is taken away, though the database's clock never steps back: the same id twice.
 // Those that are covered by the others do not show it alone: see [TestModelWithoutBoth].
 func TestModelWithout(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the model with all its guards alone, with -short")
+	}
 	for _, c := range []struct {
 		name    string
 		ticks   int64
@@ -79,6 +82,9 @@ func TestModelWithout(t *testing.T) {
 // without. The shortest way there is among many millions of states, and is followed here: an acquisition that was given up (b, [5, 6)) comes
 // after the keeper has had the number with the next attempt ([1, 2)), takes it from c, and makes way for the release.
 func TestModelWithoutBoth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the model with all its guards alone, with -short")
+	}
 	trace := strings.Split(strings.TrimSpace(`
 A reads the rows at 0 and sends the acquisition of number 0 by a, [1, 2)
 A is told that the database has made the acquisition of number 0 by a, [1, 2)

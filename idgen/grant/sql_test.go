@@ -145,6 +145,10 @@ func TestStores(t *testing.T) {
 		{name: "exec protocol", dialect: grant.Postgres, parameters: "default_query_exec_mode=exec"},
 	} {
 		t.Run(test.dialect.String()+"/"+test.name, func(t *testing.T) {
+			if testing.Short() && test.name != "default" {
+				t.Skip("the default sessions alone, with -short")
+			}
+			t.Parallel()
 			db := openSessions(t, withParameters(t, databases[test.dialect](t), test.parameters), test.statements...)
 			db.SetMaxOpenConns(test.conns)
 			db.SetMaxIdleConns(10)
@@ -662,6 +666,9 @@ func TestContextEndsWhileWaiting(t *testing.T) {
 
 // A server that does not answer any more keeps nobody waiting after the context's end, not even in a commit, and keeps no connection.
 func TestContextEndsAtAPausedServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("no servers are stopped with -short")
+	}
 	for _, test := range []struct {
 		dialect grant.Dialect
 		start   func(testing.TB, ...string) *dbtest.Server
@@ -709,6 +716,9 @@ func TestContextEndsAtAPausedServer(t *testing.T) {
 
 // Connections that the server has closed since they were last used are no error.
 func TestServerRestarted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("no servers are stopped with -short")
+	}
 	for _, test := range []struct {
 		dialect grant.Dialect
 		start   func(testing.TB, ...string) *dbtest.Server

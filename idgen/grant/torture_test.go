@@ -94,6 +94,9 @@ var tortureBits = map[string]int{"sqlite": 4, "mysql": 4, "postgres": 3}
 // Before that, the same processes make ids with numbers that are leased for a time, and are stopped for longer: there must be ids that
 // come twice, or else none is noticed.
 func TestTorture(t *testing.T) {
+	if testing.Short() {
+		t.Skip("processes are not tortured with -short")
+	}
 	duration := tortureShort
 	if text := os.Getenv(tortureVariable); text != "" {
 		var err error
