@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowkey-go/snowkey/compare/internal/resulttest"
 	"github.com/snowkey-go/snowkey/compare/report"
 	"github.com/snowkey-go/snowkey/compare/result"
 )
@@ -226,7 +225,7 @@ func TestAdvise(t *testing.T) {
 // TestAdviseNeverTakesWhatIsWrong looks at all lines of the sample, with each strategy spoilt in its turn.
 func TestAdviseNeverTakesWhatIsWrong(t *testing.T) {
 	taken := map[string]bool{}
-	for _, d := range resulttest.Sample().Databases {
+	for _, d := range sample().Databases {
 		for _, a := range report.Advise(d) {
 			taken[a.Take] = true
 		}
@@ -251,7 +250,7 @@ func TestAdviseNeverTakesWhatIsWrong(t *testing.T) {
 func TestAdviseOnTheSample(t *testing.T) {
 	want := []string{"autoincrement", "snowkey", "uuidv7", "snowkey", "uuidv7", "uuidv4", "autoincrement", "uuidv7", "snowkey"}
 	var got []string
-	for _, a := range report.Advise(resulttest.Sample().Databases[1]) {
+	for _, a := range report.Advise(sample().Databases[1]) {
 		got = append(got, a.Take)
 	}
 	if !slices.Equal(got, want) {

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchproc"
 
-	"github.com/snowkey-go/snowkey/compare/internal/resulttest"
 	"github.com/snowkey-go/snowkey/compare/report"
 	"github.com/snowkey-go/snowkey/compare/result"
 )
@@ -71,7 +70,7 @@ var (
 
 // TestBenchHasEverySampleOnce but single INSERTs and single keys.
 func TestBenchHasEverySampleOnce(t *testing.T) {
-	r := resulttest.Sample()
+	r := sample()
 	for _, d := range r.Databases {
 		for i := range d.Strategies {
 			d.Strategies[i].Growth.Batches, d.Strategies[i].Latency.Samples = nil, nil

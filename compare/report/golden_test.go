@@ -9,7 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/snowkey-go/snowkey/compare/internal/resulttest"
 	"github.com/snowkey-go/snowkey/compare/report"
 	"github.com/snowkey-go/snowkey/compare/result"
 )
@@ -23,7 +22,7 @@ var writers = map[string]func(io.Writer, result.Result) error{
 
 // brief is MariaDB of the sample, with four strategies, and few of their thousands of single times, so that a golden file can be read.
 func brief() result.Result {
-	r := resulttest.Sample()
+	r := sample()
 	r.Databases = r.Databases[1:2]
 	d := &r.Databases[0]
 	d.Strategies = slices.DeleteFunc(d.Strategies, func(s result.Strategy) bool {
@@ -52,7 +51,7 @@ func write(t *testing.T, to func(io.Writer, result.Result) error, r result.Resul
 func TestReportsAsBefore(t *testing.T) {
 	for name, to := range writers {
 		t.Run(name, func(t *testing.T) {
-			r := resulttest.Sample()
+			r := sample()
 			if name == "bench.txt" {
 				r = brief()
 			}
@@ -81,7 +80,7 @@ func TestReportsAsBefore(t *testing.T) {
 
 func TestReportsOfAReadDocumentAreTheSame(t *testing.T) {
 	var file bytes.Buffer
-	if err := result.Write(&file, resulttest.Sample()); err != nil {
+	if err := result.Write(&file, sample()); err != nil {
 		t.Fatal(err)
 	}
 	loaded, err := result.Load(&file)
@@ -89,8 +88,8 @@ func TestReportsOfAReadDocumentAreTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, to := range writers {
-		fresh := write(t, to, resulttest.Sample())
-		if !bytes.Equal(fresh, write(t, to, resulttest.Sample())) {
+		fresh := write(t, to, sample())
+		if !bytes.Equal(fresh, write(t, to, sample())) {
 			t.Errorf("%s: got other bytes the second time", name)
 		}
 		if !bytes.Equal(fresh, write(t, to, loaded)) {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowkey-go/snowkey/compare/internal/resulttest"
 	"github.com/snowkey-go/snowkey/compare/report"
 	"github.com/snowkey-go/snowkey/compare/result"
 )
@@ -34,7 +33,7 @@ func TestHTMLInBrowser(t *testing.T) {
 		result  result.Result
 		screens []screen
 	}{
-		{"sample", resulttest.Sample(), []screen{phone, {1280, "dark"}}},
+		{"sample", sample(), []screen{phone, {1280, "dark"}}},
 		{"many", many(), []screen{{360, "dark"}, {1280, "light"}}},
 		{"hostile", hostile(), []screen{phone, {1280, "light"}}},
 		{"empty", result.Result{}, []screen{phone}},
@@ -56,7 +55,7 @@ func TestHTMLInBrowser(t *testing.T) {
 
 // testPlanted shows that what the browser is asked about a page finds what is wrong with one.
 func testPlanted(t *testing.T, browser context.Context) {
-	small := resulttest.Sample()
+	small := sample()
 	small.Databases = small.Databases[:1]
 	small.Databases[0].Strategies = small.Databases[0].Strategies[:2]
 	page := html(t, small)
@@ -97,7 +96,7 @@ func testPlanted(t *testing.T, browser context.Context) {
 
 // many is a document with more than twenty strategies on one database.
 func many() result.Result {
-	r := resulttest.Sample()
+	r := sample()
 	r.Databases = r.Databases[1:2]
 	d := &r.Databases[0]
 	for i, s := range d.Strategies[:10] {
@@ -111,7 +110,7 @@ const attack = `</script></style></title></desc></svg><script>alert(1)</script><
 
 // hostile is a document all of whose texts attack the page.
 func hostile() result.Result {
-	r := resulttest.Sample()
+	r := sample()
 	r.Tool, r.Interrupted, r.Plan.Profile, r.Machine.CPU, r.Machine.OS, r.Machine.Go = attack, attack, attack, attack, attack, attack
 	r.Databases = r.Databases[:2]
 	for i := range r.Databases {
@@ -154,7 +153,7 @@ func TestHTMLHoldsTextsAsTexts(t *testing.T) {
 // TestHTMLKeepsWordsWhole looks that what stands in brackets in a text is not taken for an interval.
 func TestHTMLKeepsWordsWhole(t *testing.T) {
 	t.Parallel()
-	r := resulttest.Sample()
+	r := sample()
 	r.Databases[0].Strategies[0].Origin = "a standard (its first part) and more (its second)"
 	if page := html(t, r); !strings.Contains(page, "<td>a standard (its first part) and more (its second)</td>") {
 		t.Error("a text is not there as it is")
@@ -164,7 +163,7 @@ func TestHTMLKeepsWordsWhole(t *testing.T) {
 // TestHTMLIsTheSame for the same document, byte for byte.
 func TestHTMLIsTheSame(t *testing.T) {
 	t.Parallel()
-	if first, second := html(t, resulttest.Sample()), html(t, resulttest.Sample()); first != second {
+	if first, second := html(t, sample()), html(t, sample()); first != second {
 		t.Error("two pages of one document differ")
 	}
 }
@@ -172,7 +171,7 @@ func TestHTMLIsTheSame(t *testing.T) {
 // TestHTMLSays has what a reader needs in the page, in its order.
 func TestHTMLSays(t *testing.T) {
 	t.Parallel()
-	r := resulttest.Sample()
+	r := sample()
 	r.Interrupted, r.Databases[2].Failed = "by Ctrl-C", "the server went away"
 	page, at := html(t, r), 0
 	for _, want := range []string{
@@ -231,10 +230,10 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 
 func TestHTMLReturnsErrors(t *testing.T) {
 	t.Parallel()
-	if err := report.HTML(full{}, resulttest.Sample()); !errors.Is(err, errFull) {
+	if err := report.HTML(full{}, sample()); !errors.Is(err, errFull) {
 		t.Errorf("got %v, want %v", err, errFull)
 	}
-	if err := report.Chart(full{}, resulttest.Sample().Databases[0], "rate"); !errors.Is(err, errFull) {
+	if err := report.Chart(full{}, sample().Databases[0], "rate"); !errors.Is(err, errFull) {
 		t.Errorf("got %v, want %v", err, errFull)
 	}
 }
@@ -242,7 +241,7 @@ func TestHTMLReturnsErrors(t *testing.T) {
 // TestRateChartOfWhatWasGivenUp looks that a table which did not grow to its end has its tenths where the others have theirs.
 func TestRateChartOfWhatWasGivenUp(t *testing.T) {
 	t.Parallel()
-	d := resulttest.Sample().Databases[1]
+	d := sample().Databases[1]
 	d.Strategies = []result.Strategy{d.Strategies[0], d.Strategies[0]}
 	g := &d.Strategies[1].Growth
 	g.Tenths, g.Rows = slices.Clone(g.Tenths), 53_000
@@ -267,7 +266,7 @@ func TestRateChartOfWhatWasGivenUp(t *testing.T) {
 // TestBytesChartOfWhatWasGivenUp looks that bytes of a smaller table say so.
 func TestBytesChartOfWhatWasGivenUp(t *testing.T) {
 	t.Parallel()
-	d := resulttest.Sample().Databases[1]
+	d := sample().Databases[1]
 	d.Strategies[1].Growth.Rows = 53_000
 	var out bytes.Buffer
 	if err := report.Chart(&out, d, "bytes"); err != nil {
@@ -280,7 +279,7 @@ func TestBytesChartOfWhatWasGivenUp(t *testing.T) {
 
 func TestChart(t *testing.T) {
 	t.Parallel()
-	d := resulttest.Sample().Databases[1]
+	d := sample().Databases[1]
 	for _, name := range []string{"rate", "bytes", "latency"} {
 		var out bytes.Buffer
 		if err := report.Chart(&out, d, name); err != nil {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowkey-go/snowkey/compare/internal/resulttest"
 	"github.com/snowkey-go/snowkey/compare/report"
 	"github.com/snowkey-go/snowkey/compare/result"
 )
@@ -27,7 +26,7 @@ func bars(line string) int {
 func TestMarkdownOfHostileTexts(t *testing.T) {
 	const hostile = "a|b <script>*c*_d_ `e`\n| - | [f](g) \\ & ~~h~~"
 	const escaped = `a\|b \<script\>\*c\*\_d\_ ` + "\\`e\\`" + ` \| - \| \[f\](g) \\ \& \~\~h\~\~`
-	r := resulttest.Sample()
+	r := sample()
 	r.Tool, r.Interrupted = hostile, hostile
 	for i := range r.Databases {
 		d := &r.Databases[i]
@@ -77,7 +76,7 @@ func wellFormed(t *testing.T, text string) {
 
 // TestMarkdownIsComplete looks that every group of measurements has its table, on each database.
 func TestMarkdownIsComplete(t *testing.T) {
-	r := resulttest.Sample()
+	r := sample()
 	got := string(write(t, report.Markdown, r))
 	wellFormed(t, got)
 	for _, want := range []string{

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowkey-go/snowkey/compare/internal/resulttest"
 	"github.com/snowkey-go/snowkey/compare/report"
 	"github.com/snowkey-go/snowkey/compare/result"
 )
@@ -69,7 +68,7 @@ func TestSparseDocuments(t *testing.T) {
 
 // TestBrokenRunsSayItFirst looks at the beginning of reports on runs that ended early.
 func TestBrokenRunsSayItFirst(t *testing.T) {
-	r := resulttest.Sample()
+	r := sample()
 	r.Interrupted = "a signal,\n\x1b interrupt"
 	r.Databases[1].Failed = "the server is gone | for ever"
 	for want, to := range map[string]func(io.Writer, result.Result) error{
@@ -88,7 +87,7 @@ func TestBrokenRunsSayItFirst(t *testing.T) {
 
 // TestTableOfATerminal looks at the width of lines, and that each reason is below its table once.
 func TestTableOfATerminal(t *testing.T) {
-	r := resulttest.Sample()
+	r := sample()
 	got := string(write(t, report.Table, r))
 	for i, line := range strings.Split(got, "\n") {
 		if n := len([]rune(line)); n > 118 || n > 110 && !strings.Contains(line, "–") && !strings.Contains(line, "strategy") {
@@ -113,7 +112,7 @@ func TestTableOfATerminal(t *testing.T) {
 
 // TestFewerRowsAreSaid looks that a table which did not grow as planned has a note.
 func TestFewerRowsAreSaid(t *testing.T) {
-	r := resulttest.Sample()
+	r := sample()
 	g := &r.Databases[1].Strategies[3].Growth // uuidv4
 	g.Rows = 20_000
 	g.Tenths[9].RowsPerSecond, g.Tenths[9].P99 = result.Missing("the budget was used up"), result.Figure{}
@@ -130,7 +129,7 @@ func TestFewerRowsAreSaid(t *testing.T) {
 
 // TestNotesNameTheFewer looks that a note on most strategies names those that it is not about.
 func TestNotesNameTheFewer(t *testing.T) {
-	r := resulttest.Sample()
+	r := sample()
 	r.Plan.Rows *= 2
 	for i := range r.Databases[1].Strategies {
 		if s := &r.Databases[1].Strategies[i]; s.Name == "replace" {
@@ -147,7 +146,7 @@ func TestNotesNameTheFewer(t *testing.T) {
 
 // TestNotesThatDifferInNumbersAreOne looks that how the leaf fill was counted is a note, and not one a strategy.
 func TestNotesThatDifferInNumbersAreOne(t *testing.T) {
-	r := resulttest.Sample()
+	r := sample()
 	r.Databases = r.Databases[1:2]
 	for i := range r.Databases[0].Strategies {
 		r.Databases[0].Strategies[i].Storage.Fill.Note = fmt.Sprintf("from %d leaf pages", 300+i)
@@ -161,7 +160,7 @@ func TestNotesThatDifferInNumbersAreOne(t *testing.T) {
 // TestWhatNobodyMeasuredIsSaidOnce looks at a wish that nothing was measured for: no strategy is named, and the reason is there once.
 func TestWhatNobodyMeasuredIsSaidOnce(t *testing.T) {
 	const why = "SQLite has no server to kill"
-	r := resulttest.Sample()
+	r := sample()
 	r.Databases = r.Databases[:1]
 	got := string(write(t, report.Table, r))
 	if n := strings.Count(got, why); n != 1 || !strings.Contains(got, "killed: not measured\n       "+why+"\n") {
@@ -171,7 +170,7 @@ func TestWhatNobodyMeasuredIsSaidOnce(t *testing.T) {
 
 // TestDatabasesOfOneVersionAreToldApart by their names.
 func TestDatabasesOfOneVersionAreToldApart(t *testing.T) {
-	r := resulttest.Sample()
+	r := sample()
 	r.Databases = append(r.Databases[:1], r.Databases[0])
 	r.Databases[1].Name = "sqlite:other.db"
 	for want, to := range map[string]func(io.Writer, result.Result) error{
@@ -188,7 +187,7 @@ func TestDatabasesOfOneVersionAreToldApart(t *testing.T) {
 
 // TestKeysIssuedTwiceAreSaidFirst looks that a strategy which gave keys twice is warned of, once a database, and where no wish would name it.
 func TestKeysIssuedTwiceAreSaidFirst(t *testing.T) {
-	r := resulttest.Sample()
+	r := sample()
 	if got := string(write(t, report.Table, r)); strings.Count(got, "   UNSAFE  sequence: up to 21,390 keys issued twice") != 1 {
 		t.Errorf("got no line of what is unsafe in\n%s", got)
 	}
@@ -199,7 +198,7 @@ func TestKeysIssuedTwiceAreSaidFirst(t *testing.T) {
 
 // TestThreeReasonsAreEnough looks that terminals and pages have at most three strategies against each line, and Markdown all of them.
 func TestThreeReasonsAreEnough(t *testing.T) {
-	r := resulttest.Sample()
+	r := sample()
 	r.Databases = r.Databases[1:2]
 	all := report.Advise(r.Databases[0])[0].Not
 	if len(all) < 5 {
@@ -224,7 +223,7 @@ func TestThreeReasonsAreEnough(t *testing.T) {
 
 // TestNothingMeasuredGivesNoAdvice looks that a run without a measured strategy says so once, and not once a wish.
 func TestNothingMeasuredGivesNoAdvice(t *testing.T) {
-	r := resulttest.Sample()
+	r := sample()
 	r.Databases = r.Databases[:1]
 	for i := range r.Databases[0].Strategies {
 		r.Databases[0].Strategies[i].Skipped = "the disk is full"

@@ -11,7 +11,6 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/snowkey-go/snowkey/compare/internal/resulttest"
 	"github.com/snowkey-go/snowkey/compare/result"
 )
 
@@ -38,7 +37,7 @@ func small() result.Result {
 }
 
 func TestWriteAndLoad(t *testing.T) {
-	for name, r := range map[string]result.Result{"sample": resulttest.Sample(), "small": small()} {
+	for name, r := range map[string]result.Result{"sample": sample(), "small": small()} {
 		text := written(t, r)
 		again, err := result.Load(strings.NewReader(text))
 		if err != nil {
@@ -115,7 +114,7 @@ func (s shut) Write([]byte) (int, error) { return 0, s.error }
 
 func TestWriterAndReaderThatFail(t *testing.T) {
 	full := errors.New("no space left")
-	if err := result.Write(shut{full}, resulttest.Sample()); !errors.Is(err, full) {
+	if err := result.Write(shut{full}, sample()); !errors.Is(err, full) {
 		t.Errorf("writing: got %v", err)
 	}
 	_, err := result.Load(io.MultiReader(strings.NewReader("{"), iotest.ErrReader(full)))
@@ -161,7 +160,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"an unknown field", change("\"seconds\":", "\"secs\": 1, \"seconds\":"), result.ErrDocument, `unknown field "secs"`},
 		{"text for a number", change("\"rows\": 100", "\"rows\": \"100\""), result.ErrDocument, `"plan.rows" cannot be string`},
 		{"a time that is none", change("2026-01-02T", "2026-13-02T"), result.ErrDocument, "month out of range"},
-		{"contradictions", change("[3,4]", "[]"), result.ErrDocument, "round 1 is empty"},
+		{"contradictions", change("[3,4]", "[]"), result.ErrDocument, "growth.batches_us[1]: minItems"},
 	} {
 		_, err := result.Load(strings.NewReader(c.text))
 		if !errors.Is(err, c.is) || !strings.HasPrefix(err.Error(), "compare: ") || !strings.Contains(err.Error(), c.says) {

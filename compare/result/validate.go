@@ -1,89 +1,143 @@
 package result
 
 import (
+	"bytes"
+	_ "embed" // of the schema
+	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
-// Validate tells whether whoever reads the result, a report first of all, can rely on it:
+// SchemaJSON is the JSON Schema (draft 2020-12) of the document: every field with its unit and meaning. Nobody may change it.
 //
-//   - the schema is [Schema], the kinds and states are of those that there are, and the plan has a profile, rows, rounds and strategies;
+//go:embed schema.json
+var SchemaJSON []byte
+
+// compiled is SchemaJSON; a test holds that it compiles.
+var compiled = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(SchemaJSON))
+	if err != nil {
+		return nil, err
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	if err := compiler.AddResource("schema.json", document); err != nil {
+		return nil, err
+	}
+	return compiler.Compile("schema.json")
+})
+
+// Validate tells whether whoever reads the result, a report first of all, can rely on it: it fits the schema of [SchemaJSON], and
+//
 //   - strategies have names of their own on their database, and are in the plan;
-//   - samples are finite, and neither they nor counts, sizes, rates and durations are negative;
-//   - a growth has no tenths or ten; with batches it has rows and at most a round of batches for each round of the plan;
-//     no tenth has more samples than there are rounds;
-//   - speeds have goroutines and keys; the counts of shards are none or 16, the χ² go by ascending numbers of shards, and the hot buckets by
-//     descending shares.
+//   - a growth with batches has rows, and at most a round of batches for each round of the plan; no tenth has more samples than there are rounds;
+//   - the χ² of shards go by ascending numbers of shards, and the hot buckets by descending shares.
 //
-// The error wraps [ErrDocument] or [ErrSchema], and names the first place that is wrong by the names of the fields in JSON.
+// The error wraps [ErrDocument] or [ErrSchema], and names a place that is wrong by the names of the fields in JSON.
 func (r Result) Validate() error {
 	if r.Schema != Schema {
 		return fmt.Errorf("%w: schema %d, not %d", ErrSchema, r.Schema, Schema)
 	}
-	v := &validator{rounds: r.Plan.Rounds}
-	v.within("plan", func() {
-		v.check(r.Plan.Profile != "", "profile", "it has no name")
-		v.check(len(r.Plan.Strategies) > 0, "strategies", "there are none")
-		v.check(r.Plan.Rows > 0, "rows", "%d is below 1", r.Plan.Rows)
-		v.check(r.Plan.Batch > 0, "batch", "%d is below 1", r.Plan.Batch)
-		v.check(r.Plan.Rounds > 0, "rounds", "%d is below 1", r.Plan.Rounds)
-		v.amount("budget_seconds", r.Plan.Budget)
-	})
-	v.amount("seconds", r.Seconds)
-	v.within("machine", func() {
-		v.amount("cpus", float64(r.Machine.CPUs))
-		v.amount("memory_bytes", float64(r.Machine.Memory))
-	})
+	if err := r.fits(); err != nil {
+		return fmt.Errorf("%w: %w", ErrDocument, err)
+	}
 	for i, d := range r.Databases {
-		v.within(fmt.Sprintf("databases[%d]", i), func() { v.database(d, r.Plan) })
+		seen := map[string]bool{}
+		for j, s := range d.Strategies {
+			err := s.consistent(r.Plan)
+			switch {
+			case !slices.Contains(r.Plan.Strategies, s.Name):
+				err = fmt.Errorf("name: %q is not in the plan", s.Name)
+			case seen[s.Name]:
+				err = fmt.Errorf("name: %q is there twice", s.Name)
+			}
+			if err != nil {
+				return fmt.Errorf("%w: databases[%d].strategies[%d].%w", ErrDocument, i, j, err)
+			}
+			seen[s.Name] = true
+		}
 	}
-	return v.err
+	return nil
 }
 
-// validator keeps the first thing that is wrong, and where it is.
-type validator struct {
-	path   string
-	err    error
-	rounds int // of the plan
-}
-
-// within looks into a field.
-func (v *validator) within(field string, look func()) {
-	outer := v.path
-	v.path += field + "."
-	look()
-	v.path = outer
-}
-
-// check keeps what is wrong with a field unless it is ok.
-func (v *validator) check(ok bool, field, format string, args ...any) {
-	if !ok && v.err == nil {
-		v.err = fmt.Errorf("%w: %s%s: %s", ErrDocument, v.path, field, fmt.Sprintf(format, args...))
+// fits holds the result, as it is written, against the schema.
+func (r Result) fits() error {
+	schema, err := compiled()
+	if err != nil {
+		return err
 	}
-}
-
-func (v *validator) oneOf(field, value string, values ...string) {
-	v.check(slices.Contains(values, value), field, "%q is none of %q", value, values)
-}
-
-// amount is of something that cannot be negative.
-func (v *validator) amount(field string, x float64) {
-	v.check(x >= 0 && !math.IsInf(x, 0), field, "%v is no amount", x)
-}
-
-// figure has numbers, or a reason for having none.
-func (v *validator) figure(field string, f Figure) {
-	for i, s := range f.Samples {
-		v.check(!math.IsNaN(s) && !math.IsInf(s, 0), field, "sample %d is %v", i, s)
-		v.check(s >= 0, field, "sample %d is negative: %v", i, s)
+	var text bytes.Buffer
+	if err := Write(&text, r); err != nil {
+		return err
 	}
+	document, err := jsonschema.UnmarshalJSON(&text)
+	if err != nil {
+		return err
+	}
+	err = schema.Validate(document)
+	if invalid := (*jsonschema.ValidationError)(nil); errors.As(err, &invalid) {
+		return errors.New(slices.Min(places(invalid)))
+	}
+	return err
 }
 
-// figures are a structure's.
-func (v *validator) figures(fields map[string]Figure) {
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		v.figure(name, fields[name])
+// places are the places of a document that do not fit, each with what is wrong there.
+func places(e *jsonschema.ValidationError) (all []string) {
+	for _, cause := range e.Causes {
+		all = append(all, places(cause)...)
 	}
+	if len(e.Causes) > 0 {
+		return all
+	}
+	var path strings.Builder
+	for _, field := range e.InstanceLocation {
+		if _, err := strconv.Atoi(field); err == nil {
+			fmt.Fprintf(&path, "[%s]", field)
+			continue
+		}
+		if path.Len() > 0 {
+			path.WriteByte('.')
+		}
+		path.WriteString(field)
+	}
+	return []string{path.String() + ": " + e.ErrorKind.LocalizedString(message.NewPrinter(language.English))}
+}
+
+// consistent looks at what no schema can say of a strategy.
+func (s Strategy) consistent(plan Plan) error {
+	rounds, rows := s.Growth.Batches, s.Growth.Rows
+	switch {
+	case len(rounds) > plan.Rounds:
+		return fmt.Errorf("growth.batches_us: %d rounds of a plan of %d", len(rounds), plan.Rounds)
+	case len(rounds) > 0 && rows == 0:
+		return errors.New("growth.rows: 0, but there are batches")
+	}
+	if len(rounds) > 0 {
+		if least := len(slices.MinFunc(rounds, func(a, b []int64) int { return len(a) - len(b) })); least > rows {
+			return fmt.Errorf("growth.batches_us: %d batches at least, but %d rows", least, rows)
+		}
+	}
+	for i, t := range s.Growth.Tenths {
+		if n := max(len(t.RowsPerSecond.Samples), len(t.P99.Samples)); n > len(rounds) {
+			return fmt.Errorf("growth.tenths[%d]: %d samples of %d rounds", i, n, len(rounds))
+		}
+	}
+	for i, c := range s.Shards.Chi {
+		if i > 0 && c.Shards <= s.Shards.Chi[i-1].Shards {
+			return fmt.Errorf("shards.chi_square[%d].shards: %d does not ascend", i, c.Shards)
+		}
+	}
+	for i, b := range s.Shards.Hot {
+		if i > 0 && b.Share > s.Shards.Hot[i-1].Share {
+			return fmt.Errorf("shards.hot_buckets[%d].share: %v is above that of the bucket before", i, b.Share)
+		}
+	}
+	return nil
 }
