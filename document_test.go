@@ -21,14 +21,14 @@ type block struct{ language, text string }
 // run tells whether the tests run a block: a program or commands.
 func (b block) run() bool { return b.language == "go" || b.language == "console" }
 
-// pages returns the documents: all of docs, and those at the root but the changelog.
+// pages returns the documents: all of docs, that of the examples, and those at the root but the changelog.
 func pages(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob("docs/*.md")
 	if err != nil || len(found) == 0 {
 		t.Fatalf("there are no pages in docs: %v", err)
 	}
-	return append(found, "README.md", "CONTRIBUTING.md", "SECURITY.md")
+	return append(found, "README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md")
 }
 
 func read(t *testing.T, path string) string {
