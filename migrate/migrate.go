@@ -46,7 +46,7 @@ const (
 const (
 	DeployWriters = plan.DeployWriters
 	DropMaps      = plan.DropMaps
-	Here          = run.Here
+	Here          = plan.Here
 )
 
 // The results of a [Check].

@@ -218,7 +218,7 @@ func benchRun(b *testing.B, kind string, parents int, exclusive bool) cost {
 		case step == 0:
 			title = "begin"
 		case step > 0:
-			title = fmt.Sprintf("%-7s %s", p.Steps[step-1].Do.Kind, p.Steps[step-1].Title)
+			title = fmt.Sprintf("%-7s %s", p.Steps[step-1].Do.Kind, p.Steps[step-1].String())
 		}
 		now, logged, cp := time.Now(), d.logged(), processors()
 		table.row(title, cost{now.Sub(began), cp - cpu, logged - before})

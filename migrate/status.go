@@ -87,7 +87,7 @@ func standing(p *Plan, state journal.State, rows []journal.Step) Standing {
 		states[row.Number] = row.State
 	}
 	s := Standing{}
-	at := func(n int) string { return fmt.Sprintf("step %d of %d (%s)", n, len(p.Steps), p.Steps[n-1].Title) }
+	at := func(n int) string { return fmt.Sprintf("step %d of %d (%s)", n, len(p.Steps), &p.Steps[n-1]) }
 	switch state {
 	case journal.Done:
 		s.Where = "all steps are done"
@@ -128,31 +128,15 @@ func writers(ctx context.Context, pool *sql.DB, p *Plan, rows []journal.Step) (s
 		return "those that fill their keys, and those that leave them to SQLite, which gives them the greatest key + 1", nil
 	}
 	flips, flipped, gates, gated := 0, 0, 0, 0
-	for i := range p.Steps {
-		step := &p.Steps[i]
-		changes := step.Do.Kind == plan.Apart || step.Do.Kind == plan.Together
-		if !changes || strings.HasPrefix(step.Do.SQL[0], "DROP TRIGGER") { // of the gates
-			continue
+	for _, refusal := range p.Refusals {
+		does, done, err := effects(ctx, pool, p, refusal.From, rows)
+		if err != nil {
+			return "", err
 		}
-		gate := step.Do.Kind == plan.Apart && strings.HasPrefix(step.Do.SQL[0], "CREATE TRIGGER")
-		switch {
-		case step.Do.Kind == plan.Apart && (gate || step.Phase == "flip"):
-			for _, query := range step.Do.Effects() {
-				there := 0
-				if err := pool.QueryRowContext(ctx, query).Scan(&there); err != nil {
-					return "", err
-				}
-				if gate {
-					gates, gated = gates+1, gated+there
-				} else {
-					flips, flipped = flips+1, flipped+there
-				}
-			}
-		case step.Phase == "flip":
-			flips++
-			if slices.ContainsFunc(rows, func(row journal.Step) bool { return row.Number == i+1 && row.State == journal.StepDone }) {
-				flipped++
-			}
+		if refusal.Writers == plan.Keyless {
+			flips, flipped = flips+does, flipped+done
+		} else {
+			gates, gated = gates+does, gated+done
 		}
 	}
 	switch {
@@ -168,4 +152,23 @@ func writers(ctx context.Context, pool *sql.DB, p *Plan, rows []journal.Step) (s
 		return fmt.Sprintf("those that leave their keys to the database; %d of %d tables have a gate, which refuses snowflakes until the flip", gated, gates), nil
 	}
 	return "those that leave their keys to the database, and those that fill them where the columns have 64 bits", nil
+}
+
+// effects returns how many effects a step has, and how many of them are there.
+func effects(ctx context.Context, pool *sql.DB, p *Plan, number int, rows []journal.Step) (all, there int, err error) {
+	do := &p.Steps[number-1].Do
+	if do.Kind != plan.Autocommit {
+		if slices.ContainsFunc(rows, func(row journal.Step) bool { return row.Number == number && row.State == journal.StepDone }) {
+			there = 1
+		}
+		return 1, there, nil
+	}
+	for _, query := range do.Applied {
+		n := 0
+		if err := pool.QueryRowContext(ctx, query).Scan(&n); err != nil {
+			return 0, 0, err
+		}
+		there += n
+	}
+	return len(do.Applied), there, nil
 }

@@ -165,7 +165,7 @@ func (o *running) run(c *cobra.Command, open func(func(context.Context, migratio
 func (o *running) writeForesight(c *cobra.Command, outcome migrate.Outcome, p *migrate.Plan, run string) error {
 	text := fmt.Sprintf("nothing was written; of %s %d are done, and a run would do %d:\n", count(len(p.Steps), "step"), outcome.Step, len(outcome.Would))
 	for _, n := range outcome.Would {
-		text += fmt.Sprintf("  step %d: %s\n", n, printable(p.Steps[n-1].Title))
+		text += fmt.Sprintf("  step %d: %s\n", n, printable(p.Steps[n-1].String()))
 	}
 	switch {
 	case len(outcome.Would) == 0 && outcome.Held == "":

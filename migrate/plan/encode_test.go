@@ -71,9 +71,9 @@ func TestParseErrors(t *testing.T) {
 		"for people":    {textOf(t, every()), plan.ErrText, "the plan itself is in the .json"},
 		"cut off":       {text[:len(text)/4], plan.ErrText, "was cut off"},
 		"Windows":       {strings.ReplaceAll(text, "\n", "\r\n"), plan.ErrText, "CR LF"},
-		"other form":    {strings.Replace(text, `"schema": 2,`, `"schema": 9,`, 1), plan.ErrText, "it has the form 9, this program reads the form 2"},
-		"no form":       {strings.Replace(text, `"schema": 2,`, ``, 1), plan.ErrText, "it has no plan with the number of its form"},
-		"unknown field": {strings.Replace(text, `"schema": 2,`, `"schema": 2, "x": 2,`, 1), plan.ErrText, `unknown field "x"`},
+		"other form":    {strings.Replace(text, `"schema": 3,`, `"schema": 9,`, 1), plan.ErrText, "it has the form 9, this program reads the form 3"},
+		"no form":       {strings.Replace(text, `"schema": 3,`, ``, 1), plan.ErrText, "it has no plan with the number of its form"},
+		"unknown field": {strings.Replace(text, `"schema": 3,`, `"schema": 3, "x": 2,`, 1), plan.ErrText, `unknown field "x"`},
 		"more":          {text + "{}\n", plan.ErrText, "after top-level value"},
 		"line added":    {text + "\n", plan.ErrChanged, "was added"},
 		"value":         {strings.Replace(text, `"title": "reserve"`, `"title": "forget!"`, 1), plan.ErrChanged, `line 2 reads " \"hash\": `},
@@ -183,7 +183,7 @@ func FuzzParse(f *testing.F) {
 	text := encoded(f, every())
 	f.Add([]byte(text))
 	f.Add([]byte(text[:len(text)/2]))
-	f.Add([]byte(`{"hash": "", "plan": {"schema": 2}}`))
+	f.Add([]byte(`{"hash": "", "plan": {"schema": 3}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := plan.Parse(text)
 		if err != nil {

@@ -16,10 +16,11 @@ const exclusiveWindow = time.Millisecond
 
 // alone is what differs between dialects in the one transaction that rewrites all tables at once.
 type alone struct {
-	session     []string
-	before      []string // statements that lock the tables, and drop what would look at each row
-	after       []string // those that put it back
-	lock, tells string   // what others cannot do meanwhile; and the same for the plan's head, as a sentence
+	session  []string
+	before   []string // statements that lock the tables, and drop what would look at each row
+	after    []string // those that put it back
+	lock     Lock
+	rowsOnly bool // the statements change no definitions
 }
 
 // atOnce adds the step that rewrites all keys and references in one transaction, with one statement a table, or two. It has no need of
@@ -42,8 +43,8 @@ func (b *builder) atOnce(ctx context.Context, g grammar, all []rewriting) error 
 	if err != nil {
 		return err
 	}
-	undo := Action{Kind: Together, Session: a.session, SQL: slices.Clone(a.before)}
-	do := Action{Kind: Together, Session: a.session, SQL: slices.Clone(a.before)}
+	undo := Action{Kind: Transactional, RowsOnly: a.rowsOnly, Session: a.session, SQL: slices.Clone(a.before)}
+	do := Action{Kind: Transactional, RowsOnly: a.rowsOnly, Session: a.session, SQL: slices.Clone(a.before)}
 	for _, table := range tables {
 		do.SQL = append(do.SQL, g.assign(table, by[table], "old_id", "new_id")...)
 		undo.SQL = append(undo.SQL, g.assign(table, by[table], "new_id", "old_id")...)
@@ -51,11 +52,11 @@ func (b *builder) atOnce(ctx context.Context, g grammar, all []rewriting) error 
 	do.SQL, undo.SQL = append(do.SQL, a.after...), append(undo.SQL, a.after...)
 	rows, bytes := b.weight(moves)
 	b.add(Step{
-		Title: "give all rows, and all that refers to them, their new ids at once", Phase: "rewrite", Lock: a.lock, Algorithm: "one statement a table",
+		Title: "give all rows, and all that refers to them, their new ids at once", Phase: "rewrite", Tables: tables, Lock: a.lock, Algorithm: "one statement a table",
 		Rows: rows, Bytes: bytes, Disk: b.growth(bytes), Do: do, Undo: &undo,
 	})
-	b.note("The plan is exclusive: whoever runs it says that nobody else writes to its tables from the first step to the last. " + a.tells +
-		" A row that comes before the tables are locked, and has no new id yet, stops the run; one that comes after them with an old id is found by the checks that follow.")
+	b.note("The plan is exclusive: whoever runs it says that nobody else writes to its tables from the first step to the last. While the ids are rewritten, in one transaction, " + a.lock.Text +
+		". A row that comes before the tables are locked, and has no new id yet, stops the run; one that comes after them with an old id is found by the checks that follow.")
 	return nil
 }
 
@@ -123,7 +124,7 @@ func (g mysqlRekey) alone(context.Context, []rewriting, []string) (alone, error)
 	session := slices.Clone(g.session())
 	session[len(session)-1] = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 	const waits = "writers of a table wait from when it is rewritten until all are; readers see the rows as they were"
-	return alone{session: session, lock: waits, tells: "While the ids are rewritten, in one transaction, " + waits + "."}, nil
+	return alone{session: session, lock: Lock{Waits: Writes, Text: waits}, rowsOnly: true}, nil
 }
 
 func (g mysqlRekey) assign(table string, list []assignment, from, to string) []string {
@@ -132,7 +133,7 @@ func (g mysqlRekey) assign(table string, list []assignment, from, to string) []s
 
 func (g *sqliteRekey) alone(context.Context, []rewriting, []string) (alone, error) {
 	const waits = "writers of the database wait; readers see the rows as they were, in the journal mode WAL, else they wait, too"
-	return alone{session: g.session(), lock: waits, tells: "While the ids are rewritten, in one transaction, " + waits + "."}, nil
+	return alone{session: g.session(), lock: Lock{Waits: Writes, Text: waits}, rowsOnly: true}, nil
 }
 
 func (g *sqliteRekey) assign(table string, list []assignment, from, to string) []string {
@@ -152,11 +153,11 @@ func (g *postgresRekey) alone(ctx context.Context, all []rewriting, tables []str
 	if g.silent {
 		g.enclosed(g.moved(all))
 		const waits = "writes of all tables of the plan wait for as long as all are rewritten; readers see the rows as they were"
-		a.before, a.lock, a.tells = g.locked("EXCLUSIVE", locked, nil), waits, "While the ids are rewritten, in one transaction, "+waits+"."
+		a.before, a.lock = g.locked("EXCLUSIVE", locked, nil), Lock{Waits: Writes, Text: waits}
 		return a, nil
 	}
 	const waits = "reads and writes of all tables of the plan wait for as long as all are rewritten"
-	a.lock, a.tells = waits, "While the ids are rewritten, in one transaction, "+waits+"."
+	a.lock = Lock{Waits: ReadsAndWrites, Text: waits}
 	a.after = []string{"SET CONSTRAINTS ALL IMMEDIATE"} // ALTER TABLE is refused while triggers are to be fired at the end
 	var drop []string
 	for _, f := range g.concern(all) {

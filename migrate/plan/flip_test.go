@@ -43,18 +43,18 @@ func TestOneWindow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			steady := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return s.Do.Kind == plan.Steady })
+			steady := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return s.Do.Kind == plan.AssertStable })
 			for i, s := range p.Steps {
-				if s.Do.Kind == plan.Steady && i != steady {
-					t.Errorf("step %d (%s) looks once more", i+1, s.Title)
+				if s.Do.Kind == plan.AssertStable && i != steady {
+					t.Errorf("step %d (%s) looks once more", i+1, s.String())
 				}
 			}
 			look := p.Steps[steady].Do
-			if want := []string{"customers.id", "orders.id", "parcels.id", "reviews.id"}; !slices.Equal(slices.Sorted(slices.Values(look.Each)), want) || len(look.SQL) != len(want) {
-				t.Errorf("got a look at %q by %d queries, want %q", look.Each, len(look.SQL), want)
+			if want := []string{"customers.id", "orders.id", "parcels.id", "reviews.id"}; !slices.Equal(slices.Sorted(slices.Values(abouts(look))), want) {
+				t.Errorf("got a look at %q, want %q", abouts(look), want)
 			}
 			if look.Window != c.window || p.Steps[steady-1].Do.Kind != plan.Hold {
-				t.Errorf("got the window %s after %q, want %s after a hold", look.Window, p.Steps[steady-1].Title, c.window)
+				t.Errorf("got the window %s after %q, want %s after a hold", look.Window, p.Steps[steady-1].String(), c.window)
 			}
 			if c.kind == "sqlite" { // which numbers rows whatever comes
 				return
@@ -129,7 +129,7 @@ func TestGateOpensWithTheFlip(t *testing.T) {
 	s = open(t, "mysql", flipShop("mysql")...)
 	p = s.plan(plan.Options{})
 	e = s.executor(p)
-	e.run(slices.IndexFunc(p.Steps, func(step plan.Step) bool { return step.Do.Kind == plan.Steady }) + 2)
+	e.run(slices.IndexFunc(p.Steps, func(step plan.Step) bool { return step.Do.Kind == plan.AssertStable }) + 2)
 	try("before the triggers are dropped")
 	e.each = func(string) {}
 	e.undo(len(p.Steps) - 1)
@@ -145,7 +145,7 @@ func TestFlipHalfway(t *testing.T) {
 	for _, undo := range []bool{false, true} {
 		s := open(t, "mysql", flipShop("mysql")...)
 		p := s.plan(plan.Options{})
-		n := slices.IndexFunc(p.Steps, func(step plan.Step) bool { return step.Do.Kind == plan.Steady }) + 1
+		n := slices.IndexFunc(p.Steps, func(step plan.Step) bool { return step.Do.Kind == plan.AssertStable }) + 1
 		flip := p.Steps[n]
 		e := s.executor(p)
 		e.run(n)
@@ -158,13 +158,13 @@ func TestFlipHalfway(t *testing.T) {
 		}
 		var done []string
 		e.each = func(statement string) { done = append(done, statement) }
-		if err := e.do(flip.Title, action); err != nil {
+		if err := e.do(flip.String(), action); err != nil {
 			t.Fatal(err)
 		}
 		if len(done) != 2 {
 			t.Errorf("undo %t: got the statements %q, want the two that are left", undo, done)
 		}
-		for i, query := range action.Effects() {
+		for i, query := range action.Applied {
 			same(t, action.SQL[i], s.text(query), "1")
 		}
 	}

@@ -35,7 +35,7 @@ func (b *builder) guard(all []rewriting) (on, off []Step) {
 	for rest := b.guards; len(rest) > 0; {
 		session := rest[0].Guard.Session
 		var left []guarded
-		var of []string
+		var of, tables []string
 		var put, there, take, gone []string
 		var changes, as []Change
 		for _, t := range rest {
@@ -44,6 +44,9 @@ func (b *builder) guard(all []rewriting) (on, off []Step) {
 				continue
 			}
 			of = append(of, t.of.Name.String()+"."+t.Name)
+			if !slices.Contains(tables, t.of.Name.String()) {
+				tables = append(tables, t.of.Name.String())
+			}
 			query := fmt.Sprintf("FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = %s AND TRIGGER_NAME = %[2]s AND BINARY TRIGGER_NAME = %[2]s AND ACTION_STATEMENT LIKE %[3]s",
 				b.literal(t.of.Full.Schema), b.literal(t.Name), b.literal(catalog.Guarded+"%"))
 			put, there = append(put, t.Guard.On), append(there, "SELECT COUNT(*) "+query)
@@ -57,12 +60,12 @@ func (b *builder) guard(all []rewriting) (on, off []Step) {
 		step := func(verb string, do, undo Action, changes []Change) Step {
 			do.Session, undo.Session = session, session
 			return Step{
-				Title: fmt.Sprintf("%s %s", verb, strings.Join(of, ", ")), Phase: "rewrite", Lock: "writes to one table after another wait for a moment", Algorithm: "catalog only",
+				Title: verb + " …", Names: []string{strings.Join(of, ", ")}, Phase: "rewrite", Tables: tables, Lock: writesInTurn, Algorithm: "catalog only",
 				Do: do, Undo: &undo, Changes: changes,
 			}
 		}
-		on = append(on, step("keep these triggers from firing in the sessions of the plan:", apart(put, there), apart(take, gone), changes))
-		off = append(off, step("make these triggers as they were:", apart(take, gone), apart(put, there), as))
+		on = append(on, step("keep these triggers from firing in the sessions of the plan:", b.autocommit(put, there, "TRIGGER"), b.autocommit(take, gone, "TRIGGER"), changes))
+		off = append(off, step("make these triggers as they were:", b.autocommit(take, gone, "TRIGGER"), b.autocommit(put, there, "TRIGGER"), as))
 	}
 	if len(names) > 0 {
 		b.note(fmt.Sprintf("For the rows that the plan rewrites these triggers do not fire, for they are replaced for the time by ones that do nothing where %s is set, as it is in the plan's "+

@@ -106,14 +106,14 @@ func (w *writer) locks(p *Plan) {
 	var words []string
 	of := map[string][]string{}
 	for _, s := range p.Steps {
-		word := lockWord(s.Lock)
-		if word == "none" || slices.Contains(of[word], s.Lock) {
+		word := s.Lock.String()
+		if s.Lock == (Lock{}) || slices.Contains(of[word], s.Lock.Text) {
 			continue
 		}
 		if of[word] == nil {
 			words = append(words, word)
 		}
-		of[word] = append(of[word], s.Lock)
+		of[word] = append(of[word], s.Lock.Text)
 	}
 	for _, word := range words {
 		w.comment("lock "+word, strings.Join(of[word], "; or "))
@@ -230,15 +230,15 @@ func (p *Plan) does(phase string, steps []Step, later bool) string {
 		when bool
 		says string
 	}{
-		{"expand", shadow && has(Reserve), "a node is taken for the new ids, and the maps of old ids to new ones are made"},
+		{"expand", shadow && has(ReserveNode), "a node is taken for the new ids, and the maps of old ids to new ones are made"},
 		{"expand", shadow, "second columns are added, with the triggers that keep them"},
-		{"expand", has(Reserve) && len(steps) == 1, "a node is taken for the new ids"},
-		{"expand", has(Reserve), "a node is taken for the new ids; keys, and what refers to them, get 64 bits"},
+		{"expand", has(ReserveNode) && len(steps) == 1, "a node is taken for the new ids"},
+		{"expand", has(ReserveNode), "a node is taken for the new ids; keys, and what refers to them, get 64 bits"},
 		{"expand", true, "keys, and what refers to them, get 64 bits"},
-		{"flip", !has(Together) && !has(Apart), "programs that fill their keys take over from those that leave them to the database"},
+		{"flip", !has(Transactional) && !has(Autocommit), "programs that fill their keys take over from those that leave them to the database"},
 		{"flip", true, "the database stops making keys"},
-		{"map", has(Map) && has(Count), "what is there is counted, and each old id gets a new one, in a map"},
-		{"map", has(Map), "each old id gets a new one, in a map"},
+		{"map", has(FillMap) && has(Count), "what is there is counted, and each old id gets a new one, in a map"},
+		{"map", has(FillMap), "each old id gets a new one, in a map"},
 		{"map", true, "what is there is counted"},
 		{"rewrite", shadow, "second columns get the new ids, in batches"},
 		{"rewrite", true, "keys, and what refers to them, get the new ids, in batches"},
@@ -273,7 +273,7 @@ func (w *writer) totals(p *Plan) {
 		if !copied { // else the old table goes when the new one is there
 			kept += max(s.Disk, 0)
 		}
-		if s.Do.Kind != Together && s.Do.Kind != Apart || s.Lock == "" || strings.HasPrefix(s.Lock, "none") {
+		if s.Do.Kind != Transactional && s.Do.Kind != Autocommit || s.Lock == (Lock{}) {
 			continue
 		}
 		locks = true
@@ -297,7 +297,7 @@ func (w *writer) totals(p *Plan) {
 	switch {
 	case step > 0:
 		s := p.Steps[step-1]
-		w.comment("longest lock", fmt.Sprintf("step %d, %s (%s): %s", step, s.Title, size(s.Bytes), s.Lock))
+		w.comment("longest lock", fmt.Sprintf("step %d, %s (%s): %s", step, &s, size(s.Bytes), s.Lock.Text))
 	case locks:
 		w.comment("longest lock", "none for longer than a moment")
 	default:

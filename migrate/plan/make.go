@@ -101,6 +101,9 @@ type builder struct {
 	guards     []guarded                           // the triggers of MariaDB that do not
 	zoneless   []string                            // columns with times whose zone is to be named
 	blocked    []Need                              // what stands in the way
+
+	orphansCounted int // the number of the step that counts the orphans of references before the first row changes
+	gated          int // the number of the step that makes the gates
 }
 
 // column is a column that has to hold snowflakes.
@@ -200,10 +203,31 @@ func (b *builder) quote(part string) string { return b.catalog.Quote(part) }
 func (b *builder) rows(table string) int64  { return b.tables[table].Rows }
 func (b *builder) bytes(table string) int64 { return b.tables[table].Bytes }
 
-// rowsOf returns the estimate of a table by its full name.
-func (b *builder) rowsOf(table catalog.Name) int64 {
-	if t := b.tables[b.names[table]]; t != nil {
+// rowsIn returns the estimate of a table that the plan may not have.
+func (b *builder) rowsIn(table string) int64 {
+	if t := b.tables[table]; t != nil {
 		return t.Rows
 	}
 	return -1
+}
+
+// ref returns an action as an Undo.
+func ref(a Action) *Action { return &a }
+
+// transactional returns the action of statements in one transaction.
+func transactional(sql ...string) Action { return Action{Kind: Transactional, SQL: sql} }
+
+// autocommit returns the action of statements that commit by themselves, with a query for the effect of each, and notes which privileges they need on MySQL.
+func (b *builder) autocommit(sql, applied []string, privileges ...string) Action {
+	for _, p := range privileges {
+		if !slices.Contains(b.plan.Privileges, p) {
+			b.plan.Privileges = append(b.plan.Privileges, p)
+		}
+	}
+	return Action{Kind: Autocommit, SQL: sql, Applied: applied}
+}
+
+// concurrently returns the action of a statement of PostgreSQL's for an index, during which others write.
+func concurrently(sql, applied string, repair ...string) Action {
+	return Action{Kind: Autocommit, Concurrently: true, SQL: []string{sql}, Applied: []string{applied}, Repair: repair}
 }

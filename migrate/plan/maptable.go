@@ -36,8 +36,8 @@ func (b *builder) mapped(k *Key) string {
 // reserve adds the step that takes the node of the new ids. It is the plan's first: what refuses the node leaves all else as it was.
 func (b *builder) reserve() {
 	b.add(Step{
-		Title: fmt.Sprintf("take node %d of the key space %s for the new ids of old rows", b.plan.Node, b.plan.Space), Phase: "expand", Lock: "none",
-		Do: Action{Kind: Reserve}, Kept: "ids with it may be known elsewhere, so no generator ever gets it",
+		Title: fmt.Sprintf("take node %d of the key space %s for the new ids of old rows", b.plan.Node, b.plan.Space), Phase: "expand",
+		Do: Action{Kind: ReserveNode}, Kept: "ids with it may be known elsewhere, so no generator ever gets it",
 	})
 }
 
@@ -57,9 +57,9 @@ func (b *builder) makeMaps(phase string) {
 		if b.dialect() == dialect.MySQL {
 			there := b.hasTable(k.Map)
 			b.add(Step{
-				Title: "make the map of the ids of " + k.Table, Phase: phase, Lock: "none", Algorithm: "catalog only",
-				Do:   Action{Kind: Apart, SQL: []string{create + " ENGINE=InnoDB"}, Applied: there},
-				Undo: &Action{Kind: Apart, SQL: []string{drop}, Applied: "SELECT 1 - (" + there + ")"},
+				Title: "make the map of the ids of …", Names: []string{k.Table}, Phase: phase, Tables: []string{k.Table}, Algorithm: "catalog only",
+				Do:   b.autocommit([]string{create + " ENGINE=InnoDB"}, []string{there}, "CREATE"),
+				Undo: ref(b.autocommit([]string{drop}, []string{"SELECT 1 - (" + there + ")"}, "DROP")),
 			})
 			continue
 		}
@@ -67,8 +67,8 @@ func (b *builder) makeMaps(phase string) {
 	}
 	if len(do) > 0 {
 		b.add(Step{
-			Title: "make the maps of old ids to new ones", Phase: phase, Lock: "none", Algorithm: "catalog only",
-			Do: Action{Kind: Together, SQL: do}, Undo: &Action{Kind: Together, SQL: undo},
+			Title: "make the maps of old ids to new ones", Phase: phase, Algorithm: "catalog only",
+			Do: transactional(do...), Undo: ref(transactional(undo...)),
 		})
 	}
 }
@@ -85,13 +85,13 @@ func (b *builder) fillMaps() {
 			bytes = 100 * rows // two indexes of two numbers
 		}
 		b.add(Step{
-			Title: fmt.Sprintf("fill the map of the ids of %s", k.Table), Phase: "map", Lock: "none: only the map is written", Algorithm: "batches", Rows: rows, Bytes: bytes, Disk: bytes,
-			Do: Action{Kind: Map, Table: k.Table}, Kept: "it goes with the map",
+			Title: "fill the map of the ids of …", Names: []string{k.Table}, Phase: "map", Tables: []string{k.Table}, Algorithm: "batches", Rows: rows, Bytes: bytes, Disk: bytes,
+			Do: Action{Kind: FillMap, Table: k.Table}, Kept: "it goes with the map",
 		})
 	}
 	if keys := b.dated(); b.keyedLater() && len(keys) > 0 {
 		s := Step{
-			Title: "give the maps their primary keys, and gather their statistics", Phase: "map", Lock: "none: only the maps are locked", Do: Action{Kind: Together},
+			Title: "give the maps their primary keys, and gather their statistics", Phase: "map", Do: transactional(),
 			Kept: "they go with the maps",
 		}
 		var names []string
@@ -118,16 +118,16 @@ func (b *builder) dropMaps(rest ...string) {
 		return
 	}
 	s := Step{
-		Title: "drop the maps", Phase: "contract", Lock: "nobody else uses them", Algorithm: "catalog only", Final: true,
+		Title: "drop the maps", Phase: "contract", Algorithm: "catalog only", Final: true,
 		Kept: "Without the maps nobody knows the old ids.",
 	}
 	switch b.dialect() {
 	case dialect.MySQL: // where each table goes by itself, so that a server that dies may leave some
-		s.Do = Action{Kind: Apart, SQL: []string{"DROP TABLE IF EXISTS " + strings.Join(names, ", ")}, Applied: "SELECT " + strings.Join(left, " + ") + " = 0"}
+		s.Do = b.autocommit([]string{"DROP TABLE IF EXISTS " + strings.Join(names, ", ")}, []string{"SELECT " + strings.Join(left, " + ") + " = 0"}, "DROP")
 	case dialect.Postgres:
-		s.Do = Action{Kind: Together, SQL: append([]string{"DROP TABLE " + strings.Join(names, ", ")}, rest...)}
+		s.Do = transactional(append([]string{"DROP TABLE " + strings.Join(names, ", ")}, rest...)...)
 	case dialect.SQLite:
-		s.Do = Action{Kind: Together}
+		s.Do = transactional()
 		for _, name := range names {
 			s.Do.SQL = append(s.Do.SQL, "DROP TABLE "+name)
 		}

@@ -43,13 +43,10 @@ func (b *builder) gateRefuses(tables int, flip Step) string {
 
 // refusesFilling notes that the gates refuse writers until the step that was added last.
 func (b *builder) refusesFilling(tables int) {
-	r := Refusal{Writers: Filling, To: len(b.plan.Steps), Most: b.gateTime(tables, b.plan.Steps[len(b.plan.Steps)-1])}
+	r := Refusal{Writers: Filling, From: b.gated, To: len(b.plan.Steps), Most: b.gateTime(tables, b.plan.Steps[len(b.plan.Steps)-1])}
 	for i, s := range b.plan.Steps {
 		if s.Do.Kind == Hold {
 			r.Hold = i + 1
-		}
-		if r.From == 0 && s.Do.Kind == Apart { // the gates are the first thing that a plan of MySQL does
-			r.From = i + 1
 		}
 	}
 	b.plan.Refusals = append(b.plan.Refusals, r)

@@ -50,7 +50,7 @@ type grammar interface {
 	// createIndex returns a step's actions, each of which undoes the other. The table is the move's, or a partition of it.
 	createIndex(t *catalog.Table, m move, name string) (do, undo Action)
 	// broken adds to the counts of orphans what the database itself says of foreign keys.
-	broken(all []rewriting, q *questions)
+	broken(all []rewriting, q *counting)
 	// loosen lets a transaction move a key before what refers to it; tighten has it as it was.
 	loosen(ctx context.Context, all []rewriting) error
 	tighten()
@@ -250,8 +250,9 @@ func (b *builder) growth(bytes int64) int64 {
 
 const (
 	rangeOfMap = "m.old_id > :after AND m.old_id <= :upto"
-	rowLock    = "writers wait for the rows of a batch, for as long as it takes"
 )
+
+var rowLock = Lock{Waits: RowWrites, Text: "writers wait for the rows of a batch, for as long as it takes"}
 
 // cursor returns the query for the end of the next range of a map's old ids.
 func cursor(source string) string {
@@ -276,8 +277,8 @@ func (b *builder) batches(g grammar, r rewriting, moves []move, from, to string,
 		}
 		updates = append(updates, g.update(r.source, m, from, to, rangeOfMap, more)...)
 	}
-	before, after := g.around(touched)
-	a.SQL = slices.Concat(before, updates, after)
+	a.Before, a.After = g.around(touched)
+	a.SQL = updates
 	return a
 }
 
@@ -301,7 +302,7 @@ func (b *builder) batch(g grammar, r rewriting, childless map[string]rewriting) 
 	rows, bytes := b.weight(columns)
 	undo := b.batches(g, r, columns, "new_id", "old_id", childless)
 	b.add(Step{
-		Title: fmt.Sprintf("give the rows of %s, and all that refers to them, their new ids", r.Table), Phase: "rewrite", Lock: rowLock,
+		Title: "give the rows of …, and all that refers to them, their new ids", Names: []string{r.Table}, Phase: "rewrite", Tables: tablesOf(columns), Lock: rowLock,
 		Algorithm: "batches", Rows: rows, Bytes: bytes, Disk: b.growth(bytes),
 		Do: b.batches(g, r, columns, "old_id", "new_id", childless), Undo: &undo,
 	})
@@ -321,7 +322,7 @@ func (b *builder) sweepOf(g grammar, r rewriting, moves []move, from, to string)
 	for _, m := range moves {
 		left = append(left, "("+b.remaining(g, r, m, from)+")")
 	}
-	a.Again = "SELECT " + strings.Join(left, " + ")
+	a.Remaining = "SELECT " + strings.Join(left, " + ")
 	return a
 }
 
@@ -334,7 +335,7 @@ func (b *builder) sweep(g grammar, all []rewriting) {
 		}
 		rows, _ := b.weight(moves)
 		b.add(Step{
-			Title: fmt.Sprintf("look for references to %s that were written with old ids meanwhile", r.Table), Phase: "rewrite", Lock: rowLock,
+			Title: "look for references to … that were written with old ids meanwhile", Names: []string{r.Table}, Phase: "rewrite", Tables: tablesOf(moves), Lock: rowLock,
 			Algorithm: "batches", Rows: rows, Do: b.sweepOf(g, r, moves, "old_id", "new_id"), Kept: "what it moves goes back with the rest",
 		})
 	}
@@ -349,19 +350,34 @@ func (b *builder) returns(g grammar, all []rewriting) {
 			rows, _ := b.weight(moves)
 			undo := b.sweepOf(g, r, moves, "new_id", "old_id")
 			b.add(Step{
-				Title: fmt.Sprintf("count the references to %s that no foreign key guards; a rollback looks for those that are left", r.Table), Phase: "rewrite", Lock: "none",
-				Rows: rows, Do: Action{Kind: Count, SQL: []string{b.sweepOf(g, r, moves, "old_id", "new_id").Again}, Each: []string{"old ids of " + r.Table}}, Undo: &undo,
+				Title: "count the references to … that no foreign key guards; a rollback looks for those that are left", Names: []string{r.Table}, Phase: "rewrite", Tables: tablesOf(moves),
+				Rows: rows, Do: countOld(r.Table, b.sweepOf(g, r, moves, "old_id", "new_id").Remaining), Undo: &undo,
 			})
 		}
 		_, documents := r.split()
 		for _, m := range documents {
 			undo := b.document(g, r, m, "new_id", "old_id")
 			b.add(Step{
-				Title: fmt.Sprintf("count the ids of %s in the JSON of %s; a rollback rewrites them here", r.Table, m.name), Phase: "rewrite", Lock: "none",
-				Rows: b.rows(m.table), Do: Action{Kind: Count, SQL: []string{b.remaining(g, r, m, "old_id")}, Each: []string{"old ids of " + r.Table}}, Undo: &undo,
+				Title: "count the ids of … in the JSON of …; a rollback rewrites them here", Names: []string{r.Table, m.name}, Phase: "rewrite", Tables: []string{m.table},
+				Rows: b.rows(m.table), Do: countOld(r.Table, b.remaining(g, r, m, "old_id")), Undo: &undo,
 			})
 		}
 	}
+}
+
+// countOld returns the action that counts old ids of a table.
+func countOld(table, query string) Action {
+	return Action{Kind: Count, Queries: []Query{{About: "old ids of …", Names: []string{table}, SQL: query}}}
+}
+
+// tablesOf returns the tables of moves, each once.
+func tablesOf(moves []move) (tables []string) {
+	for _, m := range moves {
+		if !slices.Contains(tables, m.table) {
+			tables = append(tables, m.table)
+		}
+	}
+	return tables
 }
 
 // remaining returns the query for how many rows have an id of a map's column. Only those on its side of Below are read.
@@ -384,9 +400,9 @@ func (b *builder) rebuild(when string, all []rewriting, back bool) {
 				}
 				seen[u.Name.String()] = true
 				s := Step{
-					Title: fmt.Sprintf("rebuild the full-text table %s, %s", u.Name, when), Phase: "rewrite", Lock: "nobody else writes to the database",
+					Title: "rebuild the full-text table …, " + when, Names: []string{u.Name.String()}, Phase: "rewrite", Tables: []string{m.table}, Lock: Lock{Waits: Writes, Text: "nobody else writes to the database"},
 					Rows: b.rows(m.table), Bytes: b.bytes(m.table), Kept: "a full-text table can be rebuilt at any time",
-					Do: Action{Kind: Together, SQL: []string{fmt.Sprintf("INSERT INTO %s (%s) VALUES ('rebuild')", b.catalog.Quoted(u.Name), b.quote(u.Name.Name))}},
+					Do: Action{Kind: Transactional, RowsOnly: true, SQL: []string{fmt.Sprintf("INSERT INTO %s (%s) VALUES ('rebuild')", b.catalog.Quoted(u.Name), b.quote(u.Name.Name))}},
 				}
 				if back {
 					undo := s.Do

@@ -26,8 +26,8 @@ func TestChildless(t *testing.T) {
 				if err := s.QueryRow("SELECT COUNT(*) FROM orders WHERE id < 1000").Scan(&n); err != nil {
 					t.Fatal(err)
 				}
-				if strings.HasPrefix(step.Title, "give the rows of customers") && n != want || strings.HasPrefix(step.Title, "give the rows of orders") && n != after {
-					t.Errorf("%s: got %d orders with old ids, want %d after that of customers, and %d after that of orders", step.Title, n, want, after)
+				if strings.HasPrefix(step.String(), "give the rows of customers") && n != want || strings.HasPrefix(step.String(), "give the rows of orders") && n != after {
+					t.Errorf("%s: got %d orders with old ids, want %d after that of customers, and %d after that of orders", step.String(), n, want, after)
 				}
 			}
 			e := &mover{t: t, db: s.DB, d: d, p: s.plan(plan.Options{Mode: plan.Rekey, Keep: true, Zone: "UTC"}), found: counts{}}

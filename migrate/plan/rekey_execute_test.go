@@ -46,14 +46,14 @@ func bind(statement string, after, upto int64) string {
 func (e *mover) run() {
 	e.t.Helper()
 	for i, s := range e.p.Steps {
-		if s.Do.Kind == plan.Reserve && i > 0 {
-			e.t.Errorf("the node is taken at step %d, after others: %s", i+1, e.p.Steps[0].Title)
+		if s.Do.Kind == plan.ReserveNode && i > 0 {
+			e.t.Errorf("the node is taken at step %d, after others: %s", i+1, e.p.Steps[0].String())
 		}
-		if s.Kept == "" && s.Undo == nil && slices.Contains([]plan.Kind{plan.Together, plan.Apart, plan.Batch, plan.Map, plan.Reserve}, s.Do.Kind) {
-			e.t.Errorf("step %d, %s: neither an undo nor why there is none", i+1, s.Title)
+		if s.Kept == "" && s.Undo == nil && slices.Contains([]plan.Kind{plan.Transactional, plan.Autocommit, plan.Batch, plan.FillMap, plan.ReserveNode}, s.Do.Kind) {
+			e.t.Errorf("step %d, %s: neither an undo nor why there is none", i+1, s.String())
 		}
-		if err := e.do(s.Do, s.Title); err != nil {
-			e.t.Fatalf("step %d, %s: %v", i+1, s.Title, err)
+		if err := e.do(s.Do, s.String()); err != nil {
+			e.t.Fatalf("step %d, %s: %v", i+1, s.String(), err)
 		}
 		if e.after != nil {
 			e.after(s)
@@ -68,8 +68,8 @@ func (e *mover) undo() {
 		if s.Undo == nil {
 			continue
 		}
-		if err := e.do(*s.Undo, s.Title); err != nil {
-			e.t.Fatalf("undoing step %d, %s: %v", i+1, s.Title, err)
+		if err := e.do(*s.Undo, s.String()); err != nil {
+			e.t.Fatalf("undoing step %d, %s: %v", i+1, s.String(), err)
 		}
 		if e.back != nil {
 			e.back(s)
@@ -101,16 +101,16 @@ func (e *mover) do(a plan.Action, title string) error {
 		return n, nil
 	}
 	switch a.Kind {
-	case plan.Together:
+	case plan.Transactional:
 		return e.transact(ctx, conn, a.SQL, 0, 0)
-	case plan.Apart:
-		return e.apart(ctx, conn, a, one)
+	case plan.Autocommit:
+		return e.autocommit(ctx, conn, a, one)
 	case plan.Batch:
 		return e.batches(ctx, conn, a, one)
-	case plan.Map:
+	case plan.FillMap:
 		return e.fill(ctx, conn, a.Table)
-	case plan.Count, plan.Expect:
-		return e.found.ask(title, a, one)
+	case plan.Count, plan.Assert:
+		return e.found.ask(a, one)
 	}
 	return nil
 }
@@ -129,8 +129,8 @@ func (e *mover) transact(ctx context.Context, conn *sql.Conn, statements []strin
 	return tx.Commit()
 }
 
-func (e *mover) apart(ctx context.Context, conn *sql.Conn, a plan.Action, one func(string) (int64, error)) error {
-	for i, query := range a.Effects() {
+func (e *mover) autocommit(ctx context.Context, conn *sql.Conn, a plan.Action, one func(string) (int64, error)) error {
+	for i, query := range a.Applied {
 		if n, err := one(query); err != nil {
 			return err
 		} else if n == 1 {
@@ -158,19 +158,19 @@ func (e *mover) batches(ctx context.Context, conn *sql.Conn, a plan.Action, one 
 			if !upto.Valid {
 				break
 			}
-			if err := e.transact(ctx, conn, a.SQL, after, upto.Int64); err != nil {
+			if err := e.transact(ctx, conn, slices.Concat(a.Before, a.SQL, a.After), after, upto.Int64); err != nil {
 				return err
 			}
 			after = upto.Int64
 		}
-		if a.Again == "" {
+		if a.Remaining == "" {
 			return nil
 		}
-		if n, err := one(a.Again); err != nil || n == 0 {
+		if n, err := one(a.Remaining); err != nil || n == 0 {
 			return err
 		}
 	}
-	return fmt.Errorf("ten passes were not enough: %s", a.Again)
+	return fmt.Errorf("ten passes were not enough: %s", a.Remaining)
 }
 
 func (e *mover) fill(ctx context.Context, conn *sql.Conn, table string) error {

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 
@@ -42,19 +41,19 @@ func (b *builder) index(g grammar, t *catalog.Table, m move, of string) Step {
 	}
 	do, undo := g.createIndex(t, m, b.cut("snowkey_index_"+t.Name.String()+"_"+m.column, 1))
 	again, gone := do, undo
-	lock, algorithm := "writers of the table wait", ""
+	lock, algorithm := Lock{Waits: Writes, Text: "writers of the table wait"}, ""
 	switch {
 	case b.dialect() == dialect.MySQL:
-		lock, algorithm = "none for longer than a moment", "INPLACE"
-	case do.Kind == Apart:
-		lock = "none; it waits for transactions that are open"
+		lock, algorithm = Lock{}, "INPLACE"
+	case do.Concurrently:
+		lock = Lock{}
 	}
 	b.add(Step{
-		Title: fmt.Sprintf("index %s, for as long as it is rewritten", of), Phase: "rewrite", Lock: lock, Algorithm: algorithm,
+		Title: "index …, for as long as it is rewritten", Names: []string{of}, Phase: "rewrite", Tables: []string{m.table}, Lock: lock, Algorithm: algorithm,
 		Rows: t.Rows, Bytes: bytes, Disk: bytes, Do: do, Undo: &undo,
 	})
 	return Step{
-		Title: fmt.Sprintf("drop the index of %s again", of), Phase: "check", Lock: "none for longer than a moment", Algorithm: "catalog only",
+		Title: "drop the index of … again", Names: []string{of}, Phase: "check", Tables: []string{m.table}, Algorithm: "catalog only",
 		Do: gone, Undo: &again,
 	}
 }

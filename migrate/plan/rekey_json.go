@@ -65,11 +65,9 @@ func (b *builder) document(g grammar, r rewriting, m move, from, to string) Acti
 		ends = fmt.Sprintf("SELECT MAX(%[1]s) FROM (SELECT %[1]s FROM %[2]s WHERE %[1]s > :after ORDER BY %[1]s LIMIT :rows) x", key, b.quoted(m.table))
 		where = fmt.Sprintf("c.%s > :after AND c.%[1]s <= :upto", key)
 	}
-	before, after := g.around([]move{m})
-	return Action{
-		Kind: Batch, Session: g.session(), Cursor: ends, SQL: slices.Concat(before, g.update(r.source, m, from, to, where, ""), after),
-		Again: b.remaining(g, r, m, from),
-	}
+	a := Action{Kind: Batch, Session: g.session(), Cursor: ends, SQL: g.update(r.source, m, from, to, where, ""), Remaining: b.remaining(g, r, m, from)}
+	a.Before, a.After = g.around([]move{m})
+	return a
 }
 
 // keyOf returns a table's integer key, nothing when it has none.
@@ -88,7 +86,7 @@ func (b *builder) documents(g grammar, all []rewriting) {
 		for _, m := range documents {
 			rows, bytes := b.weight([]move{m})
 			b.add(Step{
-				Title: fmt.Sprintf("rewrite the ids of %s in the JSON of %s", r.Table, m.name), Phase: "rewrite", Lock: rowLock,
+				Title: "rewrite the ids of … in the JSON of …", Names: []string{r.Table, m.name}, Phase: "rewrite", Tables: []string{m.table}, Lock: rowLock,
 				Algorithm: "batches", Rows: rows, Bytes: bytes, Disk: b.growth(bytes), Do: b.document(g, r, m, "old_id", "new_id"),
 				Kept: "a rollback does it when the keys are back, where the step that has counted them is undone",
 			})

@@ -133,19 +133,13 @@ func (g mysqlRekey) createIndex(t *catalog.Table, m move, name string) (do, undo
 	}
 	there := fmt.Sprintf("FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND INDEX_NAME = %s",
 		g.schema(t.Name), g.literal(t.Name.Name), g.literal(name))
-	do = Action{
-		Kind: Apart, Session: []string{mysqlStrict}, SQL: []string{fmt.Sprintf("ALTER TABLE %s ADD INDEX %s (%s), ALGORITHM=INPLACE, LOCK=NONE", g.quoted(m.table), g.quote(name), part)},
-		Applied: "SELECT COUNT(*) " + there,
-	}
-	undo = Action{
-		Kind: Apart, Session: []string{mysqlStrict}, SQL: []string{fmt.Sprintf("ALTER TABLE %s DROP INDEX %s, ALGORITHM=INPLACE, LOCK=NONE", g.quoted(m.table), g.quote(name))},
-		Applied: "SELECT 1 - COUNT(*) " + there,
-	}
-	return do, undo
+	alter := "ALTER TABLE " + g.quoted(m.table)
+	return g.alter(fmt.Sprintf("%s ADD INDEX %s (%s), ALGORITHM=INPLACE, LOCK=NONE", alter, g.quote(name), part), "SELECT COUNT(*) "+there),
+		g.alter(fmt.Sprintf("%s DROP INDEX %s, ALGORITHM=INPLACE, LOCK=NONE", alter, g.quote(name)), "SELECT 1 - COUNT(*) "+there)
 }
 
 // loosen has nothing to do: the session of a batch does it. What it relies on is that the batch's statements have all references in them.
 func (mysqlRekey) loosen(context.Context, []rewriting) error { return nil }
 func (mysqlRekey) tighten()                                  {}
 
-func (mysqlRekey) broken([]rewriting, *questions) {}
+func (mysqlRekey) broken([]rewriting, *counting) {}

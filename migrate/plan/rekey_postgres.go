@@ -20,22 +20,20 @@ type postgresRekey struct {
 // for the range of each batch anew, which takes the longer the more rows there are. Where it has to read one nevertheless, that seems so dear to it that it would compile each query.
 //
 // READ COMMITTED has each statement of a batch see what was committed before it, so that the references find the rows that were written while
-// the batch waited for their parent. In a session of [SilentSession] nothing else would.
+// the batch waited for their parent. In a session without triggers nothing else would.
 func (g *postgresRekey) session() []string {
 	return append([]string{"SET default_transaction_isolation = 'read committed'", "SET enable_hashjoin=off", "SET enable_mergejoin=off", "SET enable_seqscan=off", "SET jit=off"}, g.silence()...)
 }
 
-// SilentSession has no trigger fire in a session of PostgreSQL, and none of those that foreign keys are made of; but for those that are ENABLE ALWAYS, or
-// ENABLE REPLICA. Foreign keys hold all the same: the statements of a batch have all references in them, the key's first, and what other
-// sessions write is looked at by their own triggers, which wait for the key's row.
-const SilentSession = "SET session_replication_role = replica"
-
-// silence returns what keeps triggers from firing in a session, where the user may have it.
+// silence returns what keeps triggers from firing in a session, where the user may have it, and with them those that foreign keys are made of; but not those
+// that are ENABLE ALWAYS, or ENABLE REPLICA. Foreign keys hold all the same: the statements of a batch have all references in them, the key's first, and what
+// other sessions write is looked at by their own triggers, which wait for the key's row.
 func (b *builder) silence() []string {
 	if !b.silent {
 		return nil
 	}
-	return []string{SilentSession}
+	b.plan.Silent = true
+	return []string{"SET session_replication_role = replica"}
 }
 
 // around has foreign keys looked at when the batch is committed: loosen has made all deferrable that are in the way.
@@ -126,12 +124,8 @@ func (g *postgresRekey) createIndex(t *catalog.Table, m move, name string) (do, 
 	quoted := g.catalog.Quoted(catalog.Name{Schema: t.Full.Schema, Name: name})
 	there := "FROM pg_catalog.pg_index WHERE indexrelid = to_regclass(" + g.literal(quoted) + ")"
 	drop := fmt.Sprintf("DROP INDEX CONCURRENTLY IF EXISTS %s", quoted)
-	do = Action{
-		Kind: Apart, SQL: []string{fmt.Sprintf("CREATE INDEX CONCURRENTLY %s ON %s (%s)", g.quote(name), g.catalog.Quoted(t.Name), g.quote(m.column))},
-		Applied: "SELECT COUNT(*) " + there + " AND indisvalid", Repair: []string{drop}, // a failed one leaves an index that is not valid
-	}
-	undo = Action{Kind: Apart, SQL: []string{drop}, Applied: "SELECT 1 - COUNT(*) " + there}
-	return do, undo
+	return concurrently(fmt.Sprintf("CREATE INDEX CONCURRENTLY %s ON %s (%s)", g.quote(name), g.catalog.Quoted(t.Name), g.quote(m.column)),
+		"SELECT COUNT(*) "+there+" AND indisvalid", drop), concurrently(drop, "SELECT 1 - COUNT(*) "+there)
 }
 
 // remark notes what is to be known of rewritten tables.
@@ -204,9 +198,9 @@ func (g *postgresRekey) enclosed(moved map[[2]string]bool) {
 }
 
 // What a change of foreign keys locks: to alter one, its table alone; to add or drop one, the table that it refers to as well.
-const (
-	alteringWaits = "reads and writes of the table wait for a moment"
-	swappingWaits = "reads and writes of the table, and of those that its foreign keys refer to, wait for a moment"
+var (
+	alteringWaits = Lock{ReadsAndWrites, true, "reads and writes of the table wait for a moment"}
+	swappingWaits = Lock{ReadsAndWrites, true, "reads and writes of the table, and of those that its foreign keys refer to, wait for a moment"}
 )
 
 // The modes of locks that foreign keys take of both tables. To add one is let in beside readers.
@@ -248,13 +242,13 @@ func (c *change) then(do, undo []string) {
 }
 
 // step adds a step of the change to some, unless it is empty.
-func (c *change) step(steps []Step, title string) []Step {
+func (c *change) step(steps []Step, title, table string) []Step {
 	if len(c.do) == 0 {
 		return steps
 	}
-	s := Step{Title: title, Phase: "rewrite", Lock: alteringWaits, Algorithm: "catalog only", Do: Action{Kind: Together, SQL: c.do}}
+	s := Step{Title: title, Names: []string{table}, Phase: "rewrite", Tables: []string{table}, Lock: alteringWaits, Algorithm: "catalog only", Do: transactional(c.do...)}
 	if len(c.undo) > 0 {
-		s.Undo = &Action{Kind: Together, SQL: c.undo}
+		s.Undo = ref(transactional(c.undo...))
 	}
 	return append(steps, s)
 }
@@ -281,13 +275,13 @@ func (g *postgresRekey) loosenChild(ctx context.Context, child catalog.Name, key
 		alone.then([]string{alter + "DEFERRABLE INITIALLY IMMEDIATE"}, []string{alter + "NOT DEFERRABLE"})
 	}
 	before, after := alone, change{do: alone.undo, undo: alone.do}
-	for _, s := range g.exchange(&before, swaps, "stand in for those whose ON UPDATE cannot be deferred", fmt.Sprintf("let the foreign keys of %s wait for the end of a transaction", child), child) {
+	for _, s := range g.exchange(&before, swaps, "stand in for those whose ON UPDATE cannot be deferred", "let the foreign keys of … wait for the end of a transaction", child) {
 		g.add(s)
 	}
 	for i := range swaps {
 		swaps[i] = swaps[i].back()
 	}
-	g.after = append(g.after, g.exchange(&after, swaps, "are as they were", fmt.Sprintf("have the foreign keys of %s as they were", child), child)...)
+	g.after = append(g.after, g.exchange(&after, swaps, "are as they were", "have the foreign keys of … as they were", child)...)
 	return nil
 }
 
@@ -339,12 +333,13 @@ func (g *postgresRekey) exchange(first *change, swaps []swap, why, title string,
 		first.do, first.undo = g.locked(toDrop, tables, first.do), g.locked(toDrop, tables, first.undo)
 		drop.do, drop.undo = g.locked(toDrop, tables, drop.do), g.locked(toAdd, tables, drop.undo)
 	}
-	steps := first.step(nil, title)
+	table := g.short(child).String()
+	steps := first.step(nil, title, table)
 	if n := len(steps); len(validate.do) > 0 {
-		steps = validate.step(steps, fmt.Sprintf("check the rows of %s by the foreign keys that %s", child, why))
-		steps[n].Lock, steps[n].Algorithm, steps[n].Rows, steps[n].Kept = "none for readers and writers of rows", "", g.rowsOf(child), "it goes with the foreign keys"
+		steps = validate.step(steps, "check the rows of … by the foreign keys that "+why, table)
+		steps[n].Lock, steps[n].Algorithm, steps[n].Rows, steps[n].Kept = Lock{}, "", g.rowsIn(table), "it goes with the foreign keys"
 	}
-	steps = drop.step(steps, fmt.Sprintf("drop the foreign keys of %s in whose place are others that %s", child, why))
+	steps = drop.step(steps, "drop the foreign keys of … in whose place are others that "+why, table)
 	for i := range steps {
 		if len(swaps) > 0 && steps[i].Undo != nil {
 			steps[i].Lock = swappingWaits
@@ -424,7 +419,7 @@ func definitions(definition string) (was, stand string, err error) {
 }
 
 // broken adds nothing: the counts of orphans say it all.
-func (*postgresRekey) broken([]rewriting, *questions) {}
+func (*postgresRekey) broken([]rewriting, *counting) {}
 
 // tighten has the foreign keys as they were.
 func (g *postgresRekey) tighten() {

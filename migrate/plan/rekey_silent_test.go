@@ -42,7 +42,7 @@ func TestSilentBatchBesideAChild(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				at := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return strings.HasPrefix(s.Title, "give the rows of authors") })
+				at := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return strings.HasPrefix(s.String(), "give the rows of authors") })
 				batch := p.Steps[at].Do
 				p.Steps = p.Steps[:at]
 				e := &mover{t: t, db: s.DB, d: dialect.Postgres, p: p, found: counts{}}

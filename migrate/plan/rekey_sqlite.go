@@ -105,19 +105,18 @@ func (g *sqliteRekey) number(m move) string {
 }
 
 func (g *sqliteRekey) createIndex(_ *catalog.Table, m move, name string) (do, undo Action) {
-	do = Action{Kind: Together, SQL: []string{fmt.Sprintf("CREATE INDEX %s ON %s (%s)", g.quote(name), g.quoted(m.table), g.quote(m.column))}}
-	undo = Action{Kind: Together, SQL: []string{"DROP INDEX " + g.quote(name)}}
-	return do, undo
+	return transactional(fmt.Sprintf("CREATE INDEX %s ON %s (%s)", g.quote(name), g.quoted(m.table), g.quote(m.column))), transactional("DROP INDEX " + g.quote(name))
 }
 
 // broken counts what the database says of the tables that hold a foreign key to a key that moves. The pragma without a table would fail for what is
 // wrong with others.
-func (g *sqliteRekey) broken(all []rewriting, q *questions) {
+func (g *sqliteRekey) broken(all []rewriting, c *counting) {
 	for _, r := range all {
 		for _, m := range r.moves {
-			each := fmt.Sprintf("rows of %s that break a foreign key", m.table)
-			if m.declared && !slices.Contains(q.each, each) {
-				q.ask(each, fmt.Sprintf("SELECT COUNT(*) FROM pragma_foreign_key_check(%s)", g.literal(g.tables[m.table].Name.Name)), g.rows(m.table))
+			subject := Subject{Counts: Broken, Table: m.table}
+			if m.declared && !slices.ContainsFunc(c.queries, func(q Query) bool { return q.Subject == subject }) {
+				c.ask(g.builder, m.table, Query{About: "rows of … that break a foreign key", Names: []string{m.table}, Subject: subject,
+					SQL: fmt.Sprintf("SELECT COUNT(*) FROM pragma_foreign_key_check(%s)", g.literal(g.tables[m.table].Name.Name))})
 			}
 		}
 	}

@@ -45,7 +45,7 @@ func TestRekeySweepsWhatCameLate(t *testing.T) {
 				return slices.IndexFunc(p.Keys, func(k plan.Key) bool { return k.Table == table })
 			}
 			e := s.mover(p)
-			moving := func(s plan.Step) bool { return strings.HasPrefix(s.Title, "give the rows of") }
+			moving := func(s plan.Step) bool { return strings.HasPrefix(s.String(), "give the rows of") }
 			e.after = func(s plan.Step) {
 				if moving(s) {
 					write(7, 8)

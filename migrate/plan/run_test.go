@@ -171,8 +171,8 @@ func (e *executor) run(upto int) {
 		if e.step != nil {
 			e.step(i, s)
 		}
-		if err := e.do(s.Title, s.Do); err != nil {
-			e.t.Fatalf("step %d, %s: %v", i+1, s.Title, err)
+		if err := e.do(s.String(), s.Do); err != nil {
+			e.t.Fatalf("step %d, %s: %v", i+1, s.String(), err)
 		}
 	}
 }
@@ -182,8 +182,8 @@ func (e *executor) undo(from int) {
 	e.t.Helper()
 	for i := from - 1; i >= 0; i-- {
 		if s := e.plan.Steps[i]; s.Undo != nil {
-			if err := e.do(s.Title, *s.Undo); err != nil {
-				e.t.Fatalf("undo of step %d, %s: %v", i+1, s.Title, err)
+			if err := e.do(s.String(), *s.Undo); err != nil {
+				e.t.Fatalf("undo of step %d, %s: %v", i+1, s.String(), err)
 			}
 		}
 	}
@@ -205,28 +205,29 @@ func (e *executor) do(title string, a plan.Action) (err error) {
 		}
 	}
 	switch a.Kind {
-	case plan.Together:
-		return e.together(ctx, conn, a)
-	case plan.Apart:
-		return e.apart(ctx, conn, a)
-	case plan.Count, plan.Expect:
-		return e.found.ask(title, a, func(query string) (n int64, err error) {
+	case plan.Transactional:
+		return e.transact(ctx, conn, a)
+	case plan.Autocommit:
+		return e.autocommit(ctx, conn, a)
+	case plan.Count, plan.Assert:
+		return e.found.ask(a, func(query string) (n int64, err error) {
 			if err := conn.QueryRowContext(ctx, query).Scan(&n); err != nil {
 				return 0, fmt.Errorf("%s: %w", query, err)
 			}
 			return n, nil
 		})
-	case plan.Steady:
-		before := make([]string, len(a.SQL))
-		for i, query := range a.SQL {
+	case plan.AssertStable:
+		all := queries(a)
+		before := make([]string, len(all))
+		for i, query := range all {
 			before[i] = e.text(query)
 		}
 		if e.still != nil {
-			e.still(a.SQL, before)
+			e.still(all, before)
 		}
-		for i, query := range a.SQL {
+		for i, query := range all {
 			if e.text(query) != before[i] {
-				return errors.New(a.Otherwise)
+				return errors.New(a.OnFailure)
 			}
 		}
 	case plan.Hold:
@@ -239,7 +240,7 @@ func (e *executor) do(title string, a plan.Action) (err error) {
 	return nil
 }
 
-func (e *executor) together(ctx context.Context, conn *sql.Conn, a plan.Action) error {
+func (e *executor) transact(ctx context.Context, conn *sql.Conn, a plan.Action) error {
 	for _, text := range append(append([]string{"BEGIN"}, a.SQL...), "COMMIT") {
 		if _, err := conn.ExecContext(ctx, text); err != nil {
 			return fmt.Errorf("%s: %w", text, err)
@@ -248,8 +249,8 @@ func (e *executor) together(ctx context.Context, conn *sql.Conn, a plan.Action) 
 	return nil
 }
 
-func (e *executor) apart(ctx context.Context, conn *sql.Conn, a plan.Action) error {
-	for i, query := range a.Effects() {
+func (e *executor) autocommit(ctx context.Context, conn *sql.Conn, a plan.Action) error {
+	for i, query := range a.Applied {
 		var applied int
 		if err := conn.QueryRowContext(ctx, query).Scan(&applied); err != nil {
 			return fmt.Errorf("%s: %w", query, err)

@@ -10,7 +10,10 @@ import (
 )
 
 // brief is the lock of statements that change the catalog alone.
-const brief = "everything on the table, for the moment in which the catalog is changed; waited for briefly, and asked for again"
+var brief = Lock{ReadsAndWrites, true, "everything on the table, for the moment in which the catalog is changed; waited for briefly, and asked for again"}
+
+// scanned is the lock of statements that read a table for as long as others read and write it.
+var scanned = Lock{Waits: DefinitionChanges, Text: "other changes of the table's definition; readers and writers go on"}
 
 // patience is how long steps that take locks on which writers may stand in each other's way wait, in place of what the run allows: less than PostgreSQL's
 // deadlock_timeout of a second, so that it is the step that gives up and is tried again, and never a writer that is ended as the deadlock's victim.
@@ -54,7 +57,7 @@ func (b *builder) shadowSteps(ctx context.Context, tables []*moving) error {
 	b.expandShadow(x)
 	b.fillMaps()
 	for _, t := range tables {
-		b.fill(t, "rewrite", "fill the second columns of "+t.name)
+		b.fill(t, "rewrite", "fill the second columns of …")
 	}
 	b.settle(tables)
 	for _, w := range x.twins {
@@ -91,9 +94,9 @@ func (b *builder) expandShadow(x *exchange) {
 		}
 		table := "ALTER TABLE " + b.whole(t) + " "
 		b.add(Step{
-			Title: "add second columns to " + t.name, Phase: "expand", Lock: brief, Algorithm: "catalog only",
-			Do:   Action{Kind: Together, SQL: append([]string{table + strings.Join(adds, ", ")}, rest...)},
-			Undo: &Action{Kind: Together, SQL: []string{table + strings.Join(drops, ", ")}},
+			Title: "add second columns to …", Names: []string{t.name}, Phase: "expand", Tables: []string{t.name}, Lock: brief, Algorithm: "catalog only",
+			Do:   transactional(append([]string{table + strings.Join(adds, ", ")}, rest...)...),
+			Undo: ref(transactional(table + strings.Join(drops, ", "))),
 		})
 	}
 	for _, t := range x.tables {
@@ -103,8 +106,8 @@ func (b *builder) expandShadow(x *exchange) {
 			making, dropping = append(slices.Clone(m.defining), making...), append(dropping, m.dropping...)
 		}
 		b.add(Step{
-			Title: "keep the second columns of " + t.name, Phase: "expand", Lock: "writers of the table, for a moment", Algorithm: "catalog only",
-			Do: Action{Kind: Together, SQL: append([]string{patience}, making...)}, Undo: &Action{Kind: Together, SQL: dropping},
+			Title: "keep the second columns of …", Names: []string{t.name}, Phase: "expand", Tables: []string{t.name}, Lock: Lock{Writes, true, "writers of the table, for a moment"}, Algorithm: "catalog only",
+			Do: transactional(append([]string{patience}, making...)...), Undo: ref(transactional(dropping...)),
 		})
 	}
 }
@@ -124,20 +127,20 @@ func (t *moving) own() *moved {
 func (b *builder) settle(tables []*moving) {
 	for _, t := range tables {
 		b.add(Step{
-			Title: "let the trigger of " + t.name + " refuse what the map does not have", Phase: "check", Lock: "none", Algorithm: "catalog only",
-			Do:   Action{Kind: Together, SQL: []string{b.function(t, "CREATE OR REPLACE FUNCTION", true)}},
-			Undo: &Action{Kind: Together, SQL: []string{b.function(t, "CREATE OR REPLACE FUNCTION", false)}},
+			Title: "let the trigger of … refuse what the map does not have", Names: []string{t.name}, Phase: "check", Tables: []string{t.name}, Algorithm: "catalog only",
+			Do:   transactional(b.function(t, "CREATE OR REPLACE FUNCTION", true)),
+			Undo: ref(transactional(b.function(t, "CREATE OR REPLACE FUNCTION", false))),
 		})
 	}
 	for _, t := range tables {
 		do, undo := b.checks(t)
 		b.add(Step{
-			Title: "no new row of " + t.name + " without its second columns", Phase: "check", Lock: brief, Algorithm: "catalog only",
-			Do: Action{Kind: Together, SQL: do}, Undo: &Action{Kind: Together, SQL: undo},
+			Title: "no new row of … without its second columns", Names: []string{t.name}, Phase: "check", Tables: []string{t.name}, Lock: brief, Algorithm: "catalog only",
+			Do: transactional(do...), Undo: ref(transactional(undo...)),
 		})
 	}
 	for _, t := range tables {
-		b.fill(t, "check", "fill what is still missing of "+t.name)
+		b.fill(t, "check", "fill what is still missing of …")
 	}
 	b.filled(tables)
 	for _, t := range tables {
@@ -151,9 +154,9 @@ func (b *builder) settle(tables []*moving) {
 			continue
 		}
 		b.add(Step{
-			Title: fmt.Sprintf("make sure that %s of %s is never NULL", strings.Join(columns, ", "), t.name), Phase: "check", Rows: t.of.Rows,
-			Lock: "other changes of the table's definition; readers and writers go on", Algorithm: "a scan of the table",
-			Do:   Action{Kind: Together, SQL: []string{fmt.Sprintf("ALTER TABLE %s %s", b.whole(t), strings.Join(parts, ", "))}},
+			Title: "make sure that … of … is never NULL", Names: []string{strings.Join(columns, ", "), t.name}, Phase: "check", Tables: []string{t.name}, Rows: t.of.Rows,
+			Lock: scanned, Algorithm: "a scan of the table",
+			Do:   transactional(fmt.Sprintf("ALTER TABLE %s %s", b.whole(t), strings.Join(parts, ", "))),
 			Kept: "it goes with the check",
 		})
 	}
@@ -187,12 +190,12 @@ func (b *builder) twinStep(w *twin) {
 		schema, b.literal(w.name))
 	drop := "DROP INDEX CONCURRENTLY IF EXISTS " + name
 	b.add(Step{
-		Title: fmt.Sprintf("index %s over the second columns of %s", w.index.Name, w.table.name), Phase: "check", Rows: w.table.of.Rows,
+		Title: "index … over the second columns of …", Names: []string{w.index.Name, w.table.name}, Phase: "check", Tables: []string{w.table.name}, Rows: w.table.of.Rows,
 		Bytes: max(w.table.of.Rows, 0) * 24, Disk: max(w.table.of.Rows, 0) * 24,
-		Lock: "other changes of the table's definition; readers and writers go on. It waits for the transactions that are open when it begins", Algorithm: "concurrently",
-		Do: Action{Kind: Apart, SQL: []string{w.statement(b)}, Applied: valid, Repair: []string{drop}},
+		Lock: Lock{Waits: DefinitionChanges, Text: scanned.Text + ". It waits for the transactions that are open when it begins"}, Algorithm: "concurrently",
+		Do: concurrently(w.statement(b), valid, drop),
 		// After the swap was undone it may be gone already, or be there again.
-		Undo: &Action{Kind: Apart, SQL: []string{drop}, Applied: "SELECT 1 - (" + there + ")"},
+		Undo: ref(concurrently(drop, "SELECT 1 - ("+there+")")),
 	})
 }
 
@@ -291,22 +294,26 @@ func (l *link) definition(b *builder, columns, to []string) string {
 	return text
 }
 
+// tables returns the tables that it connects.
+func (l *link) tables() []string {
+	return slices.Compact([]string{l.child.name, l.parent.name})
+}
+
 // linkSteps adds the foreign key between second columns, and validates it, unless its model never was.
 func (b *builder) linkSteps(l *link) {
 	table, name := "ALTER TABLE "+b.whole(l.child)+" ", b.quote(l.name)
 	b.add(Step{
-		Title: fmt.Sprintf("foreign key %s over the second columns of %s", l.of.Name, l.child.name), Phase: "check", Algorithm: "catalog only",
-		Lock: fmt.Sprintf("writers of %s and %s, for a moment", l.child.name, l.parent.name),
-		Do: Action{Kind: Together, SQL: b.locked(toAdd, []catalog.Name{l.parent.of.Full, l.child.of.Full}, []string{
-			table + "ADD CONSTRAINT " + name + " " + l.definition(b, l.columns, l.to) + " NOT VALID"})},
-		Undo: &Action{Kind: Together, SQL: []string{table + "DROP CONSTRAINT IF EXISTS " + name}},
+		Title: "foreign key … over the second columns of …", Names: []string{l.of.Name, l.child.name}, Phase: "check", Tables: l.tables(), Algorithm: "catalog only",
+		Lock: Lock{Writes, true, "writers of both tables, for a moment"},
+		Do: transactional(b.locked(toAdd, []catalog.Name{l.parent.of.Full, l.child.of.Full}, []string{
+			table + "ADD CONSTRAINT " + name + " " + l.definition(b, l.columns, l.to) + " NOT VALID"})...),
+		Undo: ref(transactional(table + "DROP CONSTRAINT IF EXISTS " + name)),
 	})
 	if !l.of.Valid {
 		return
 	}
 	b.add(Step{
-		Title: fmt.Sprintf("validate foreign key %s over the second columns of %s", l.of.Name, l.child.name), Phase: "check", Rows: l.child.of.Rows, Algorithm: "a scan of the table",
-		Lock: "other changes of the tables' definitions; readers and writers go on",
-		Do:   Action{Kind: Together, SQL: []string{table + "VALIDATE CONSTRAINT " + name}}, Kept: "it goes with the foreign key",
+		Title: "validate foreign key … over the second columns of …", Names: []string{l.of.Name, l.child.name}, Phase: "check", Tables: l.tables(), Rows: l.child.of.Rows, Algorithm: "a scan of the table",
+		Lock: scanned, Do: transactional(table + "VALIDATE CONSTRAINT " + name), Kept: "it goes with the foreign key",
 	})
 }

@@ -107,7 +107,7 @@ func (e *changer) do(from int, stop func(plan.Step) bool) int {
 	e.t.Helper()
 	for i := from; i < len(e.p.Steps); i++ {
 		s := e.p.Steps[i]
-		e.action(s.Title, s.Do)
+		e.action(s.String(), s.Do)
 		if stop != nil && stop(s) {
 			return i + 1
 		}
@@ -120,7 +120,7 @@ func (e *changer) undo(before int) {
 	e.t.Helper()
 	for i := before - 1; i >= 0; i-- {
 		if s := e.p.Steps[i]; s.Undo != nil {
-			e.action("undo: "+s.Title, *s.Undo)
+			e.action("undo: "+s.String(), *s.Undo)
 		}
 	}
 }
@@ -129,10 +129,10 @@ func (e *changer) action(title string, a plan.Action) {
 	e.t.Helper()
 	var err error
 	switch a.Kind {
-	case plan.Together:
+	case plan.Transactional:
 		_, err = e.together(a)
-	case plan.Apart:
-		if e.number(a.Applied) != 0 {
+	case plan.Autocommit:
+		if e.number(a.Applied[0]) != 0 {
 			if strings.HasPrefix(title, "undo: ") { // the undo of the swap has done it
 				return
 			}
@@ -146,17 +146,17 @@ func (e *changer) action(title string, a plan.Action) {
 			}
 			return nil
 		})
-		if err == nil && e.number(a.Applied) != 1 {
+		if err == nil && e.number(a.Applied[0]) != 1 {
 			e.t.Fatalf("%s: not applied after it is done", title)
 		}
 	case plan.Batch:
 		err = e.batches(a)
-	case plan.Map:
+	case plan.FillMap:
 		err = e.mapRows(a.Table)
-	case plan.Count, plan.Expect:
-		err = counts{}.ask(title, a, func(query string) (int64, error) { return e.number(query), nil })
-	case plan.Steady:
-		for _, query := range a.SQL {
+	case plan.Count, plan.Assert:
+		err = counts{}.ask(a, func(query string) (int64, error) { return e.number(query), nil })
+	case plan.AssertStable:
+		for _, query := range queries(a) {
 			if _, err := e.db.ExecContext(e.t.Context(), query); err != nil {
 				e.t.Fatalf("%s: %v", query, err)
 			}
@@ -252,7 +252,7 @@ func (e *changer) batches(a plan.Action) error {
 			}
 			after = upto.Int64
 		}
-		if a.Again == "" || e.number(a.Again) == 0 {
+		if a.Remaining == "" || e.number(a.Remaining) == 0 {
 			return nil
 		}
 	}

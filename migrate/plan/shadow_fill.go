@@ -54,13 +54,13 @@ func (b *builder) fill(t *moving, phase, title string) {
 		set = append(set, fmt.Sprintf("%s = %s", b.quote(m.second), b.follows(m, table+"."+b.quote(m.column.Name))))
 	}
 	b.add(Step{
-		Title: title, Phase: phase, Algorithm: "batches", Rows: t.of.Rows, Bytes: t.of.Bytes, Disk: t.of.Bytes,
-		Lock: "the rows of a batch, against other changes of the same rows; readers and new rows are not held up",
+		Title: title, Names: []string{t.name}, Phase: phase, Tables: []string{t.name}, Algorithm: "batches", Rows: t.of.Rows, Bytes: t.of.Bytes, Disk: t.of.Bytes,
+		Lock: Lock{Waits: RowWrites, Text: "the rows of a batch, against other changes of the same rows; readers and new rows are not held up"},
 		Do: Action{
 			Kind: Batch, Session: b.silence(),
-			SQL:    []string{fmt.Sprintf("UPDATE %s SET %s WHERE %s > :after AND %s <= :upto AND (%s)", table, strings.Join(set, ", "), through, through, b.any(t))},
-			Cursor: fmt.Sprintf("SELECT max(r.x) FROM (SELECT %s AS x FROM %s WHERE %s > :after ORDER BY %s LIMIT :rows) r", through, table, through, through),
-			Again:  b.lacking(t),
+			SQL:       []string{fmt.Sprintf("UPDATE %s SET %s WHERE %s > :after AND %s <= :upto AND (%s)", table, strings.Join(set, ", "), through, through, b.any(t))},
+			Cursor:    fmt.Sprintf("SELECT max(r.x) FROM (SELECT %s AS x FROM %s WHERE %s > :after ORDER BY %s LIMIT :rows) r", through, table, through, through),
+			Remaining: b.lacking(t),
 		},
 		Kept: "second columns go with the step that has added them",
 	})
@@ -68,12 +68,12 @@ func (b *builder) fill(t *moving, phase, title string) {
 
 // filled adds the step that expects no second column to be missing.
 func (b *builder) filled(tables []*moving) {
-	var q questions
+	var c counting
 	for _, t := range tables {
-		q.ask("rows of "+t.name+" without their second columns", b.lacking(t), t.of.Rows)
+		c.ask(b, t.name, Query{About: "rows of … without their second columns", Names: []string{t.name}, SQL: b.lacking(t)})
 	}
-	b.put("check", "make sure that each row has its second columns", q.expect("Rows have no new ids: a writer has changed the triggers or the map, or rows are held by a "+
-		"long transaction. End that, and run again."))
+	c.step(b, "check", "make sure that each row has its second columns", Action{Kind: Assert, OnFailure: "Rows have no new ids: a writer has changed the triggers or the map, or rows are held by a " +
+		"long transaction. End that, and run again."})
 }
 
 // list returns names as statements have them, with commas in between.

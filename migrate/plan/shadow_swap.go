@@ -18,11 +18,11 @@ func (b *builder) swapShadow(x *exchange) {
 		changes, left = append(changes, does...), append(left, leaves...)
 	}
 	b.add(Step{
-		Title: "swap the columns of " + strings.Join(names, ", "), Phase: "swap", Algorithm: "catalog only",
-		Lock: "everything on all of the tables, for the moment in which the catalog is changed; no row is read or written. Its undo reads all rows under the lock, " +
-			"writes those that have changed since, builds the old primary keys, and rewrites tables whose keys had less than 64 bits: it is no swap of a moment",
-		Do:      Action{Kind: Together, SQL: b.locked(toDrop, tables, b.swap(x))},
-		Undo:    &Action{Kind: Together, SQL: b.locked(toDrop, tables, b.unswap(x))},
+		Title: "swap the columns of …", Names: []string{strings.Join(names, ", ")}, Phase: "swap", Tables: names, Algorithm: "catalog only",
+		Lock: Lock{ReadsAndWrites, true, "everything on all of the tables, for the moment in which the catalog is changed; no row is read or written. Its undo reads all rows under the lock, " +
+			"writes those that have changed since, builds the old primary keys, and rewrites tables whose keys had less than 64 bits: it is no swap of a moment"},
+		Do:      transactional(b.locked(toDrop, tables, b.swap(x))...),
+		Undo:    ref(transactional(b.locked(toDrop, tables, b.unswap(x))...)),
 		Changes: changes, Left: left,
 	})
 }
@@ -214,7 +214,7 @@ func (b *builder) endShadow(x *exchange) {
 	if b.options.Keep {
 		return
 	}
-	b.add(Step{Title: "before old ids are dropped", Phase: "contract", Lock: "none", Do: Action{Kind: Hold, Name: DropMaps,
+	b.add(Step{Title: "before old ids are dropped", Phase: "contract", Do: Action{Kind: Hold, Name: DropMaps,
 		Text: "What comes now drops the old columns and the maps, and cannot be undone. Verify first. Whatever keeps old ids elsewhere needs the maps: copy them."}})
 	for _, t := range x.tables {
 		var drops []string
@@ -222,8 +222,8 @@ func (b *builder) endShadow(x *exchange) {
 			drops = append(drops, "DROP COLUMN "+b.quote(m.old))
 		}
 		b.add(Step{
-			Title: "drop the old columns of " + t.name, Phase: "contract", Lock: brief, Algorithm: "catalog only", Final: true, Kept: "The old ids are gone.",
-			Do:      Action{Kind: Together, SQL: b.locked(toDrop, []catalog.Name{t.of.Full}, []string{"ALTER TABLE " + b.whole(t) + " " + strings.Join(drops, ", ")})},
+			Title: "drop the old columns of …", Names: []string{t.name}, Phase: "contract", Tables: []string{t.name}, Lock: brief, Algorithm: "catalog only", Final: true, Kept: "The old ids are gone.",
+			Do:      transactional(b.locked(toDrop, []catalog.Name{t.of.Full}, []string{"ALTER TABLE " + b.whole(t) + " " + strings.Join(drops, ", ")})...),
 			Changes: b.dropChanges(t),
 		})
 	}
@@ -240,12 +240,12 @@ func (b *builder) endShadow(x *exchange) {
 func (b *builder) flip(tables []*moving) {
 	var watched []watched
 	var names []catalog.Name
-	var do, undo []string
+	var of, do, undo []string
 	var changes []Change
 	for _, t := range tables {
-		changes = append(changes, b.gone(t.of, "default of column "+t.own().column.Name)...)
+		of, changes = append(of, t.name), append(changes, b.gone(t.of, "default of column "+t.own().column.Name)...)
 		m, table := b.mint(t), "ALTER TABLE "+b.whole(t)+" ALTER COLUMN "+b.quote(t.own().column.Name)
-		watched = append(watched, sequenceWatched(t.name+"."+t.own().column.Name, m.sequence))
+		watched = append(watched, sequenceWatched(t.name, t.name+"."+t.own().column.Name, m.sequence))
 		names = append(names, t.of.Full)
 		do = append(append(do, table+" DROP DEFAULT"), m.dropping...)
 		undo = append(append(undo, m.defining...), table+" SET DEFAULT "+m.now())
@@ -253,9 +253,9 @@ func (b *builder) flip(tables []*moving) {
 	b.beforeFlip("The columns are swapped: keys and references are the new ids. Writers that leave keys to the database get snowflakes from it. "+
 		"Deploy the writers that fill keys themselves: past this hold the database makes no more ids.", watched)
 	b.add(Step{
-		Title: "end the keys that the database makes, of " + listed(watched), Phase: "flip", Lock: waitTogether(len(tables)), Algorithm: "catalog only",
-		Do:      Action{Kind: Together, SQL: b.locked(toDrop, names, do)},
-		Undo:    &Action{Kind: Together, SQL: b.locked(toDrop, names, undo)},
+		Title: "end the keys that the database makes, of …", Names: []string{listed(watched)}, Phase: "flip", Tables: of, Lock: waitTogether(len(tables)), Algorithm: "catalog only",
+		Do:      transactional(b.locked(toDrop, names, do)...),
+		Undo:    ref(transactional(b.locked(toDrop, names, undo)...)),
 		Changes: changes,
 	})
 	b.refusesKeyless()

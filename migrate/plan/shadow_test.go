@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,7 +33,7 @@ func TestShadowGolden(t *testing.T) {
 	e.p = shadowPlan(t, e.db, plan.Options{}).p
 	var text strings.Builder
 	for _, s := range e.p.Steps {
-		fmt.Fprintf(&text, "-- %s: %s\n-- %s; %s\n", s.Phase, s.Title, s.Algorithm, s.Lock)
+		fmt.Fprintf(&text, "-- %s: %s\n-- %s; %s\n", s.Phase, s.String(), s.Algorithm, s.Lock.Text)
 		action(&text, "do", &s.Do)
 		action(&text, "undo", s.Undo)
 		if s.Undo == nil {
@@ -65,7 +66,7 @@ func action(w *strings.Builder, what string, a *plan.Action) {
 	for _, part := range []struct {
 		name  string
 		texts []string
-	}{{"session", a.Session}, {"", a.SQL}, {"repair", a.Repair}, {"applied", []string{a.Applied}}, {"cursor", []string{a.Cursor}}, {"again", []string{a.Again}}} {
+	}{{"session", a.Session}, {"", slices.Concat(a.Before, a.SQL, a.After, queries(*a))}, {"repair", a.Repair}, {"applied", a.Applied}, {"cursor", []string{a.Cursor}}, {"remaining", []string{a.Remaining}}} {
 		for _, s := range part.texts {
 			if s != "" && part.name != "" {
 				fmt.Fprintf(w, "-- %s: %s\n", part.name, s)

@@ -87,28 +87,29 @@ func (w *writer) comment(label, text string) {
 // stage writes what some steps do.
 func (w *writer) stage(p *Plan, s stage) {
 	w.comment("", s.numbers()+" · "+s.what)
-	var sql, each []string
+	var sql []string
+	var queries []Query
 	for _, n := range s.steps {
 		do := p.Steps[n-1].Do
 		switch do.Kind {
-		case Together, Apart, Batch:
-			sql = append(sql, do.SQL...)
-		case Count, Expect:
-			each = append(each, do.Each...)
+		case Transactional, Autocommit, Batch:
+			sql = slices.Concat(sql, do.Before, do.SQL, do.After)
+		case Count, Assert:
+			queries = append(queries, do.Queries...)
 		}
 	}
 	first := p.Steps[s.steps[0]-1]
 	switch do := first.Do; do.Kind {
 	case Count:
-		w.comment("   counts", p.list(each))
-	case Expect:
+		w.comment("   counts", list(queries))
+	case Assert:
 		want := "   each has to be " + strconv.FormatInt(do.Want, 10)
-		if do.Like != "" {
+		if do.Baseline > 0 {
 			want = "   each has to be what it was before"
 		}
-		w.comment(want, p.list(each))
-	case Steady:
-		w.comment("", fmt.Sprintf("   for %s nothing may change there, else: %s", do.Window, do.Otherwise))
+		w.comment(want, list(queries))
+	case AssertStable:
+		w.comment("", fmt.Sprintf("   for %s nothing may change there, else: %s", do.Window, do.OnFailure))
 	case Hold:
 		w.comment("", "   the run ends here, and run --continue="+do.Name+" goes on: "+do.Text)
 	}
@@ -126,36 +127,24 @@ func (w *writer) stage(p *Plan, s stage) {
 }
 
 // list returns what queries are about: those that differ in names alone as one, with the names.
-func (p *Plan) list(each []string) string {
+func list(queries []Query) string {
 	var order []string
-	groups := map[string][]title{}
-	for _, text := range each {
-		t := p.title(text)
-		if groups[t.shape] == nil {
-			order = append(order, t.shape)
+	names := map[string][]string{}
+	for _, q := range queries {
+		if names[q.About] == nil {
+			order = append(order, q.About)
 		}
-		groups[t.shape] = append(groups[t.shape], t)
+		names[q.About] = append(names[q.About], strings.Join(q.Names, " "))
 	}
-	var parts []string
-	for _, shape := range order {
-		group := groups[shape]
-		text := common(group)
-		if len(group) > 1 {
-			var names []string
-			for _, t := range group {
-				var row []string
-				for i, word := range t.words {
-					if slices.ContainsFunc(group, func(o title) bool { return i < len(o.words) && o.words[i] != word }) {
-						row = append(row, word)
-					}
-				}
-				names = append(names, strings.Join(row, " "))
-			}
-			text += " (" + strings.Join(names, ", ") + ")"
+	for i, about := range order {
+		if all := names[about]; len(all) > 1 {
+			order[i] += " (" + strings.Join(all, ", ") + ")"
+			continue
 		}
-		parts = append(parts, text)
+		at := slices.IndexFunc(queries, func(q Query) bool { return q.About == about })
+		order[i] = queries[at].String()
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(order, "; ")
 }
 
 // grouped returns a number as people read it, 1,234,567.

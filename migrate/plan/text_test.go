@@ -13,6 +13,7 @@ import (
 // every returns a plan with a step of each kind, and texts that could be taken for something else.
 func every() *plan.Plan {
 	instant := made.Add(time.Hour)
+	ones := plan.Subject{Counts: plan.Rows, Table: "t"}
 	return &plan.Plan{
 		Schema: plan.Schema, Tool: "snowkey v1", Made: made, Mode: plan.Rekey, Database: inspect.Database{Kind: "postgres", Version: "PostgreSQL 15", Name: "shop", ID: "7"},
 		Tables: []string{"t"}, Fingerprint: "f00", Layout: "time=41@1ms,node=10,sequence=12;epoch=2025-01-01T00:00:00Z", Node: 1023, Grants: "snowkey_nodes", Space: "default",
@@ -23,16 +24,16 @@ func every() *plan.Plan {
 		References: []plan.Reference{{Reference: inspect.Reference{Table: "u", Column: "t_id", Path: "$.a", To: "t", ToColumn: "id", OwnerType: "kind", Owner: "T", Orphans: 1234}, Shadow: "s"}},
 		Notes:      []string{"one\ntwo", "-- snowkey migrate plan"},
 		Steps: []plan.Step{
-			{Title: "reserve", Phase: "map", Do: plan.Action{Kind: plan.Reserve}, Kept: "for good"},
-			{Title: "map", Phase: "map", Do: plan.Action{Kind: plan.Map, Table: "t"}},
-			{Title: "count", Phase: "check", Do: plan.Action{Kind: plan.Count, SQL: []string{"SELECT 1"}, Each: []string{"ones"}}},
+			{Title: "reserve", Phase: "map", Do: plan.Action{Kind: plan.ReserveNode}, Kept: "for good"},
+			{Title: "map", Phase: "map", Do: plan.Action{Kind: plan.FillMap, Table: "t"}},
+			{Title: "count", Phase: "check", Do: plan.Action{Kind: plan.Count, Queries: []plan.Query{{About: "ones", SQL: "SELECT 1", Subject: ones}}}},
 			{Title: "digest", Phase: "check", Do: plan.Action{Kind: plan.Digest, Table: "t"}},
-			{Title: "rewrite", Phase: "rewrite", Lock: "rows", Algorithm: "batches", Rows: 1234567, Bytes: 1234567, Disk: -1,
-				Do:   plan.Action{Kind: plan.Batch, SQL: []string{"UPDATE t SET c = '<&>\u2028'\n\n-- snowkey migrate plan\nWHERE id > :after AND id <= :upto"}, Cursor: "SELECT max(id) FROM t", Again: "SELECT 0"},
-				Undo: &plan.Action{Kind: plan.Together, Session: []string{"SET a = 1"}, SQL: []string{"UPDATE t\nSET c = 1", "DELETE FROM t"}}},
-			{Title: "index", Phase: "swap", Do: plan.Action{Kind: plan.Apart, SQL: []string{"CREATE INDEX"}, Applied: "SELECT 1", Repair: []string{"DROP INDEX"}}, Final: true, Kept: "it is gone"},
-			{Title: "expect", Phase: "check", Do: plan.Action{Kind: plan.Expect, SQL: []string{"SELECT 1"}, Each: []string{"ones"}, Like: "count", Otherwise: "other"}},
-			{Title: "steady", Phase: "check", Do: plan.Action{Kind: plan.Steady, SQL: []string{"SELECT 1"}, Window: time.Minute, Otherwise: "other"}},
+			{Title: "rewrite", Phase: "rewrite", Lock: plan.Lock{Waits: plan.RowWrites, Text: "rows"}, Algorithm: "batches", Rows: 1234567, Bytes: 1234567, Disk: -1,
+				Do:   plan.Action{Kind: plan.Batch, SQL: []string{"UPDATE t SET c = '<&>\u2028'\n\n-- snowkey migrate plan\nWHERE id > :after AND id <= :upto"}, Cursor: "SELECT max(id) FROM t", Remaining: "SELECT 0"},
+				Undo: &plan.Action{Kind: plan.Transactional, Session: []string{"SET a = 1"}, SQL: []string{"UPDATE t\nSET c = 1", "DELETE FROM t"}}},
+			{Title: "index", Phase: "swap", Do: plan.Action{Kind: plan.Autocommit, SQL: []string{"CREATE INDEX"}, Applied: []string{"SELECT 1"}, Repair: []string{"DROP INDEX"}}, Final: true, Kept: "it is gone"},
+			{Title: "expect", Phase: "check", Do: plan.Action{Kind: plan.Assert, Queries: []plan.Query{{About: "ones", SQL: "SELECT 1", Subject: ones}}, Baseline: 3, OnFailure: "other"}},
+			{Title: "steady", Phase: "check", Do: plan.Action{Kind: plan.AssertStable, Queries: []plan.Query{{About: "ones", SQL: "SELECT 1"}}, Window: time.Minute, OnFailure: "other"}},
 			{Title: strings.Repeat("long ", 100), Phase: "flip", Do: plan.Action{Kind: plan.Hold, Name: plan.DeployWriters, Text: "deploy"}},
 		},
 	}
@@ -81,7 +82,7 @@ func TestText(t *testing.T) {
 	for _, want := range []string{
 		"-- snowkey migrate plan · mode rekey · 9 steps\n-- plan: ",
 		"-- t.id: new ids have the time of created_at, exact to 1s, in the zone Europe/Berlin; old are ids below 4,398,046,511,104\n",
-		"  table  lock        rows   about\n", "  other  1,234,567  ~1 min\n",
+		"  table  lock       rows   about\n", "  rows  1,234,567  ~1 min\n",
 		"-- rollback: undoes what was done, the last step first; there is none once step 6 has begun\n",
 		"-- reference: u.t_id:$.a to t.id where kind is \"T\" 1,234 orphans now second column s\n",
 		"-- note 1: one\n--     two\n", "WHERE id > :after AND id <= :upto;\n", "--    for 1m0s nothing may change there, else: other\n", "--    the run ends here, and run --continue=deploy-writers goes on: deploy\n",
@@ -105,9 +106,9 @@ func TestTextFolded(t *testing.T) {
 	p.Tables, p.Keys, p.References, p.Steps = []string{"orders", "order_lines", "t"}, nil, nil, nil
 	for _, table := range p.Tables {
 		p.Steps = append(p.Steps,
-			plan.Step{Title: "close " + table, Phase: "flip", Lock: "writes to the table wait for a moment", Do: plan.Action{Kind: plan.Together, SQL: []string{
+			plan.Step{Title: "close …", Names: []string{table}, Phase: "flip", Tables: []string{table}, Lock: plan.Lock{Waits: plan.Writes, Brief: true, Text: "writes to the table wait for a moment"}, Do: plan.Action{Kind: plan.Transactional, SQL: []string{
 				"SET lock_timeout = 1", "CREATE TRIGGER \"snowkey_gate_" + table + "\" BEFORE INSERT ON \"" + table + "\" WHEN (NEW.\"id\" > 7) RAISE 'no " + table + " now'"}}},
-			plan.Step{Title: "open " + table + ".id", Phase: "flip", Rows: 2, Do: plan.Action{Kind: plan.Together, SQL: []string{"ALTER TABLE \"" + table + "\" DROP x", "DROP " + strings.ToUpper(table) + " x"}}})
+			plan.Step{Title: "open …", Names: []string{table + ".id"}, Phase: "flip", Tables: []string{table}, Rows: 2, Do: plan.Action{Kind: plan.Transactional, SQL: []string{"ALTER TABLE \"" + table + "\" DROP x", "DROP " + strings.ToUpper(table) + " x"}}})
 	}
 	text := textOf(t, p)
 	for _, want := range []string{
@@ -138,7 +139,7 @@ func TestCheck(t *testing.T) {
 	}{
 		"before it":  {"DROP TABLE t;\n" + text, plan.ErrChanged, `line 1 reads "DROP TABLE t;", and was made as "-- snowkey migrate plan`},
 		"SQL":        {strings.Replace(text, "WHERE id > :after", "WHERE id < :after", 1), plan.ErrChanged, `reads "WHERE id < :after AND`},
-		"lock":       {strings.Replace(text, "other  1,234,567", "none   1,234,567", 1), plan.ErrChanged, "was made as \"--  5     rewrite"},
+		"lock":       {strings.Replace(text, "rows  1,234,567", "none  1,234,567", 1), plan.ErrChanged, "was made as \"--  5     rewrite"},
 		"after it":   {text + "DROP TABLE t;\n", plan.ErrChanged, `"DROP TABLE t;", was added`},
 		"cut off":    {text[:len(text)-9], plan.ErrChanged, "was made as"},
 		"empty":      {"", plan.ErrChanged, "line 1"},

@@ -12,9 +12,10 @@ import (
 
 // What steps of several dialects say.
 const (
-	keptWide  = "the column keeps its 64 bits, for ids may be in it that need them; a narrower type holds nothing that it does not"
-	heldSince = "Now deploy the program that fills its keys with snowflakes, and stop every writer that leaves them to the database. Until the plan is done, change nothing else in the definitions of its tables."
-	stillOld  = "So a writer is at work that leaves its keys to the database: find it by what it inserts, stop it or deploy it as one that fills keys, and run again."
+	widenTitle = "give … of … 64 bits"
+	keptWide   = "the column keeps its 64 bits, for ids may be in it that need them; a narrower type holds nothing that it does not"
+	heldSince  = "Now deploy the program that fills its keys with snowflakes, and stop every writer that leaves them to the database. Until the plan is done, change nothing else in the definitions of its tables."
+	stillOld   = "So a writer is at work that leaves its keys to the database: find it by what it inserts, stop it or deploy it as one that fills keys, and run again."
 )
 
 // widen plans the mode of that name.
@@ -102,12 +103,12 @@ func (b *builder) made() []*column {
 	return keys
 }
 
-// watched is what a Steady looks at of one key that the database makes.
-type watched struct{ key, query string }
+// watched is what an AssertStable looks at of one key that the database makes.
+type watched struct{ table, key, query string }
 
 // sequenceWatched looks at a sequence of PostgreSQL. One that gave its first number has the same last_value as before.
-func sequenceWatched(key, sequence string) watched {
-	return watched{key, "SELECT CASE WHEN is_called THEN last_value::text ELSE 'no number' END FROM " + sequence}
+func sequenceWatched(table, key, sequence string) watched {
+	return watched{table, key, "SELECT CASE WHEN is_called THEN last_value::text ELSE 'no number' END FROM " + sequence}
 }
 
 // beforeFlip adds the hold in which writers are deployed, and the one step that makes sure that none is left of the others, for all keys that
@@ -117,20 +118,21 @@ func (b *builder) beforeFlip(deploy string, all []watched) {
 		Title: "deploy writers that fill their keys", Phase: "flip",
 		Do: Action{Kind: Hold, Name: DeployWriters, Text: deploy},
 	})
-	steady := Action{Kind: Steady, Window: b.options.Window, Otherwise: stillOld}
+	stable := Action{Kind: AssertStable, Window: b.options.Window, OnFailure: stillOld}
 	switch b.dialect() {
 	case dialect.SQLite:
-		steady.Otherwise += " From the first new id on SQLite numbers its rows by the greatest key there is plus 1, which may be the new id of another row."
+		stable.OnFailure += " From the first new id on SQLite numbers its rows by the greatest key there is plus 1, which may be the new id of another row."
 	case dialect.MySQL:
-		steady.Otherwise += " From the flip on its inserts fail. SHOW FULL PROCESSLIST has the sessions, with the hosts that they come from."
+		stable.OnFailure += " From the flip on its inserts fail. SHOW FULL PROCESSLIST has the sessions, with the hosts that they come from."
 	case dialect.Postgres:
-		steady.Otherwise += " From the flip on its inserts fail. pg_stat_activity has the sessions, with the addresses that they come from and their last statements."
+		stable.OnFailure += " From the flip on its inserts fail. pg_stat_activity has the sessions, with the addresses that they come from and their last statements."
 	}
+	var tables []string
 	for _, w := range all {
-		steady.Each, steady.SQL = append(steady.Each, w.key), append(steady.SQL, w.query)
+		tables, stable.Queries = append(tables, w.table), append(stable.Queries, Query{About: "…", Names: []string{w.key}, SQL: w.query})
 	}
 	b.add(Step{
-		Title: fmt.Sprintf("make sure, for %s, that no writer leaves its keys to the database", b.options.Window), Phase: "flip", Lock: "none", Do: steady,
+		Title: fmt.Sprintf("make sure, for %s, that no writer leaves its keys to the database", b.options.Window), Phase: "flip", Tables: tables, Do: stable,
 	})
 }
 
@@ -147,11 +149,11 @@ func listed(all []watched) string {
 }
 
 // waitTogether says what waits for a step of PostgreSQL's that takes the locks of some tables together.
-func waitTogether(tables int) string {
+func waitTogether(tables int) Lock {
 	if tables == 1 {
-		return "reads and writes of the table wait for a moment"
+		return alteringWaits
 	}
-	return "reads and writes of the tables wait for a moment: all locks are waited for together, for 0.8 seconds at a time, and asked for again"
+	return Lock{ReadsAndWrites, true, "reads and writes of the tables wait for a moment: all locks are waited for together, for 0.8 seconds at a time, and asked for again"}
 }
 
 // greatest looks at the greatest id of a key that the database has made.
@@ -161,7 +163,7 @@ func (b *builder) greatest(k *column) watched {
 	if b.dialect() != dialect.MySQL || !counts(k) { // there, the gate lets no other in, and the counter may stand above the limit
 		query += fmt.Sprintf(" WHERE %s < %d", column, b.options.Below)
 	}
-	return watched{k.full(), query}
+	return watched{k.table, k.full(), query}
 }
 
 // literal returns a text as statements have it.

@@ -91,22 +91,22 @@ func (b *builder) gates(keys []*column) {
 		return
 	}
 	var all []watched
-	var do, undo, there, gone []string
+	var do, undo, there, gone, tables []string
 	for _, k := range keys {
 		trigger := b.catalog.Quoted(b.gateName(k))
 		// At most 128 letters, and a plain text.
 		message := fmt.Sprintf("snowkey migrate: no snowflakes in %.40s before the flip; next: snowkey migrate status", strings.ReplaceAll(k.table, `\`, "/"))
-		all = append(all, watched{key: k.full()})
+		all, tables = append(all, watched{key: k.full()}), append(tables, k.table)
 		do = append(do, fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW IF NEW.%s >= %d AND EXISTS (SELECT 1 %s) THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = %s; END IF",
 			trigger, b.quoted(k.table), b.quote(k.column.Name), b.options.Below, b.counterThere(k), b.literal(message)))
 		undo = append(undo, "DROP TRIGGER IF EXISTS "+trigger)
 		there, gone = append(there, "SELECT COUNT(*) "+b.gateThere(k)), append(gone, "SELECT COUNT(*) = 0 "+b.gateThere(k))
 	}
-	drop := apart(undo, gone)
 	b.add(Step{
-		Title: fmt.Sprintf("keep snowflakes out of %s until the flip", listed(all)), Phase: "expand",
-		Lock: "writes to one table after another wait for a moment", Algorithm: "catalog only", Do: apart(do, there), Undo: &drop,
+		Title: "keep snowflakes out of … until the flip", Names: []string{listed(all)}, Phase: "expand", Tables: tables,
+		Lock: writesInTurn, Algorithm: "catalog only", Do: b.autocommit(do, there, "TRIGGER"), Undo: ref(b.autocommit(undo, gone, "TRIGGER")),
 	})
+	b.gated = len(b.plan.Steps)
 }
 
 // connection is a set of columns to widen that foreign keys connect, by table, and those foreign keys.
@@ -164,20 +164,21 @@ func (b *builder) connected() []connection {
 
 // widenConnected drops the foreign keys of a set, changes the types, and makes the keys again.
 func (b *builder) widenConnected(c connection) {
-	var orphans questions
+	var orphans counting
+	cascades := false
 	for _, r := range c.keys {
 		if r.Definition == "" {
 			b.block(fmt.Sprintf("the foreign key %s of %s cannot be seen in full, so that it could not be made again: use a user with rights on both tables.", r.Name, r.Child))
 		}
-		orphans.ask(OrphansByKey(r.Name, b.short(r.Child).String()), b.orphans(r), b.rowsOf(r.Child))
-		orphans.remedy = append(orphans.remedy, b.cascade(r))
+		table := b.short(r.Child).String()
+		orphans.ask(b, table, Query{About: "orphans by the foreign key … of …", Names: []string{r.Name, table}, SQL: b.orphans(r), Subject: Subject{Broken, table, r.Name}, Remedy: b.cascade(r)})
+		cascades = cascades || b.cascade(r) != ""
 	}
-	deleted := " Or rows were deleted that others refer to: where there were no orphans before, the statements in parentheses do what ON DELETE would have done."
-	if strings.Join(orphans.remedy, "") == "" {
-		orphans.remedy, deleted = nil, ""
+	deleted := ""
+	if cascades {
+		deleted = " Or rows were deleted that others refer to: where there were no orphans before, the statements in parentheses do what ON DELETE would have done."
 	}
-	counting := "count the orphans of the foreign keys that are dropped for a while" + b.among(c.keys)
-	b.put("expand", counting, orphans.count())
+	counted := orphans.step(b, "expand", "count the orphans of the foreign keys that are dropped for a while"+b.among(c.keys), Action{Kind: Count})
 	for _, r := range c.keys {
 		b.add(b.dropKey(r))
 	}
@@ -191,10 +192,11 @@ func (b *builder) widenConnected(c connection) {
 		}
 		for i, t := range c.tables {
 			change := b.modify(t)
-			change.Applied = fmt.Sprintf("SELECT %s = %d OR %s = 0", counts[i], len(t), strings.Join(counts, " + "))
+			change.Applied = []string{fmt.Sprintf("SELECT %s = %d OR %s = 0", counts[i], len(t), strings.Join(counts, " + "))}
 			b.add(Step{
-				Title: fmt.Sprintf("make sure that no foreign key is left on %s", t[0].table), Phase: "expand", Lock: "none",
-				Do:   Action{Kind: Expect, SQL: []string{b.leftKeys(t)}, Each: []string{"foreign keys of and to " + t[0].table}, Otherwise: "A foreign key was made since the plan was: roll back, and plan again."},
+				Title: "make sure that no foreign key is left on …", Names: []string{t[0].table}, Phase: "expand", Tables: []string{t[0].table},
+				Do: Action{Kind: Assert, Queries: []Query{{About: "foreign keys of and to …", Names: []string{t[0].table}, SQL: b.leftKeys(t)}},
+					OnFailure: "A foreign key was made since the plan was: roll back, and plan again."},
 				Undo: &change,
 			})
 		}
@@ -205,22 +207,21 @@ func (b *builder) widenConnected(c connection) {
 			names = append(names, col.column.Name)
 		}
 		b.add(Step{
-			Title: fmt.Sprintf("give %s of %s 64 bits", strings.Join(names, ", "), t[0].table), Phase: "expand",
-			Lock: "writes to the table wait for as long as it is copied", Algorithm: "COPY",
+			Title: widenTitle, Names: []string{strings.Join(names, ", "), t[0].table}, Phase: "expand", Tables: []string{t[0].table},
+			Lock: Lock{Waits: Writes, Text: "writes to the table wait for as long as it is copied"}, Algorithm: "COPY",
 			Rows: t[0].of.Rows, Bytes: t[0].of.Bytes, Disk: t[0].of.Bytes,
 			Do: b.modify(t), Kept: keptWide, Changes: b.widened(t),
 		})
 	}
 	for _, r := range c.keys {
 		b.add(Step{
-			Title: fmt.Sprintf("make the foreign key %s of %s again", r.Name, b.short(r.Child)), Phase: "expand",
-			Lock: "writes to both tables wait for a moment", Algorithm: "INPLACE",
+			Title: "make the foreign key … of … again", Names: []string{r.Name, b.short(r.Child).String()}, Phase: "expand", Tables: b.tied(r),
+			Lock: writesOfBoth, Algorithm: "INPLACE",
 			Do: b.addKey(r), Kept: "it is what was there before",
 		})
 	}
-	again := orphans.expect("While the foreign keys were not there, rows came that refer to no row: mend them (the queries count them), and run again." + deleted)
-	again.Do.Like = counting
-	b.put("expand", "make sure that the foreign keys have no new orphans"+b.among(c.keys), again)
+	orphans.step(b, "expand", "make sure that the foreign keys have no new orphans"+b.among(c.keys), Action{Kind: Assert, Baseline: counted,
+		OnFailure: "While the foreign keys were not there, rows came that refer to no row: mend them (the queries count them), and run again." + deleted})
 }
 
 // cascade returns the statement that does to a foreign key's orphans what its ON DELETE would have done; empty where that would have refused.
@@ -261,13 +262,10 @@ func (b *builder) keyThere(r *catalog.Reference) string {
 func (b *builder) dropKey(r *catalog.Reference) Step {
 	undo := b.addKey(r)
 	return Step{
-		Title: fmt.Sprintf("drop the foreign key %s of %s until the types are changed", r.Name, b.short(r.Child)), Phase: "expand",
-		Lock: "writes to both tables wait for a moment", Algorithm: "INPLACE",
-		Do: Action{
-			Kind: Apart, Session: []string{mysqlStrict},
-			SQL:     []string{fmt.Sprintf("ALTER TABLE %s DROP FOREIGN KEY %s%s, ALGORITHM=INPLACE, LOCK=NONE", b.catalog.Quoted(b.short(r.Child)), b.quote(r.Name), b.ownIndexes(r))},
-			Applied: "SELECT COUNT(*) = 0 " + b.keyThere(r),
-		},
+		Title: "drop the foreign key … of … until the types are changed", Names: []string{r.Name, b.short(r.Child).String()}, Phase: "expand", Tables: b.tied(r),
+		Lock: writesOfBoth, Algorithm: "INPLACE",
+		Do: b.alter(fmt.Sprintf("ALTER TABLE %s DROP FOREIGN KEY %s%s, ALGORITHM=INPLACE, LOCK=NONE", b.catalog.Quoted(b.short(r.Child)), b.quote(r.Name), b.ownIndexes(r)),
+			"SELECT COUNT(*) = 0 "+b.keyThere(r)),
 		Undo: &undo,
 	}
 }
@@ -291,13 +289,37 @@ func (b *builder) ownIndexes(r *catalog.Reference) string {
 // addKey makes a foreign key without looking at the rows that are there, which lets others write; an Expect looks then. It takes no time where there is an
 // index for it.
 func (b *builder) addKey(r *catalog.Reference) Action {
-	return Action{
-		Kind: Apart, Session: []string{mysqlStrict, "SET foreign_key_checks = 0"},
-		SQL: []string{fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s, ALGORITHM=INPLACE, LOCK=NONE",
-			b.catalog.Quoted(b.short(r.Child)), b.quote(r.Name), b.definition(r))},
-		Applied: "SELECT COUNT(*) " + b.keyThere(r),
-	}
+	a := b.autocommit([]string{fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s, ALGORITHM=INPLACE, LOCK=NONE", b.catalog.Quoted(b.short(r.Child)), b.quote(r.Name), b.definition(r))},
+		[]string{"SELECT COUNT(*) " + b.keyThere(r)}, append(slices.Clone(altering), "REFERENCES")...)
+	a.Session = []string{mysqlStrict, "SET foreign_key_checks = 0"}
+	return a
 }
+
+// altering are the privileges of ALTER TABLE, which makes a table anew.
+var altering = []string{"ALTER", "CREATE", "INSERT"}
+
+// alter returns the action of an ALTER TABLE, read strictly.
+func (b *builder) alter(sql, applied string) Action {
+	a := b.autocommit([]string{sql}, []string{applied}, altering...)
+	a.Session = []string{mysqlStrict}
+	return a
+}
+
+// tied returns the tables of the plan that a foreign key connects.
+func (b *builder) tied(r *catalog.Reference) (tables []string) {
+	for _, name := range []catalog.Name{r.Child, r.Parent} {
+		if table := b.names[name]; table != "" && !slices.Contains(tables, table) {
+			tables = append(tables, table)
+		}
+	}
+	return tables
+}
+
+// What waits for the steps of MySQL.
+var (
+	writesInTurn = Lock{Writes, true, "writes to one table after another wait for a moment"}
+	writesOfBoth = Lock{Writes, true, "writes to both tables wait for a moment"}
+)
 
 // definition returns a foreign key as SHOW CREATE TABLE has it, where it can be read there. What is made of information_schema means the same, but is
 // shown in other words: it does not tell an action that was left out, beside one that was not, from NO ACTION.
@@ -345,12 +367,8 @@ func (b *builder) modify(t []*column) Action {
 		}
 		parts = append(parts, fmt.Sprintf("MODIFY %s %s", b.quote(c.column.Name), define))
 	}
-	return Action{
-		// A session that is not strict would change values that do not fit; NO_AUTO_VALUE_ON_ZERO keeps a row 0.
-		Kind: Apart, Session: []string{mysqlStrict},
-		SQL:     []string{fmt.Sprintf("ALTER TABLE %s %s, ALGORITHM=COPY, LOCK=SHARED", b.quoted(t[0].table), strings.Join(parts, ", "))},
-		Applied: fmt.Sprintf("SELECT %s = %d", b.wideCount(t), len(t)),
-	}
+	// A session that is not strict would change values that do not fit; NO_AUTO_VALUE_ON_ZERO keeps a row 0.
+	return b.alter(fmt.Sprintf("ALTER TABLE %s %s, ALGORITHM=COPY, LOCK=SHARED", b.quoted(t[0].table), strings.Join(parts, ", ")), fmt.Sprintf("SELECT %s = %d", b.wideCount(t), len(t)))
 }
 
 // mysqlStrict leaves out the modes that change how a definition is read, such as ANSI_QUOTES, or refuse defaults and values that are there, such as
@@ -363,12 +381,12 @@ var mysqlCounter = regexp.MustCompile(`(?i)\s+AUTO_INCREMENT\b`)
 // in immediate succession, each of which ends the table's counter and lets snowflakes in. What is left of the gates is tidied away afterwards.
 func (b *builder) flipMySQL(keys []*column) {
 	var all []watched
-	var do, done, undo, undone, gates, gone []string
+	var do, done, undo, undone, gates, gone, tables, gatedTables []string
 	size, rows := int64(0), int64(0)
 	var changes []Change
 	for _, k := range keys {
 		changes = append(changes, b.gone(k.of, "numbers of column "+k.column.Name)...)
-		all = append(all, b.greatest(k))
+		all, tables = append(all, b.greatest(k)), append(tables, k.table)
 		if !counts(k) {
 			do, done, undo, undone = b.flipDefault(k, do, done, undo, undone)
 			continue
@@ -390,18 +408,19 @@ func (b *builder) flipMySQL(keys []*column) {
 		// From the number that was next when the plan was made, or one more than the greatest id, where that is more.
 		undo = append(undo, fmt.Sprintf("%s%s, AUTO_INCREMENT = %d, ALGORITHM=COPY, LOCK=SHARED", modify, wide, max(k.of.Next, 1)))
 		undone = append(undone, "SELECT COUNT(*) "+b.counterThere(k))
+		gatedTables = append(gatedTables, k.table)
 		gates = append(gates, "DROP TRIGGER IF EXISTS "+b.catalog.Quoted(b.gateName(k)))
 		gone = append(gone, "SELECT COUNT(*) = 0 "+b.gateThere(k))
 	}
 	session := []string{mysqlStrict, "SET foreign_key_checks = 0"}
-	action, back := apart(do, done), apart(undo, undone)
+	action, back := b.autocommit(do, done, altering...), b.autocommit(undo, undone, altering...)
 	action.Session, back.Session = session, session
 	flip := Step{
-		Title: "end the keys that the database makes, of " + listed(all), Phase: "flip",
-		Lock: "writes to one table after another wait for a moment", Algorithm: "INSTANT", Do: action, Undo: &back, Changes: changes,
+		Title: "end the keys that the database makes, of …", Names: []string{listed(all)}, Phase: "flip", Tables: tables,
+		Lock: writesInTurn, Algorithm: "INSTANT", Do: action, Undo: &back, Changes: changes,
 	}
 	if !b.instantFlip() {
-		flip.Lock, flip.Algorithm, flip.Rows, flip.Bytes, flip.Disk = "writes to one table after another wait for as long as it is copied", "COPY", rows, size, size
+		flip.Lock, flip.Algorithm, flip.Rows, flip.Bytes, flip.Disk = Lock{Waits: Writes, Text: "writes to one table after another wait for as long as it is copied"}, "COPY", rows, size, size
 	}
 	deploy := heldSince
 	if len(gates) > 0 {
@@ -415,8 +434,8 @@ func (b *builder) flipMySQL(keys []*column) {
 	}
 	b.refusesFilling(len(gates))
 	b.add(Step{
-		Title: "drop the triggers that kept snowflakes out", Phase: "flip", Lock: "writes to one table after another wait for a moment", Algorithm: "catalog only",
-		Do:   apart(gates, gone),
+		Title: "drop the triggers that kept snowflakes out", Phase: "flip", Tables: gatedTables, Lock: writesInTurn, Algorithm: "catalog only",
+		Do:   b.autocommit(gates, gone, "TRIGGER"),
 		Kept: "a rollback does not refuse what is written while it runs; with snowflakes in the table the counter goes on from the greatest",
 	})
 }

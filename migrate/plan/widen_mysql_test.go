@@ -143,7 +143,7 @@ func TestWidenMySQLHalfway(t *testing.T) {
 		e := s.executor(p)
 		e.run(n)
 		e.undo(n)
-		same(t, "a rollback before the step: "+step.Title, types.ReplaceAllString(definitions(s, tables...), "int"), types.ReplaceAllString(before, "int"))
+		same(t, "a rollback before the step: "+step.String(), types.ReplaceAllString(definitions(s, tables...), "int"), types.ReplaceAllString(before, "int"))
 		same(t, "the rows", contents(s, tables...), rows)
 		if t.Failed() {
 			return
@@ -179,8 +179,8 @@ func TestFlipRefusedMySQL(t *testing.T) {
 	e := s.executor(p)
 	e.still = func([]string, []string) { s.exec("INSERT INTO t (c) VALUES (1)") }
 	for _, step := range p.Steps {
-		err := e.do(step.Title, step.Do)
-		if step.Do.Kind == plan.Steady {
+		err := e.do(step.String(), step.Do)
+		if step.Do.Kind == plan.AssertStable {
 			if err == nil {
 				t.Error("the flip goes on while an old writer is at work")
 			}
@@ -205,11 +205,11 @@ func TestWidenMySQLOrphan(t *testing.T) {
 	p := s.plan(plan.Options{})
 	e := s.executor(p)
 	for i, step := range p.Steps {
-		if p.Steps[max(i-1, 0)].Do.Kind == plan.Expect && strings.HasPrefix(step.Title, "give") {
+		if p.Steps[max(i-1, 0)].Do.Kind == plan.Assert && strings.HasPrefix(step.String(), "give") {
 			s.exec("INSERT IGNORE INTO c VALUES (1, 77)")
 			s.exec("DELETE FROM p WHERE id = 1")
 		}
-		err := e.do(step.Title, step.Do)
+		err := e.do(step.String(), step.Do)
 		if err == nil {
 			continue
 		}
@@ -217,14 +217,14 @@ func TestWidenMySQLOrphan(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 { // rows that refer to rows that refer to none
-			for _, remedy := range step.Do.Remedy {
-				if remedy != "" {
-					s.exec(remedy)
+			for _, q := range step.Do.Queries {
+				if q.Remedy != "" {
+					s.exec(q.Remedy)
 				}
 			}
 		}
 		s.exec("DELETE FROM c")
-		if err := e.do(step.Title, step.Do); err != nil {
+		if err := e.do(step.String(), step.Do); err != nil {
 			t.Error(err)
 		}
 		same(t, "p", s.rows("SELECT id FROM p"), "4\n")

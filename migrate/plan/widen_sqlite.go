@@ -37,6 +37,6 @@ func (b *builder) widenSQLite() {
 		b.beforeFlip(heldSince, all)
 	}
 	if len(back) > 0 {
-		b.plan.Steps[len(b.plan.Steps)-1].Undo = &Action{Kind: Together, SQL: back}
+		b.plan.Steps[len(b.plan.Steps)-1].Undo = &Action{Kind: Transactional, RowsOnly: true, SQL: back}
 	}
 }

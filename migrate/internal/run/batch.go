@@ -33,6 +33,9 @@ func (r *runner) batch(ctx context.Context, j *job) error {
 		if upto.Int64 <= row.Cursor {
 			return false, fmt.Errorf("%w: the range after %d ends at %d: %s", ErrPlan, row.Cursor, upto.Int64, brief(j.action.Cursor))
 		}
+		if err := s.runAll(ctx, j.action.Before); err != nil {
+			return false, err
+		}
 		for _, text := range j.action.SQL {
 			query, args := bind(r.dialect, text, map[string]int64{"after": row.Cursor, "upto": upto.Int64})
 			n, err := s.run(ctx, query, args...)
@@ -42,21 +45,21 @@ func (r *runner) batch(ctx context.Context, j *job) error {
 			row.Rows += n
 		}
 		row.Cursor = upto.Int64
-		return false, nil
+		return false, s.runAll(ctx, j.action.After)
 	})
 }
 
 // passed begins anew when rows have come meanwhile.
 func (r *runner) passed(ctx context.Context, s *session, j *job, row *journal.Step) (end bool, err error) {
-	if j.action.Again == "" {
+	if j.action.Remaining == "" {
 		return true, nil
 	}
-	left, err := s.number(ctx, j.action.Again)
+	left, err := s.number(ctx, j.action.Remaining)
 	if err != nil || left <= 0 {
 		return err == nil, err
 	}
 	if row.Pass >= mostPasses {
-		return false, fmt.Errorf("%w: after %d passes %d rows are left still: something goes on making them. %s", ErrExpected, mostPasses, left, j.action.Otherwise)
+		return false, fmt.Errorf("%w: after %d passes %d rows are left still: something goes on making them. %s", ErrExpected, mostPasses, left, j.action.OnFailure)
 	}
 	row.Pass++
 	row.Cursor = math.MinInt64

@@ -19,7 +19,7 @@ func (r *runner) space(ctx context.Context) error {
 	var title string
 	for i, step := range r.p.Steps {
 		if r.steps[i+1].State != journal.StepDone && step.Disk > need {
-			need, title = step.Disk, step.Title
+			need, title = step.Disk, step.String()
 		}
 	}
 	if need == 0 {

@@ -6,15 +6,12 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
-	"github.com/snowkey-go/snowkey/migrate/plan"
 )
 
 // For tests of what has no other way to be seen.
 var (
 	Bind         = bind
 	Like         = like
-	Needed       = needed
-	Concurrently = concurrently
 	LagOfReplica = lagOfReplica
 )
 
@@ -45,6 +42,3 @@ func Paces(target time.Duration, times ...time.Duration) (rows []int) {
 	}
 	return rows
 }
-
-// Sound tells whether a plan can be run.
-func Sound(p *plan.Plan) error { return sound(p) }

@@ -23,7 +23,7 @@ func TestTogetherFails(t *testing.T) {
 			w.db.SetMaxOpenConns(1)
 		}
 		before := w.contents(t)
-		w.plan.Steps = []plan.Step{{Title: "both", Do: plan.Action{Kind: plan.Together, SQL: []string{"UPDATE child SET visits = 7", "UPDATE nowhere SET visits = 7"}}}}
+		w.plan.Steps = []plan.Step{{Title: "both", Do: plan.Action{Kind: plan.Transactional, RowsOnly: true, SQL: []string{"UPDATE child SET visits = 7", "UPDATE nowhere SET visits = 7"}}}}
 		for range 2 {
 			_, err := run.Run(t.Context(), w.db, w.plan, fast)
 			if err == nil || !strings.Contains(err.Error(), "nowhere") || !strings.Contains(err.Error(), "run again goes on at step 1 of 1") {
@@ -84,13 +84,13 @@ func TestRepair(t *testing.T) {
 
 // threeColumns returns the action of three statements that commit by themselves, and the one that undoes them.
 func (w *world) threeColumns() (do, undo plan.Action) {
-	do.Kind, undo.Kind = plan.Apart, plan.Apart
+	do.Kind, undo.Kind = plan.Autocommit, plan.Autocommit
 	for _, column := range []string{"one", "two", "three"} {
 		there := strings.ReplaceAll(w.of("SELECT COUNT(*) FROM pragma_table_info('child') WHERE name = 'NAME'",
 			"SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'child' AND column_name = 'NAME'",
 			"SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = 'child' AND column_name = 'NAME'"), "NAME", column)
-		do.SQL, do.AppliedEach = append(do.SQL, "ALTER TABLE child ADD COLUMN "+column+" bigint"), append(do.AppliedEach, there)
-		undo.SQL, undo.AppliedEach = append(undo.SQL, "ALTER TABLE child DROP COLUMN "+column), append(undo.AppliedEach, "SELECT 1 - ("+there+")")
+		do.SQL, do.Applied = append(do.SQL, "ALTER TABLE child ADD COLUMN "+column+" bigint"), append(do.Applied, there)
+		undo.SQL, undo.Applied = append(undo.SQL, "ALTER TABLE child DROP COLUMN "+column), append(undo.Applied, "SELECT 1 - ("+there+")")
 	}
 	return do, undo
 }

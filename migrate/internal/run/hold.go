@@ -15,14 +15,14 @@ func (r *runner) pass() error {
 	if name == "" {
 		return nil
 	}
-	if holds := r.p.Holds(); name != Here && !slices.Contains(holds, name) {
+	if holds := r.p.Holds(); name != plan.Here && !slices.Contains(holds, name) {
 		return &HoldError{reason: fmt.Sprintf("the plan has no hold %q, it has %s", name, orNone(holds))}
 	}
 	next, passed := 0, false // the first step that is not done; the hold of the name is done
 	for n := 1; n <= len(r.p.Steps); n++ {
 		step, state := &r.p.Steps[n-1], r.steps[n].State
 		switch {
-		case state == journal.StepHeld && (name == Here || name == step.Do.Name):
+		case state == journal.StepHeld && (name == plan.Here || name == step.Do.Name):
 			r.passes = n
 			return nil
 		case state == journal.StepHeld:
@@ -42,7 +42,7 @@ func (r *runner) pass() error {
 	case r.was != nil && next == 0:
 		where = "it was ended after its last step"
 	case r.was != nil:
-		where = fmt.Sprintf("it was ended before step %d of %d (%s) was done", next, len(r.p.Steps), r.p.Steps[next-1].Title)
+		where = fmt.Sprintf("it was ended before step %d of %d (%s) was done", next, len(r.p.Steps), &r.p.Steps[next-1])
 	}
 	return &HoldError{reason: "the run stands at no hold that could be passed: " + where + "; run on, to the next one or to the end"}
 }
@@ -53,16 +53,4 @@ func orNone(names []string) string {
 		return "none"
 	}
 	return strings.Join(names, ", ")
-}
-
-// named returns an error when a hold has no name, or another's.
-func named(p *plan.Plan, hold *plan.Action) error {
-	if hold.Name == "" || hold.Name == Here {
-		return fmt.Errorf("a hold needs a name that is not %q, and has %q", Here, hold.Name)
-	}
-	first := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return s.Do.Kind == plan.Hold && s.Do.Name == hold.Name })
-	if &p.Steps[first].Do != hold {
-		return fmt.Errorf("step %d has the name %q, too", first+1, hold.Name)
-	}
-	return nil
 }

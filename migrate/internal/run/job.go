@@ -2,10 +2,8 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/snowkey-go/snowkey/migrate/internal/journal"
 	"github.com/snowkey-go/snowkey/migrate/plan"
@@ -28,43 +26,43 @@ func (j *job) resumed() bool { return j.row.State == j.begun }
 func (r *runner) job(number int, step *plan.Step, action *plan.Action, begun, end string) *job {
 	row := r.steps[number]
 	if row.State != begun {
-		row = journal.Step{Number: number, Title: step.Title, State: row.State, Cursor: math.MinInt64, Found: row.Found}
+		row = journal.Step{Number: number, Title: step.String(), State: row.State, Cursor: math.MinInt64, Found: row.Found}
 	}
 	return &job{number, step, action, row, begun, end}
 }
 
 // do does a job, by its kind.
 func (r *runner) do(ctx context.Context, j *job) error {
-	r.progress.begin(j.number, len(r.p.Steps), j.step.Title, j.row.Rows, j.step.Rows)
+	r.progress.begin(j.number, len(r.p.Steps), j.step.String(), j.row.Rows, j.step.Rows)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if err := r.lock.keep(ctx); err != nil {
 		return err
 	}
-	if j.action.Kind != plan.Together && j.action.Kind != plan.Apart {
+	if j.action.Kind != plan.Transactional && j.action.Kind != plan.Autocommit {
 		r.looked = false
 	}
 	var err error
 	switch j.action.Kind {
-	case plan.Together:
-		err = r.together(ctx, j)
-	case plan.Apart:
-		err = r.apart(ctx, j)
+	case plan.Transactional:
+		err = r.transactional(ctx, j)
+	case plan.Autocommit:
+		err = r.autocommit(ctx, j)
 	case plan.Batch:
 		err = r.batch(ctx, j)
-	case plan.Map:
+	case plan.FillMap:
 		err = r.fill(ctx, j)
-	case plan.Reserve:
+	case plan.ReserveNode:
 		err = r.reserve(ctx, j)
 	case plan.Count:
 		err = r.count(ctx, j)
 	case plan.Digest:
 		err = r.digest(ctx, j)
-	case plan.Expect:
-		err = r.expect(ctx, j)
-	case plan.Steady:
-		err = r.steady(ctx, j)
+	case plan.Assert:
+		err = r.assert(ctx, j)
+	case plan.AssertStable:
+		err = r.assertStable(ctx, j)
 	case plan.Hold:
 		r.surveyed = false
 		if j.row.State != j.end { // else an earlier run has said that it stands here
@@ -119,70 +117,4 @@ func (r *runner) put(ctx context.Context, s *session, j *job, row journal.Step, 
 		r.fingerprint = fingerprint
 	}
 	return err
-}
-
-// sound returns an error that wraps [ErrPlan] when an action is of no known kind, or lacks what its kind needs.
-func sound(p *plan.Plan) error {
-	for i := range p.Steps {
-		for _, a := range []*plan.Action{&p.Steps[i].Do, p.Steps[i].Undo} {
-			if a == nil {
-				continue
-			}
-			if err := complete(p, a); err != nil {
-				return fmt.Errorf("%w: step %d (%s): %w", ErrPlan, i+1, p.Steps[i].Title, err)
-			}
-		}
-	}
-	return nil
-}
-
-func complete(p *plan.Plan, a *plan.Action) error {
-	switch a.Kind {
-	case plan.Together:
-		if len(a.SQL) == 0 {
-			return errors.New("no statement")
-		}
-	case plan.Apart:
-		if effects := a.Effects(); len(a.SQL) == 0 || len(effects) != len(a.SQL) || slices.Contains(effects, "") || len(a.SQL) > 1 && len(a.Repair) > 0 {
-			return errors.New("want one statement, and a query for whether it was run; or several with one each, and no repair")
-		}
-	case plan.Batch:
-		if len(a.SQL) == 0 || a.Cursor == "" {
-			return errors.New("want statements, and a query for their ranges")
-		}
-	case plan.Map:
-		if p.Key(a.Table) == nil {
-			return fmt.Errorf("the plan has no key of the table %s", a.Table)
-		}
-	case plan.Count, plan.Expect:
-		if err := a.Asks(); err != nil {
-			return err
-		}
-		return alike(p, a)
-	case plan.Steady:
-		return a.Asks()
-	case plan.Hold:
-		return named(p, a)
-	case plan.Reserve, plan.Digest:
-	default:
-		return fmt.Errorf("the kind %q is not known", a.Kind)
-	}
-	return nil
-}
-
-// alike returns an error when what an Expect is compared with is counted by no step.
-func alike(p *plan.Plan, a *plan.Action) error {
-	if a.Like == "" {
-		return nil
-	}
-	i := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return s.Title == a.Like && s.Do.Kind == plan.Count })
-	if i < 0 {
-		return fmt.Errorf("no step %q counts", a.Like)
-	}
-	for _, each := range a.Each {
-		if !slices.Contains(p.Steps[i].Do.Each, each) {
-			return fmt.Errorf("the step %q does not count the %s", a.Like, each)
-		}
-	}
-	return nil
 }

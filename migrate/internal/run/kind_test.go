@@ -20,7 +20,7 @@ func TestContinue(t *testing.T) {
 		hold := func(name string) plan.Step {
 			return plan.Step{Title: name, Do: plan.Action{Kind: plan.Hold, Name: name, Text: "Do " + name + "."}}
 		}
-		stops := plan.Step{Title: "stops", Do: plan.Action{Kind: plan.Expect, SQL: []string{"SELECT COUNT(*) FROM parent WHERE name = 'go'"}, Each: []string{"words"}, Want: 1, Otherwise: "Say it."}}
+		stops := plan.Step{Title: "stops", Do: plan.Action{Kind: plan.Assert, Queries: []plan.Query{{About: "words", SQL: "SELECT COUNT(*) FROM parent WHERE name = 'go'"}}, Want: 1, OnFailure: "Say it."}}
 		w.plan.Steps = []plan.Step{hold("first"), hold("second"), stops, hold("third"), stops}
 		do := func(name string) (run.Outcome, error) {
 			t.Helper()
@@ -53,7 +53,7 @@ func TestContinue(t *testing.T) {
 				t.Errorf("Continue %q: got %v, want ErrExpected", name, err)
 			}
 		}
-		refused(run.Here, "", "it was not begun")
+		refused(plan.Here, "", "it was not begun")
 		refused("first", "", "it was not begun")
 		refused("fourth", "", `no hold "fourth", it has first, second, third`)
 		held("", "first")
@@ -61,8 +61,8 @@ func TestContinue(t *testing.T) {
 		refused("second", "first", `stands at the hold "first", step 1 of 5, and not at "second". Do first. Once that is done, continue with its name`)
 		held("first", "second")
 		refused("first", "second", `and not at "first"`)
-		stopped(run.Here) // which has passed the second, and reached no other
-		refused(run.Here, "", "ended before step 3 of 5 (stops)")
+		stopped(plan.Here) // which has passed the second, and reached no other
+		refused(plan.Here, "", "ended before step 3 of 5 (stops)")
 		refused("third", "", "ended before step 3 of 5 (stops)")
 		stopped("second") // the same command once more: it passes what is passed
 		w.exec(t, "UPDATE parent SET name = 'go' WHERE id = 1")
@@ -94,11 +94,12 @@ func (w *world) everything(t *testing.T) string {
 func TestExpect(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.plan.Steps = []plan.Step{
-		{Title: "count", Do: plan.Action{Kind: plan.Count, SQL: []string{"SELECT COUNT(*) FROM child", "SELECT 4", "SELECT 5"}, Each: []string{"children", "fours", "fives"}}},
-		{Title: "nobody", Do: plan.Action{Kind: plan.Expect, SQL: []string{"SELECT COUNT(*) FROM parent WHERE id = 5", "SELECT 0", "SELECT COUNT(*) FROM parent WHERE id IN (5, 6)"},
-			Each: []string{"parents of the number 5", "none", "parents of the numbers 5 and 6"}, Remedy: []string{"DELETE FROM parent", "", ""}, Otherwise: "Take them away."}},
-		{Title: "as many", Do: plan.Action{Kind: plan.Expect, SQL: []string{"SELECT 5", "SELECT COUNT(*) FROM child"}, Each: []string{"fives", "children"}, Like: "count"}},
-		{Title: "as many again", Do: plan.Action{Kind: plan.Expect, SQL: []string{"SELECT 4", "SELECT 4"}, Each: []string{"fours", "fives"}, Like: "count"}},
+		{Title: "count", Do: plan.Action{Kind: plan.Count, Queries: []plan.Query{asks("children", "SELECT COUNT(*) FROM child"), asks("fours", "SELECT 4"), asks("fives", "SELECT 5")}}},
+		{Title: "nobody", Do: plan.Action{Kind: plan.Assert, Queries: []plan.Query{
+			{About: "parents of the number …", Names: []string{"5"}, SQL: "SELECT COUNT(*) FROM parent WHERE id = 5", Remedy: "DELETE FROM parent"}, {About: "none", SQL: "SELECT 0"},
+			{About: "parents of the numbers 5 and 6", SQL: "SELECT COUNT(*) FROM parent WHERE id IN (5, 6)"}}, OnFailure: "Take them away."}},
+		{Title: "as many", Do: plan.Action{Kind: plan.Assert, Queries: []plan.Query{asks("fives", "SELECT 5"), asks("children", "SELECT COUNT(*) FROM child")}, Baseline: 1}},
+		{Title: "as many again", Do: plan.Action{Kind: plan.Assert, Queries: []plan.Query{asks("fours", "SELECT 4"), asks("fives", "SELECT 4")}, Baseline: 1}},
 	}
 	_, err := run.Run(t.Context(), w.db, w.plan, fast)
 	const differ = "parents of the number 5: got 1, want 0 (DELETE FROM parent); parents of the numbers 5 and 6: got 2, want 0. Take them away."
@@ -116,8 +117,8 @@ func TestExpect(t *testing.T) {
 func TestSteady(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		const query = "SELECT COUNT(*) FROM parent"
-		w.plan.Steps = []plan.Step{{Title: "steady", Do: plan.Action{Kind: plan.Steady, Window: 50 * time.Millisecond, Otherwise: "Somebody writes.",
-			SQL: []string{"SELECT COUNT(*) FROM child", query, "SELECT MAX(id) FROM parent"}, Each: []string{"children", "parents", "parent.id"}}}}
+		w.plan.Steps = []plan.Step{{Title: "steady", Do: plan.Action{Kind: plan.AssertStable, Window: 50 * time.Millisecond, OnFailure: "Somebody writes.",
+			Queries: []plan.Query{asks("children", "SELECT COUNT(*) FROM child"), asks("parents", query), asks("parent.id", "SELECT MAX(id) FROM parent")}}}}
 		asked := 0
 		db := w.through(t, func(text string, do func() error) error {
 			if text == query {
@@ -150,7 +151,7 @@ func TestSteadyBeginsWithTheRun(t *testing.T) {
 			w := newWorld(t, kind)
 			w.plan.Steps = []plan.Step{
 				{Title: "hold", Do: plan.Action{Kind: plan.Hold, Name: plan.DeployWriters, Text: "Deploy now."}},
-				{Title: "steady", Do: plan.Action{Kind: plan.Steady, Window: window, Otherwise: "Somebody writes.", SQL: []string{query}, Each: []string{"parents"}}},
+				{Title: "steady", Do: plan.Action{Kind: plan.AssertStable, Window: window, OnFailure: "Somebody writes.", Queries: []plan.Query{asks("parents", query)}}},
 			}
 			if outcome, err := run.Run(t.Context(), w.db, w.plan, fast); err != nil || outcome.Hold != plan.DeployWriters {
 				t.Fatalf("got %+v, %v, want the hold", outcome, err)
@@ -204,7 +205,7 @@ func TestAgain(t *testing.T) {
 			t.Errorf("got %d rows mapped and %+v, want %d rows in two passes", got, steps[3], rowCount)
 		}
 		finish(t, w.db, w.plan, run.Rollback)
-		w.plan.Steps[3].Do.Again = "SELECT 1"
+		w.plan.Steps[3].Do.Remaining = "SELECT 1"
 		_, err := run.Run(t.Context(), w.db, w.plan, run.Options{})
 		if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "after 10 passes") {
 			t.Errorf("got %v, want ErrExpected", err)
@@ -223,7 +224,7 @@ func TestMap(t *testing.T) {
 		w.exec(t, "INSERT INTO dated VALUES "+strings.Join(values, ","), "INSERT INTO dated VALUES (100000, NULL)")
 		makeMap, dropMap := w.makeMap()
 		w.plan.Keys = []plan.Key{{Table: "dated", Column: "id", Created: "created_at", Zone: "UTC", Unit: time.Second, Below: 1 << 42, Map: "map_parent"}}
-		w.plan.Steps = []plan.Step{{Title: "make the map", Do: makeMap, Undo: &dropMap}, {Title: "fill the map", Do: plan.Action{Kind: plan.Map, Table: "dated"}, Kept: "The map goes."}}
+		w.plan.Steps = []plan.Step{{Title: "make the map", Do: makeMap, Undo: &dropMap}, {Title: "fill the map", Do: plan.Action{Kind: plan.FillMap, Table: "dated"}, Kept: "The map goes."}}
 		before := w.contents(t)
 		if _, err := run.Run(t.Context(), w.db, w.plan, fast); !errors.Is(err, mapping.ErrRefused) {
 			t.Errorf("got %v, want ErrRefused", err)

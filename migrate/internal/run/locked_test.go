@@ -67,9 +67,9 @@ func TestTableLocked(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, kind)
-			ddl := plan.Action{Kind: plan.Together, SQL: []string{"ALTER TABLE parent ADD COLUMN more int NULL"}}
+			ddl := plan.Action{Kind: plan.Transactional, SQL: []string{"ALTER TABLE parent ADD COLUMN more int NULL"}}
 			if w.dialect == dialect.MySQL {
-				ddl = apart(ddl.SQL[0], "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'parent' AND column_name = 'more'", true)
+				ddl = autocommit(ddl.SQL[0], "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'parent' AND column_name = 'more'", true)
 			}
 			w.plan.Steps = []plan.Step{{Title: "add a column", Do: ddl}}
 			holder, err := w.db.BeginTx(t.Context(), nil)

@@ -43,7 +43,7 @@ func enough(db *sql.DB, d dialect.Dialect, p *plan.Plan, o Options) error {
 		need++ // to ask how far the replicas are
 	}
 	for _, s := range p.Steps {
-		if s.Do.Kind == plan.Map || s.Do.Kind == plan.Digest {
+		if s.Do.Kind == plan.FillMap || s.Do.Kind == plan.Digest {
 			need++ // package mapping reads on one while the transaction is on another
 			break
 		}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
 	"github.com/snowkey-go/snowkey/migrate/internal/run"
-	"github.com/snowkey-go/snowkey/migrate/plan"
 )
 
 func TestBind(t *testing.T) {
@@ -88,56 +87,6 @@ func TestGranted(t *testing.T) {
 	} {
 		if got := run.Granted(c.line, c.want, "shop", "or`ders on x"); got != c.granted {
 			t.Errorf("%s, %s: got %t", c.line, c.want, got)
-		}
-	}
-}
-
-func TestNeeded(t *testing.T) {
-	needed := func(texts ...string) []string {
-		return run.Needed(&plan.Plan{Steps: []plan.Step{{Do: plan.Action{SQL: texts[:1], Repair: texts[1:]}}}})
-	}
-	for _, c := range []struct {
-		texts, want []string
-	}{
-		{[]string{"UPDATE `drop table` SET a = 'CREATE TRIGGER'"}, []string{"SELECT", "UPDATE"}},
-		{[]string{"alter\ntable `a` add constraint `x` foreign key (`b`) references `c` (`d`)"}, []string{"SELECT", "UPDATE", "ALTER", "CREATE", "INSERT", "REFERENCES"}},
-		{[]string{"CREATE TABLE `i` (`a` INT)", "DROP TRIGGER IF EXISTS `t`"}, []string{"SELECT", "UPDATE", "CREATE", "TRIGGER"}},
-		{[]string{"DROP TABLE `view`"}, []string{"SELECT", "UPDATE", "DROP"}},
-	} {
-		if got := needed(c.texts...); !slices.Equal(got, c.want) {
-			t.Errorf("%q: got %q, want %q", c.texts, got, c.want)
-		}
-	}
-}
-
-func TestConcurrently(t *testing.T) {
-	for text, want := range map[string]bool{
-		"CREATE UNIQUE INDEX CONCURRENTLY i ON t (a)": true, "create index concurrently i ON t (a)": true, "DROP INDEX CONCURRENTLY i": true,
-		"CREATE INDEX i ON t (a)": false, "ALTER TABLE t ADD COLUMN \"CREATE INDEX CONCURRENTLY \" int": false, "": false,
-	} {
-		if got := run.Concurrently(text); got != want {
-			t.Errorf("%s: got %t", text, got)
-		}
-	}
-}
-
-func TestSound(t *testing.T) {
-	if err := run.Sound(&plan.Plan{}); err != nil {
-		t.Errorf("got %v for no steps", err)
-	}
-	good := plan.Action{Kind: plan.Hold, Name: "good"}
-	for _, a := range []plan.Action{
-		{}, {Kind: plan.Together}, {Kind: plan.Apart, SQL: []string{"x"}}, {Kind: plan.Apart, SQL: []string{"x", "y"}, Applied: "z"},
-		{Kind: plan.Apart, SQL: []string{"x", "y"}, AppliedEach: []string{"z", ""}}, {Kind: plan.Apart, SQL: []string{"x", "y"}, AppliedEach: []string{"z", "z"}, Repair: []string{"r"}}, {Kind: plan.Batch, SQL: []string{"x"}},
-		{Kind: plan.Batch, Cursor: "x"}, {Kind: plan.Map, Table: "t"}, {Kind: plan.Count}, {Kind: plan.Expect},
-		{Kind: plan.Count, SQL: []string{"x"}}, {Kind: plan.Expect, SQL: []string{"x", "y"}, Each: []string{"a", "a"}}, {Kind: plan.Expect, SQL: []string{"x"}, Each: []string{"a"}, Like: "no such step"},
-		{Kind: plan.Steady, SQL: []string{"x", "y"}}, {Kind: plan.Hold}, {Kind: plan.Hold, Name: run.Here}, {Kind: plan.Hold, Name: "good"},
-	} {
-		if err := run.Sound(&plan.Plan{Steps: []plan.Step{{Do: good}, {Do: a}}}); !errors.Is(err, run.ErrPlan) {
-			t.Errorf("%+v: got %v, want ErrPlan", a, err)
-		}
-		if err := run.Sound(&plan.Plan{Steps: []plan.Step{{Do: good, Undo: &a}}}); !errors.Is(err, run.ErrPlan) {
-			t.Errorf("%+v to undo: got %v, want ErrPlan", a, err)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (r *runner) preconditions(ctx context.Context) error {
 		return nil // the rows are surveyed before a map that was not begun
 	}
 	for _, step := range r.p.Steps {
-		if step.Do.Kind != plan.Map {
+		if step.Do.Kind != plan.FillMap {
 			continue
 		}
 		if err := r.survey(ctx, *r.p.Key(step.Do.Table)); err != nil {
@@ -85,7 +85,7 @@ func (r *runner) asLeft(ctx context.Context, back bool) error {
 		if row.State == journal.StepUndoing {
 			action = r.p.Steps[n-1].Undo
 		}
-		if row.State != journal.StepBegun && row.State != journal.StepUndoing || action == nil || action.Kind != plan.Apart {
+		if row.State != journal.StepBegun && row.State != journal.StepUndoing || action == nil || action.Kind != plan.Autocommit {
 			continue
 		}
 		if len(action.Repair) > 0 || len(action.SQL) > 1 {

@@ -114,7 +114,7 @@ func TestSettingsDoNotLeak(t *testing.T) {
 		}
 		before := settings()
 		for i := range w.plan.Steps {
-			if w.dialect == dialect.SQLite && w.plan.Steps[i].Do.Kind == plan.Together {
+			if w.dialect == dialect.SQLite && w.plan.Steps[i].Do.Kind == plan.Transactional {
 				w.plan.Steps[i].Do.Session = []string{"PRAGMA foreign_keys = ON"}
 			}
 		}
@@ -314,7 +314,7 @@ func TestDry(t *testing.T) {
 		if err != nil || outcome.Step != 8 || len(outcome.Would) > 0 || outcome.Held != "Deploy now." {
 			t.Errorf("got %+v, %v, want it to stay at the hold", outcome, err)
 		}
-		dry.Continue = run.Here
+		dry.Continue = plan.Here
 		if outcome, err = run.Run(t.Context(), w.db, w.plan, dry); err != nil || !slices.Contains(outcome.Would, 9) || outcome.Done {
 			t.Errorf("got %+v, %v, want it to pass the hold", outcome, err)
 		}

@@ -56,7 +56,7 @@ func (r *runner) grants() (*grant.SQLStore, idgen.Layout, error) {
 // already, or the key space has another layout, else package grant's. It writes nothing.
 func (r *runner) node(ctx context.Context) error {
 	for i, step := range r.p.Steps {
-		if step.Do.Kind != plan.Reserve || r.steps[i+1].State == journal.StepDone {
+		if step.Do.Kind != plan.ReserveNode || r.steps[i+1].State == journal.StepDone {
 			continue
 		}
 		store, layout, err := r.grants()

@@ -18,7 +18,7 @@ import (
 // A plan's node is taken once, and no generator gets it.
 func TestReserve(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
-		w.plan.Steps = []plan.Step{{Title: "take the node", Do: plan.Action{Kind: plan.Reserve}, Kept: "It is taken for all time."}}
+		w.plan.Steps = []plan.Step{{Title: "take the node", Do: plan.Action{Kind: plan.ReserveNode}, Kept: "It is taken for all time."}}
 		w.run(t)
 		store := grant.SQL(w.db, w.dialect)
 		keeper, err := grant.Open(t.Context(), store, grant.Config{Generator: []idgen.Option{idgen.Snowkey, idgen.WithNode(w.plan.Node)}, Wait: time.Millisecond})
@@ -104,7 +104,7 @@ func TestReserveRefused(t *testing.T) {
 				c.base = func(t *testing.T) dbtest.Database { return bases[c.kind](t) }
 			}
 			w := newWorldOn(t, c.kind, c.base(t))
-			w.plan.Steps = []plan.Step{{Title: "take the node", Do: plan.Action{Kind: plan.Reserve}, Kept: "It is taken for all time."}}
+			w.plan.Steps = []plan.Step{{Title: "take the node", Do: plan.Action{Kind: plan.ReserveNode}, Kept: "It is taken for all time."}}
 			if c.change != nil {
 				c.change(t, w)
 			}

@@ -3,12 +3,10 @@ package run
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/catalog"
 	"github.com/snowkey-go/snowkey/internal/dialect"
-	"github.com/snowkey-go/snowkey/migrate/plan"
 )
 
 // rights returns an error that wraps [ErrRights] when the user lacks what the steps need.
@@ -32,14 +30,9 @@ func (r *runner) rights(ctx context.Context) error {
 	return nil
 }
 
-// silent tells whether a session of the plan keeps triggers from firing.
-func silent(p *plan.Plan) bool {
-	return slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return slices.Contains(s.Do.Session, plan.SilentSession) })
-}
-
 // postgresRights: only an owner alters a table, and a schema says who makes tables in it.
 func (r *runner) postgresRights(ctx context.Context) (missing []string, err error) {
-	if silent(r.p) {
+	if r.p.Silent {
 		c, err := catalog.New(r.db, r.dialect)
 		if err != nil {
 			return nil, err

@@ -4,65 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/catalog"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 	"github.com/snowkey-go/snowkey/migrate/internal/journal"
-	"github.com/snowkey-go/snowkey/migrate/plan"
 )
-
-// What a statement is, and what it is of, once its quoted parts are gone.
-var (
-	quoted     = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`")
-	defining   = regexp.MustCompile(`(?i)^\s*(CREATE|ALTER|DROP)\b`)
-	definition = regexp.MustCompile(`^\s*(CREATE|ALTER|DROP)\b.*?\b(TABLE|TRIGGER)\b`)
-	references = regexp.MustCompile(`\bREFERENCES\b`)
-)
-
-// needs are the privileges that statements of DDL need. ALTER TABLE makes a table anew.
-var needs = map[string][]string{
-	"ALTER TABLE": {"ALTER", "CREATE", "INSERT"}, "CREATE TABLE": {"CREATE"}, "DROP TABLE": {"DROP"}, "CREATE TRIGGER": {"TRIGGER"}, "DROP TRIGGER": {"TRIGGER"},
-}
 
 // own are the privileges that the journal needs.
 var own = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE"}
-
-// needed returns the privileges that the plan's statements need.
-func needed(p *plan.Plan) []string {
-	privileges := []string{"SELECT", "UPDATE"}
-	add := func(names ...string) {
-		for _, name := range names {
-			if !slices.Contains(privileges, name) {
-				privileges = append(privileges, name)
-			}
-		}
-	}
-	for i := range p.Steps {
-		for _, a := range []*plan.Action{&p.Steps[i].Do, p.Steps[i].Undo} {
-			if a == nil {
-				continue
-			}
-			for _, text := range slices.Concat(a.SQL, a.Repair) {
-				if !defining.MatchString(text) { // most are of rows, and long
-					continue
-				}
-				text = strings.ToUpper(strings.ReplaceAll(quoted.ReplaceAllString(text, " "), "\n", " "))
-				words := definition.FindStringSubmatch(text)
-				if words == nil {
-					continue
-				}
-				add(needs[words[1]+" "+words[2]]...)
-				if references.MatchString(text) {
-					add("REFERENCES")
-				}
-			}
-		}
-	}
-	return privileges
-}
 
 // privilege is a line of SHOW GRANTS: privileges on a database's tables, or on one of them.
 type privilege struct {
@@ -98,7 +49,7 @@ func (r *runner) mysqlRights(ctx context.Context) (missing []string, err error) 
 	}
 	look(catalog.Name{Name: journal.PlansTable}, own)
 	look(catalog.Name{Name: journal.StepsTable}, own)
-	privileges := needed(r.p)
+	privileges := append([]string{"SELECT", "UPDATE"}, r.p.Privileges...)
 	for _, name := range r.names {
 		look(name, privileges)
 	}

@@ -31,7 +31,7 @@ func (r *runner) backward(ctx context.Context, outcome *Outcome) error {
 	}
 	for n, step := range r.p.Steps {
 		if row, ok := r.steps[n+1]; ok && step.Final && row.State != journal.StepUndone {
-			return fmt.Errorf("%w: step %d (%s) is %s. %s", ErrFinal, n+1, step.Title, row.State, step.Kept)
+			return fmt.Errorf("%w: step %d (%s) is %s. %s", ErrFinal, n+1, &step, row.State, step.Kept)
 		}
 	}
 	if err := r.asLeft(ctx, true); err != nil {
@@ -91,7 +91,7 @@ func (r *runner) never(ctx context.Context, outcome *Outcome) error {
 // undo undoes a step.
 func (r *runner) undo(ctx context.Context, n int) error {
 	step := &r.p.Steps[n-1]
-	if r.steps[n].State == journal.StepBegun && step.Do.Kind == plan.Apart {
+	if r.steps[n].State == journal.StepBegun && step.Do.Kind == plan.Autocommit {
 		applied, err := r.settle(ctx, n, step)
 		if err != nil || !applied {
 			return err
@@ -99,7 +99,7 @@ func (r *runner) undo(ctx context.Context, n int) error {
 	}
 	if step.Undo == nil {
 		j := r.job(n, step, &step.Do, journal.StepUndoing, journal.StepUndone)
-		r.progress.begin(n, len(r.p.Steps), step.Title, 0, 0)
+		r.progress.begin(n, len(r.p.Steps), step.String(), 0, 0)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (r *runner) settle(ctx context.Context, n int, step *plan.Step) (applied bo
 		row.State = journal.StepDone
 		if !applied {
 			row.State = journal.StepUndone
-			if err := r.repair(ctx, s, step.Do.Repair); err != nil {
+			if err := r.repair(ctx, s, &step.Do); err != nil {
 				return err
 			}
 		}

@@ -19,9 +19,6 @@ var (
 	ErrPlan     = errors.New("run: the plan cannot be run") // a step of no known kind, or one that lacks what its kind needs
 )
 
-// Here is, as Options.Continue, the hold that the run stands at.
-const Here = "here"
-
 // HoldError says that Options.Continue names another hold than the one that the run stands at, or that it stands at none. Nothing was
 // written. It wraps [ErrOption].
 type HoldError struct {
@@ -43,7 +40,7 @@ type Options struct {
 	Replicas []*sql.DB     // whose lag is looked at
 	LockWait time.Duration // for one attempt to get a lock; default 2 seconds
 	Attempts int           // to get it, with pauses in between; default 30
-	Continue string        // the name of the hold that the run stands at, to pass it; Here, whichever that is; empty: none. See [HoldError]
+	Continue string        // the name of the hold that the run stands at, to pass it; plan.Here, whichever that is; empty: none. See [HoldError]
 	Dry      bool          // look whether a run may begin, and say what it would do in Outcome.Would; nothing is written. Of Run alone
 	Progress func(Progress)
 }

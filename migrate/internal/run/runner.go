@@ -66,8 +66,8 @@ func start(ctx context.Context, db *sql.DB, p *plan.Plan, o Options, work func(*
 	if err != nil {
 		return Outcome{}, err
 	}
-	if err := sound(p); err != nil {
-		return Outcome{}, err
+	if err := p.Validate(); err != nil {
+		return Outcome{}, fmt.Errorf("%w: %w", ErrPlan, err)
 	}
 	if r.lock, err = newLock(ctx, db, d); err != nil {
 		return Outcome{}, err
@@ -307,7 +307,7 @@ func (r *runner) finish(ctx context.Context, state journal.State) error {
 // stopped says at which step it was, and how to go on. Of an end of the context, the error is the context's alone: drivers say it in many
 // ways.
 func (r *runner) stopped(number int, command string, err error) error {
-	where := fmt.Sprintf("step %d of %d (%s)", number, len(r.p.Steps), r.p.Steps[number-1].Title)
+	where := fmt.Sprintf("step %d of %d (%s)", number, len(r.p.Steps), &r.p.Steps[number-1])
 	how := fmt.Sprintf("%s again goes on at step %d of %d", command, number, len(r.p.Steps))
 	switch {
 	case errors.Is(err, journal.ErrLost):

@@ -248,16 +248,17 @@ func (s *session) run(ctx context.Context, text string, args ...any) (int64, err
 	if err != nil {
 		return 0, fmt.Errorf("counting rows: %w", err)
 	}
-	if s.r.dialect == dialect.SQLite && defines(text) {
-		return 0, nil // else the number is that of the statement before
-	}
 	return n, nil
 }
 
-// defines tells whether a statement is one of SQLite's that changes the schema and no rows.
-func defines(text string) bool {
-	word, _, _ := strings.Cut(strings.ToUpper(text), " ")
-	return word == "CREATE" || word == "DROP" || word == "ALTER"
+// runAll runs statements that change no rows.
+func (s *session) runAll(ctx context.Context, texts []string) error {
+	for _, text := range texts {
+		if _, err := s.run(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // brief returns the beginning of a statement, as errors have it.

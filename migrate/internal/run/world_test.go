@@ -112,15 +112,20 @@ func cursor(table, column string) string {
 	return fmt.Sprintf("SELECT MAX(k) FROM (SELECT %s AS k FROM %s WHERE %[1]s > :after ORDER BY %[1]s LIMIT :rows) AS r", column, table)
 }
 
+// asks returns a query that is the only one of its subject.
+func asks(about, query string) plan.Query {
+	return plan.Query{About: about, SQL: query, Subject: plan.Subject{Counts: plan.Rows, Table: about}}
+}
+
 const orphans = "SELECT COUNT(*) FROM child AS c LEFT JOIN parent AS p ON p.id = c.parent_id WHERE p.id IS NULL"
 
-// apart returns the action that makes or drops something, and the query for whether it is there.
-func apart(statement, there string, want bool, repair ...string) plan.Action {
+// autocommit returns the action that makes or drops something, and the query for whether it is there.
+func autocommit(statement, there string, want bool, repair ...string) plan.Action {
 	applied := "SELECT CASE WHEN (" + there + ") > 0 THEN 1 ELSE 0 END"
 	if !want {
 		applied = "SELECT CASE WHEN (" + there + ") > 0 THEN 0 ELSE 1 END"
 	}
-	return plan.Action{Kind: plan.Apart, SQL: []string{statement}, Applied: applied, Repair: repair}
+	return plan.Action{Kind: plan.Autocommit, SQL: []string{statement}, Applied: []string{applied}, Concurrently: strings.Contains(statement, "CONCURRENTLY"), Repair: repair}
 }
 
 // makeMap is one transaction where DDL can be in one.
@@ -128,9 +133,9 @@ func (w *world) makeMap() (do, undo plan.Action) {
 	const create = "CREATE TABLE map_parent (old_id bigint NOT NULL PRIMARY KEY, new_id bigint NOT NULL UNIQUE)"
 	if w.dialect == dialect.MySQL {
 		const there = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'map_parent'"
-		return apart(create, there, true), apart("DROP TABLE map_parent", there, false)
+		return autocommit(create, there, true), autocommit("DROP TABLE map_parent", there, false)
 	}
-	return plan.Action{Kind: plan.Together, SQL: []string{create}}, plan.Action{Kind: plan.Together, SQL: []string{"DROP TABLE map_parent"}}
+	return plan.Action{Kind: plan.Transactional, SQL: []string{create}}, plan.Action{Kind: plan.Transactional, SQL: []string{"DROP TABLE map_parent"}}
 }
 
 // makeIndex commits by itself everywhere, and changes the fingerprint.
@@ -141,12 +146,12 @@ func (w *world) makeIndex() (do, undo plan.Action) {
 	on := w.of("CREATE INDEX child_parent ON child (parent_id)", "ALTER TABLE child ADD INDEX child_parent (parent_id), ALGORITHM=INPLACE, LOCK=NONE",
 		"CREATE INDEX CONCURRENTLY child_parent ON child (parent_id)")
 	off := w.of("DROP INDEX child_parent", "ALTER TABLE child DROP INDEX child_parent", "DROP INDEX CONCURRENTLY IF EXISTS child_parent")
-	do = apart(on, there, true)
+	do = autocommit(on, there, true)
 	if w.dialect == dialect.Postgres {
 		do.Repair = []string{"DROP INDEX CONCURRENTLY IF EXISTS child_parent"}
 		there = "SELECT COUNT(to_regclass('child_parent'))"
 	}
-	return do, apart(off, there, false)
+	return do, autocommit(off, there, false)
 }
 
 // steps has one of each kind that needs no other package.
@@ -164,10 +169,10 @@ func (w *world) steps() []plan.Step {
 	const again = "SELECT COUNT(*) FROM parent WHERE id <= 1000 AND NOT EXISTS (SELECT 1 FROM map_parent AS m WHERE m.old_id = parent.id)"
 	fill := batch(cursor("parent", "id"), "INSERT INTO map_parent SELECT id, id + 1000000 FROM parent WHERE id > :after AND id <= :upto"+
 		" AND NOT EXISTS (SELECT 1 FROM map_parent AS m WHERE m.old_id = parent.id)")
-	fill.Again = again
+	fill.Remaining = again
 	longer := w.of("name || '!'", "CONCAT(name, '!')", "name || '!'")
 	return []plan.Step{
-		{Title: "count orphans", Do: plan.Action{Kind: plan.Count, SQL: []string{"SELECT 7", orphans}, Each: []string{"sevens", "orphans"}}},
+		{Title: "count orphans", Do: plan.Action{Kind: plan.Count, Queries: []plan.Query{asks("sevens", "SELECT 7"), asks("orphans", orphans)}}},
 		{Title: "make the map", Do: makeMap, Undo: &dropMap},
 		{Title: "make an index", Do: makeIndex, Undo: &dropIndex},
 		{Title: "fill the map", Rows: rowCount, Do: *fill, Undo: batch(ofMap, "DELETE FROM map_parent WHERE old_id > :after AND old_id <= :upto")},
@@ -175,12 +180,12 @@ func (w *world) steps() []plan.Step {
 			Undo: batch(ofMap, w.rewriting("parent", "id", "new_id", "old_id"), w.rewriting("child", "parent_id", "new_id", "old_id"))},
 		{Title: "count visits", Do: *batch(cursor("child", "id"), "UPDATE child SET visits = visits + 1 WHERE id > :after AND id <= :upto"),
 			Undo: batch(cursor("child", "id"), "UPDATE child SET visits = visits - 1 WHERE id > :after AND id <= :upto")},
-		{Title: "orphans as before", Do: plan.Action{Kind: plan.Expect, SQL: []string{orphans}, Each: []string{"orphans"}, Like: "count orphans", Otherwise: "Look for them."}},
-		{Title: "nobody writes", Do: plan.Action{Kind: plan.Steady, SQL: []string{"SELECT COUNT(*) FROM parent"}, Each: []string{"parents"}, Window: 20 * time.Millisecond, Otherwise: "Stop the writers."}},
+		{Title: "orphans as before", Do: plan.Action{Kind: plan.Assert, Queries: []plan.Query{asks("orphans", orphans)}, Baseline: 1, OnFailure: "Look for them."}},
+		{Title: "nobody writes", Do: plan.Action{Kind: plan.AssertStable, Queries: []plan.Query{asks("parents", "SELECT COUNT(*) FROM parent")}, Window: 20 * time.Millisecond, OnFailure: "Stop the writers."}},
 		{Title: "wait for the deployment", Do: plan.Action{Kind: plan.Hold, Name: plan.DeployWriters, Text: "Deploy now."}},
-		{Title: "longer names", Do: plan.Action{Kind: plan.Together, SQL: []string{"UPDATE parent SET name = " + longer, "UPDATE child SET visits = visits + 100"}},
-			Undo: &plan.Action{Kind: plan.Together, SQL: []string{"UPDATE child SET visits = visits - 100", "UPDATE parent SET name = substr(name, 1, length(name) - 1)"}}},
-		{Title: "take the node", Do: plan.Action{Kind: plan.Reserve}, Kept: "A node is taken for all time."},
+		{Title: "longer names", Do: plan.Action{Kind: plan.Transactional, RowsOnly: true, SQL: []string{"UPDATE parent SET name = " + longer, "UPDATE child SET visits = visits + 100"}},
+			Undo: &plan.Action{Kind: plan.Transactional, RowsOnly: true, SQL: []string{"UPDATE child SET visits = visits - 100", "UPDATE parent SET name = substr(name, 1, length(name) - 1)"}}},
+		{Title: "take the node", Do: plan.Action{Kind: plan.ReserveNode}, Kept: "A node is taken for all time."},
 	}
 }
 

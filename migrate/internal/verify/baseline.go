@@ -16,62 +16,73 @@ const notCounted = "its step was not run yet: "
 
 // baseline is a query of a Count step, and what it has found.
 type baseline struct {
+	query plan.Query
 	title string // of the step
-	query string
-	found string // empty when the step was not run yet
+	found *int64 // nil when the step was not run yet
 }
 
-// baseline finds the query that is about something, as the plan's Each has it.
-func (v *verifier) baseline(each string) (found baseline, ok bool, err error) {
+// readBaselines reads what the plan's Count steps have found; of two that count the same the first.
+func (v *verifier) readBaselines() error {
 	for n := range v.plan.Steps {
 		s := &v.plan.Steps[n]
-		i := slices.Index(s.Do.Each, each)
-		if s.Do.Kind != plan.Count || i < 0 || i >= len(s.Do.SQL) {
+		if s.Do.Kind != plan.Count {
 			continue
 		}
-		found = baseline{title: s.Title, query: s.Do.SQL[i]}
+		var numbers []int64
 		if text := v.steps[n+1].Found; text != "" {
-			numbers, err := s.Do.Numbers(text)
-			if err != nil {
-				return baseline{}, false, fmt.Errorf("verify: step %d (%s): %w", n+1, s.Title, err)
+			var err error
+			if numbers, err = s.Do.Numbers(text); err != nil {
+				return fmt.Errorf("verify: step %d (%s): %w", n+1, s, err)
 			}
-			found.found = strconv.FormatInt(numbers[each], 10)
 		}
-		return found, true, nil
+		for i, q := range s.Do.Queries {
+			if _, twice := v.baselines[q.Subject]; twice || q.Subject == (plan.Subject{}) {
+				continue
+			}
+			b := baseline{query: q, title: s.String()}
+			if numbers != nil {
+				b.found = &numbers[i]
+			}
+			v.baselines[q.Subject] = b
+		}
 	}
-	return baseline{}, false, nil
+	return nil
 }
 
-// baselines adds the checks of what the plan's Count and Digest steps have found. After a rollback, too: then everything is to be as it was. What
+// compareBaselines adds the checks of what the plan's Count and Digest steps have found. After a rollback, too: then everything is to be as it was. What
 // a plan that gives new ids has not counted is skipped, and so is not lost without a word.
-func (v *verifier) baselines() error {
+func (v *verifier) compareBaselines() error {
+	if err := v.readBaselines(); err != nil {
+		return err
+	}
 	// Digests come first: other checks ask what they have found.
-	for i, s := range v.plan.Steps {
-		if row := v.steps[i+1]; s.Do.Kind == plan.Digest {
+	for i := range v.plan.Steps {
+		if s, row := &v.plan.Steps[i], v.steps[i+1]; s.Do.Kind == plan.Digest {
 			v.add("the other columns of "+s.Do.Table, func(ctx context.Context) error { return v.checkDigest(ctx, s, row) })
 		}
 	}
 	for _, table := range v.moved() {
-		b, ok, err := v.baseline(plan.RowsOf(table))
-		if err != nil {
-			return err
-		}
+		b, ok := v.baselines[plan.Subject{Counts: plan.Rows, Table: table}]
 		if ok || v.plan.Mode != plan.Widen {
 			v.add("the rows of "+table, func(ctx context.Context) error { return v.checkRows(ctx, table, b) })
 		}
 	}
 	for _, r := range v.plan.References {
-		for _, each := range []string{plan.OrphansOf(r), plan.OrphansByKey(r.Name, r.Table)} {
-			b, ok, err := v.baseline(each)
-			if err != nil {
-				return err
-			}
-			if ok {
-				v.add("the "+each, func(ctx context.Context) error { return v.checkCounted(ctx, r, b) })
+		for _, subject := range subjects(r) {
+			if b, ok := v.baselines[subject]; ok {
+				v.add("the "+b.query.String(), func(ctx context.Context) error { return v.checkCounted(ctx, r, b) })
 			}
 		}
 	}
 	return nil
+}
+
+// subjects returns what a plan may count of a reference's orphans.
+func subjects(r plan.Reference) []plan.Subject {
+	if r.Name == "" {
+		return []plan.Subject{plan.OrphansOf(r)}
+	}
+	return []plan.Subject{plan.OrphansOf(r), {Counts: plan.Broken, Table: r.Table, Reference: r.Name}}
 }
 
 // moved returns the tables of the plan's keys and references, each once.
@@ -93,8 +104,9 @@ func (v *verifier) moved() []string {
 
 // counted tells whether the plan has counted the orphans of a reference.
 func (v *verifier) counted(r plan.Reference) bool {
-	return slices.ContainsFunc(v.plan.Steps, func(s plan.Step) bool {
-		return s.Do.Kind == plan.Count && (slices.Contains(s.Do.Each, plan.OrphansOf(r)) || slices.Contains(s.Do.Each, plan.OrphansByKey(r.Name, r.Table)))
+	return slices.ContainsFunc(subjects(r), func(s plan.Subject) bool {
+		_, ok := v.baselines[s]
+		return ok
 	})
 }
 
@@ -102,10 +114,10 @@ func (v *verifier) counted(r plan.Reference) bool {
 func (v *verifier) checkRows(ctx context.Context, table string, b baseline) error {
 	c := Check{Name: "rows", Table: table}
 	switch {
-	case b.query == "":
+	case b.query.SQL == "":
 		v.skip(c, "the plan does not count them")
 		return nil
-	case b.found == "":
+	case b.found == nil:
 		v.skip(c, notCounted+b.title)
 		return nil
 	}
@@ -125,30 +137,31 @@ func (v *verifier) checkRows(ctx context.Context, table string, b baseline) erro
 			return nil
 		}
 	}
-	before, now, err := v.recount(ctx, b)
+	now, err := v.count(ctx, b.query.SQL)
 	if err != nil {
 		return err
 	}
-	if now >= before {
-		v.judge(c, true, "at least "+b.found, strconv.FormatInt(now, 10), "")
+	want := fmt.Sprintf("at least %d", *b.found)
+	if now >= *b.found {
+		v.judge(c, true, want, strconv.FormatInt(now, 10), "")
 		return nil
 	}
-	v.doubt(c, "at least "+b.found, strconv.FormatInt(now, 10), text+"Compare with a backup.")
+	v.doubt(c, want, strconv.FormatInt(now, 10), text+"Compare with a backup.")
 	return nil
 }
 
 // checkCounted compares the orphans of a reference with those before.
 func (v *verifier) checkCounted(ctx context.Context, r plan.Reference, b baseline) error {
 	c := Check{Name: "orphans", Table: r.Table, Column: r.Column}
-	if b.found == "" {
+	if b.found == nil {
 		v.skip(c, notCounted+b.title)
 		return nil
 	}
-	before, now, err := v.recount(ctx, b)
+	now, err := v.count(ctx, b.query.SQL)
 	if err != nil {
 		return err
 	}
-	return v.judgeOrphans(ctx, c, r, before, now, b.query)
+	return v.judgeOrphans(ctx, c, r, *b.found, now, b.query.SQL)
 }
 
 // judgeOrphans notes how many values of a reference are keys of no row. Where a foreign key guards it, more than before is a fault. Else the application
@@ -206,20 +219,12 @@ func (v *verifier) never(ctx context.Context, r plan.Reference, k plan.Key, top 
 	return n, fmt.Sprintf("value %d", least.Int64), err
 }
 
-func (v *verifier) recount(ctx context.Context, b baseline) (before, now int64, err error) {
-	if before, err = strconv.ParseInt(b.found, 10, 64); err != nil {
-		return 0, 0, fmt.Errorf("verify: %s: %w", b.title, err)
-	}
-	now, err = v.count(ctx, b.query)
-	return before, now, err
-}
-
 // checkDigest compares the digest of a table's other columns with that before.
-func (v *verifier) checkDigest(ctx context.Context, s plan.Step, row journal.Step) error {
+func (v *verifier) checkDigest(ctx context.Context, s *plan.Step, row journal.Step) error {
 	table := s.Do.Table
 	c := Check{Name: "digest", Table: table}
 	if row.Found == "" {
-		v.skip(c, notCounted+s.Title)
+		v.skip(c, notCounted+s.String())
 		return nil
 	}
 	if v.rewritten() == "" {

@@ -144,7 +144,7 @@ func (v *verifier) standing() string {
 			if s.Do.Kind == plan.Hold && (state == "" || state == journal.StepHeld) {
 				return ""
 			}
-			return fmt.Sprintf("the run is in the middle of its steps, at step %d: %s", i+1, s.Title)
+			return fmt.Sprintf("the run is in the middle of its steps, at step %d: %s", i+1, &s)
 		}
 	}
 	return ""

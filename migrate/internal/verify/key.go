@@ -96,7 +96,7 @@ func (v *verifier) audit(ctx context.Context, k plan.Key) (a mapping.Audit, why 
 	if a, ok := v.audits[k.Table]; ok {
 		return a, "", nil
 	}
-	why = v.missing("the plan fills no map", func(s plan.Step) bool { return s.Do.Kind == plan.Map && s.Do.Table == k.Table })
+	why = v.missing("the plan fills no map", func(s plan.Step) bool { return s.Do.Kind == plan.FillMap && s.Do.Table == k.Table })
 	if why != "" {
 		return a, why, nil
 	}

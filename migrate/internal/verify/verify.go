@@ -54,6 +54,8 @@ type verifier struct {
 	tasks   []task
 	changes map[string]change        // by table, of those whose digest was compared
 	audits  map[string]mapping.Audit // by table, of those whose map was reviewed
+
+	baselines map[plan.Subject]baseline // what Count steps have found
 }
 
 // task is some checks of one table or column.
@@ -80,8 +82,8 @@ func Verify(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) ([]Check, 
 	if stateOf(plans, hash) == "" && len(p.Steps) > 0 {
 		return nil, fmt.Errorf("%w: this plan was never run on this database, or a later plan for its tables has taken its place: there is nothing to verify", journal.ErrState)
 	}
-	v := &verifier{database: d, progress: newProgress(p, steps), changes: map[string]change{}, audits: map[string]mapping.Audit{}}
-	if err := v.baselines(); err != nil {
+	v := &verifier{database: d, progress: newProgress(p, steps), changes: map[string]change{}, audits: map[string]mapping.Audit{}, baselines: map[plan.Subject]baseline{}}
+	if err := v.compareBaselines(); err != nil {
 		return nil, err
 	}
 	for _, k := range p.Keys {
@@ -185,9 +187,9 @@ func (g progress) missing(none string, which func(plan.Step) bool) string {
 		}
 		any = true
 		if state := g.steps[i+1].State; state == "" {
-			return fmt.Sprintf("step %d was not run yet: %s", i+1, s.Title)
+			return fmt.Sprintf("step %d was not run yet: %s", i+1, &s)
 		} else if state != journal.StepDone {
-			return fmt.Sprintf("step %d is %s: %s", i+1, state, s.Title)
+			return fmt.Sprintf("step %d is %s: %s", i+1, state, &s)
 		}
 	}
 	if !any {

@@ -87,8 +87,8 @@ func newWorld(t testing.TB, kind string, d dbtest.Database) *world {
 }
 
 func (w *world) newPlan() *plan.Plan {
-	count := func(each, query string) plan.Step {
-		return plan.Step{Title: "count", Phase: "map", Do: plan.Action{Kind: plan.Count, SQL: []string{"SELECT 1000000", query}, Each: []string{"something else", each}}}
+	count := func(subject plan.Subject, query string) plan.Step {
+		return plan.Step{Title: "count", Phase: "map", Do: plan.Action{Kind: plan.Count, Queries: []plan.Query{{About: "something else", SQL: "SELECT 1000000"}, {About: "it", SQL: query, Subject: subject}}}}
 	}
 	to := inspect.Reference{To: "users", ToColumn: "id", Orphans: -1}
 	boss, owner, document := to, to, to
@@ -102,10 +102,10 @@ func (w *world) newPlan() *plan.Plan {
 		Steps: []plan.Step{
 			{Title: "widen", Phase: "expand"}, {Title: "flip", Phase: "flip"},
 			count(plan.OrphansOf(plan.Reference{Reference: boss}), "SELECT COUNT(*) FROM users c WHERE boss_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM users p WHERE p.id = c.boss_id)"),
-			count(plan.RowsOf("users"), "SELECT COUNT(*) FROM users"),
+			count(plan.Subject{Counts: plan.Rows, Table: "users"}, "SELECT COUNT(*) FROM users"),
 			{Title: "digest", Phase: "map", Do: plan.Action{Kind: plan.Digest, Table: "users"}},
 			{Title: "digest", Phase: "map", Do: plan.Action{Kind: plan.Digest, Table: "notes"}},
-			{Title: "fill", Phase: "map", Do: plan.Action{Kind: plan.Map, Table: "users"}},
+			{Title: "fill", Phase: "map", Do: plan.Action{Kind: plan.FillMap, Table: "users"}},
 			{Title: "rewrite", Phase: "rewrite"},
 			{Title: "contract", Phase: "contract"},
 		},

@@ -11,14 +11,13 @@
 -- notes.id: old rows keep their ids; old are ids below 4,398,046,511,104
 --
 --  step                                                                                     table               lock       rows   about
---  1      count the orphans of each reference                                               books and 2 more    none
+--  1      count the orphans of each reference                                               books, notes        none
 --  2      count the rows of each table                                                      authors and 2 more  none
 --  3–5    take the digest of the other columns of …                                         authors and 2 more  none
 --  6–7    make the map of the ids of …                                                      authors, books      none
 --  8–9    fill the map of the ids of …                                                      authors, books      none
 --  10     make sure that each old row has a new id, and that no new id is known anywhere …  authors and 2 more  none
---  11     index notes.owner_id (author's), for as long as it is rewritten                   notes               none
---  12     index books.order, for as long as it is rewritten                                 books               none
+--  11–12  index …, for as long as it is rewritten                                           notes, books        none
 --  13     count the references to authors that no foreign key guards; a rollback looks fo…  notes               none
 --  14     count the ids of authors in the JSON of notes.doc:$.author.id; a rollback rewri…  notes               none
 --  15     count the references to books that no foreign key guards; a rollback looks for …  books               none
@@ -26,17 +25,15 @@
 --  18     rewrite the ids of authors in the JSON of notes.doc:$.author.id                   notes               rows  1,234,567  ~1 min
 --  19–20  look for references to … that were written with old ids meanwhile                 notes, books        rows
 --  21     make sure that no old id is left                                                  authors and 2 more  none
---  22     make sure that there are as many orphans as before                                books, authors      none
---  23     drop the index of books.order again                                               books               none
---  24     drop the index of notes.owner_id (author's) again                                 notes               none
+--  22     make sure that there are as many orphans as before                                books               none
+--  23–24  drop the index of … again                                                         books, notes        none
 --  25     wait until the result was verified                                                                    none
---  26     drop the maps                                                                                         all
+--  26     drop the maps                                                                                         none
 -- in all: ~1 min, about 3,703,701 rows rewritten, 3.7 MB written, 0 bytes more on disk at the peak
 -- times: no more than their order of magnitude: nothing was measured on this server. Taken are, rows a second: 30,000 in batches, 50,000 into maps,
 --     100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes, 1,000,000 counted
--- longest lock: none for longer than a moment
+-- longest lock: none
 -- lock rows: writers wait for the rows of a batch, for as long as it takes
--- lock all: nobody else uses them
 -- inserts refused: those that leave keys to the database: from step 14 on, for good. Those that fill keys: from step 2 to step 14;
 --     deploy their writers at the hold of step 12, not before, and run on at once: then about 2.15s, longer only while others keep a table's lock
 -- rollback: undoes what was done, the last step first; there is none once step 26 has begun
@@ -53,8 +50,7 @@
 
 -- == map · what is there is counted, and each old id gets a new one, in a map
 -- 1 · count the orphans of each reference
---    counts: orphans of … → … (books.author_id authors, notes.doc:$.author.id authors, books.order books);
---     orphans of notes.owner_id (author's) → authors
+--    counts: orphans of … → … (books.author_id authors, notes.owner_id (author's) authors, notes.doc:$.author.id authors, books.order books)
 -- 2 · count the rows of each table
 --    counts: rows of … (authors, books, notes)
 -- 3–5 · take the digest of the other columns of …
@@ -66,13 +62,11 @@ CREATE TABLE `snowkey_map_{1}` (old_id BIGINT NOT NULL PRIMARY KEY, new_id BIGIN
 -- == check · what has to be true before the first row changes is looked at
 -- 10 · make sure that each old row has a new id, and that no new id is known anywhere yet
 --    each has to be 0: old rows of … without a new id (authors, books); new ids of … that are old ones (authors, books);
---     new ids of … that … has already (authors books.author_id, authors notes.doc:$.author.id, books books.order);
---     new ids of authors that notes.owner_id (author's) has already
+--     new ids of … that … has already (authors books.author_id, authors notes.owner_id (author's), authors notes.doc:$.author.id, books books.order)
 
 -- == rewrite · keys, and what refers to them, get the new ids, in batches
--- 11 · index notes.owner_id (author's), for as long as it is rewritten
+-- 11–12 · index …, for as long as it is rewritten
 ALTER TABLE `notes` ADD INDEX `snowkey_index_notes_owner_id_6ae0f472` (`owner_id`), ALGORITHM=INPLACE, LOCK=NONE;
--- 12 · index books.order, for as long as it is rewritten
 ALTER TABLE `books` ADD INDEX `snowkey_index_books_order_17815251` (`order`), ALGORITHM=INPLACE, LOCK=NONE;
 -- 13 · count the references to authors that no foreign key guards; a rollback looks for those that are left
 --    counts: old ids of authors
@@ -94,14 +88,13 @@ UPDATE `snowkey_map_books` m STRAIGHT_JOIN `books` c ON c.`order` = m.old_id SET
 
 -- == check · the result is looked at: no old id is left, and no reference is lost
 -- 21 · make sure that no old id is left
---    each has to be 0: old ids of … in … (authors authors.id, authors books.author_id, authors notes.doc:$.author.id, books books.id, books
---     books.order); old ids of authors in notes.owner_id (author's)
+--    each has to be 0: old ids of … in … (authors authors.id, authors books.author_id, authors notes.owner_id (author's), authors
+--     notes.doc:$.author.id, books books.id, books books.order)
 -- 22 · make sure that there are as many orphans as before
 --    each has to be what it was before: orphans of books.author_id → authors
--- 23 · drop the index of books.order again
-ALTER TABLE `books` DROP INDEX `snowkey_index_books_order_17815251`, ALGORITHM=INPLACE, LOCK=NONE;
--- 24 · drop the index of notes.owner_id (author's) again
-ALTER TABLE `notes` DROP INDEX `snowkey_index_notes_owner_id_6ae0f472`, ALGORITHM=INPLACE, LOCK=NONE;
+-- 23–24 · drop the index of … again
+ALTER TABLE `{1}` DROP INDEX `snowkey_index_{2}`, ALGORITHM=INPLACE, LOCK=NONE;
+--    {1} {2} = books books_order_17815251; notes notes_owner_id_6ae0f472
 
 -- == contract · the maps are dropped, after which there is no rollback
 -- 25 · wait until the result was verified

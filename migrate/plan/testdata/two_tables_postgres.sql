@@ -15,9 +15,9 @@
 --  2–3    give … of … 64 bits                                                               orders, customers  all           2,469,134   ~10 s
 --  4      gather statistics of the tables with changed types                                orders, customers  none          1,234,567    ~1 s
 --  5      deploy writers that fill their keys                                                                  none
---  6      make sure, for 10s, that no writer leaves its keys to the database                                   none                      ~10 s
+--  6      make sure, for 10s, that no writer leaves its keys to the database                customers, orders  none                      ~10 s
 --  7      end the keys that the database makes, of customers.id, orders.id                  customers, orders  all, briefly
---  8      count the orphans of each reference                                               orders, customers  none          1,234,567    ~1 s
+--  8      count the orphans of each reference                                               orders             none          1,234,567    ~1 s
 --  9      count the rows of each table                                                      customers, orders  none          1,234,567    ~1 s
 --  10–11  take the digest of the other columns of …                                         customers, orders  none          2,469,134   ~10 s
 --  12     make the maps of old ids to new ones                                                                 none
@@ -27,17 +27,16 @@
 --  17     index orders.customer_id, for as long as it is rewritten                          orders             none          1,234,567    ~1 s
 --  18–19  give the rows of …, and all that refers to them, their new ids                    customers, orders  rows          2,469,134  ~1 min
 --  20     make sure that no old id is left                                                  customers, orders  none          1,234,567    ~1 s
---  21     make sure that there are as many orphans as before                                orders, customers  none          1,234,567    ~1 s
+--  21     make sure that there are as many orphans as before                                orders             none          1,234,567    ~1 s
 --  22     drop the index of orders.customer_id again                                        orders             none
 --  23     wait until the result was verified                                                                   none
---  24     drop the maps                                                                                        all
+--  24     drop the maps                                                                                        none
 -- in all: ~10 min, about 4,938,268 rows rewritten, 8.6 MB written, 6.2 MB more on disk at the peak
 -- times: no more than their order of magnitude: nothing was measured on this server. Taken are, rows a second: 30,000 in batches, 50,000 into maps,
 --     100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes, 1,000,000 counted
 -- longest lock: step 2, give customer_id, id of orders 64 bits (1.2 MB): reads and writes of the table, and writes of those that foreign keys connect
 --     with it, wait for as long as it is written anew
--- lock all: reads and writes of the table, and writes of those that foreign keys connect with it, wait for as long as it is written anew;
---     or nobody else uses them
+-- lock all: reads and writes of the table, and writes of those that foreign keys connect with it, wait for as long as it is written anew
 -- lock all, briefly: reads and writes of the tables wait for a moment: all locks are waited for together, for 0.8 seconds at a time, and asked for again
 -- lock rows: writers wait for the rows of a batch, for as long as it takes
 -- inserts refused: those that leave keys to the database: from step 7 on, for good. Those that fill keys: never, where their writers are deployed at

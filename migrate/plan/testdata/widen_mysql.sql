@@ -10,27 +10,15 @@
 --  step                                                                                     table                  lock                  rows  about
 --  1      keep snowflakes out of "or`der s".Id, customers.id, profiles.customer_id until …  "or`der s" and 2 more  writes, briefly
 --  2      count the orphans of the foreign keys that are dropped for a while, of customer…  customers and 3 more   none             1,234,567   ~1 s
---  3–4    drop the foreign key … of … until the types are changed                           customers, lines       writes, briefly
---  5      drop the foreign key fk 1 of "or`der s" until the types are changed               "or`der s"             writes, briefly
---  6      drop the foreign key fk_pair of "or`der s" until the types are changed            "or`der s"             writes, briefly
---  7      drop the foreign key fk`2 of "or`der s" until the types are changed               "or`der s"             writes, briefly
---  8      drop the foreign key fk_profile of profiles until the types are changed           profiles               writes, briefly
---  9      make sure that no foreign key is left on customers                                customers              none
---  10     make sure that no foreign key is left on "or`der s"                                                      none
---  11–12  make sure that no foreign key is left on …                                        lines, profiles        none
---  13     give boss_id, id of customers 64 bits                                             customers              writes           1,234,567  ~10 s
---  14     give payer_id, customer_id, Id of "or`der s" 64 bits                              "or`der s"             writes           1,234,567  ~10 s
---  15–16  give … of … 64 bits                                                               lines, profiles        writes           2,469,134  ~10 s
---  17–18  make the foreign key … of … again                                                 customers, lines       writes, briefly
---  19     make the foreign key fk 1 of "or`der s" again                                     "or`der s"             writes, briefly
---  20     make the foreign key fk_pair of "or`der s" again                                  "or`der s"             writes, briefly
---  21     make the foreign key fk`2 of "or`der s" again                                     "or`der s"             writes, briefly
---  22     make the foreign key fk_profile of profiles again                                 profiles               writes, briefly
+--  3–8    drop the foreign key … of … until the types are changed                           customers and 3 more   writes, briefly
+--  9–12   make sure that no foreign key is left on …                                        customers and 3 more   none
+--  13–16  give … of … 64 bits                                                               customers and 3 more   writes           4,938,268  ~10 s
+--  17–22  make the foreign key … of … again                                                 customers and 3 more   writes, briefly
 --  23     make sure that the foreign keys have no new orphans, of customers, lines, "or`d…  customers and 3 more   none             1,234,567   ~1 s
 --  24     deploy writers that fill their keys                                                                      none
 --  25     make sure, for 2s, that no writer leaves its keys to the database                 "or`der s" and 2 more  none                         ~1 s
 --  26     end the keys that the database makes, of "or`der s".Id, customers.id, profiles.…  "or`der s" and 2 more  writes, briefly
---  27     drop the triggers that kept snowflakes out                                                               writes, briefly
+--  27     drop the triggers that kept snowflakes out                                        "or`der s" and 2 more  writes, briefly
 -- in all: ~10 s, about 4,938,268 rows rewritten, 4.9 MB written, 1.2 MB more on disk at the peak
 -- times: no more than their order of magnitude: nothing was measured on this server. Taken are, rows a second: 30,000 in batches, 50,000 into maps,
 --     100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes, 1,000,000 counted
@@ -55,46 +43,30 @@ CREATE TRIGGER `snowkey_gate_a0c34a2f85bd` BEFORE INSERT ON `or``der s` FOR EACH
 CREATE TRIGGER `snowkey_gate_21eb2153dd14` BEFORE INSERT ON `customers` FOR EACH ROW IF NEW.`id` >= 4398046511104 AND EXISTS (SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'shop' AND TABLE_NAME = 'customers' AND BINARY TABLE_NAME = 'customers' AND COLUMN_NAME = 'id' AND EXTRA LIKE '%auto_increment%') THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowkey migrate: no snowflakes in customers before the flip; next: snowkey migrate status'; END IF;
 CREATE TRIGGER `snowkey_gate_d52fd337f016` BEFORE INSERT ON `profiles` FOR EACH ROW IF NEW.`customer_id` >= 4398046511104 AND EXISTS (SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'shop' AND TABLE_NAME = 'profiles' AND BINARY TABLE_NAME = 'profiles' AND COLUMN_NAME = 'customer_id' AND EXTRA LIKE '%auto_increment%') THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowkey migrate: no snowflakes in profiles before the flip; next: snowkey migrate status'; END IF;
 -- 2 · count the orphans of the foreign keys that are dropped for a while, of customers, lines, "or`der s", profiles
---    counts: orphans by the foreign key … of … (fk_boss customers, fk_lines lines, fk_profile profiles); orphans by the foreign key fk 1 of "or`der s";
---     orphans by the foreign key fk_pair of "or`der s"; orphans by the foreign key fk`2 of "or`der s"
--- 3–4 · drop the foreign key … of … until the types are changed
-ALTER TABLE `customers` DROP FOREIGN KEY `fk_boss`, RENAME INDEX `fk_boss` TO `fk_boss`, ALGORITHM=INPLACE, LOCK=NONE;
-ALTER TABLE `lines` DROP FOREIGN KEY `fk_lines`, ALGORITHM=INPLACE, LOCK=NONE;
--- 5 · drop the foreign key fk 1 of "or`der s" until the types are changed
-ALTER TABLE `or``der s` DROP FOREIGN KEY `fk 1`, RENAME INDEX `fk 1` TO `fk 1`, ALGORITHM=INPLACE, LOCK=NONE;
--- 6 · drop the foreign key fk_pair of "or`der s" until the types are changed
-ALTER TABLE `or``der s` DROP FOREIGN KEY `fk_pair`, RENAME INDEX `fk_pair` TO `fk_pair`, ALGORITHM=INPLACE, LOCK=NONE;
--- 7 · drop the foreign key fk`2 of "or`der s" until the types are changed
-ALTER TABLE `or``der s` DROP FOREIGN KEY `fk``2`, RENAME INDEX `fk``2` TO `fk``2`, ALGORITHM=INPLACE, LOCK=NONE;
--- 8 · drop the foreign key fk_profile of profiles until the types are changed
-ALTER TABLE `profiles` DROP FOREIGN KEY `fk_profile`, ALGORITHM=INPLACE, LOCK=NONE;
--- 9 · make sure that no foreign key is left on customers
---    each has to be 0: foreign keys of and to customers
--- 10 · make sure that no foreign key is left on "or`der s"
---    each has to be 0: foreign keys of and to "or`der s"
--- 11–12 · make sure that no foreign key is left on …
---    each has to be 0: foreign keys of and to … (lines, profiles)
--- 13 · give boss_id, id of customers 64 bits
+--    counts: orphans by the foreign key … of … (fk_boss customers, fk_lines lines, fk 1 "or`der s", fk_pair "or`der s", fk`2 "or`der s", fk_profile
+--     profiles)
+-- 3–8 · drop the foreign key … of … until the types are changed
+ALTER TABLE `{1}` DROP FOREIGN KEY `{2}`, RENAME INDEX `{2}` TO `{2}`, ALGORITHM=INPLACE, LOCK=NONE;
+--    {1} {2} = customers fk_boss; "or``der s" "fk 1"; "or``der s" fk_pair; "or``der s" "fk``2"
+ALTER TABLE `{1}` DROP FOREIGN KEY `{2}`, ALGORITHM=INPLACE, LOCK=NONE;
+--    {1} {2} = lines fk_lines; profiles fk_profile
+-- 9–12 · make sure that no foreign key is left on …
+--    each has to be 0: foreign keys of and to … (customers, "or`der s", lines, profiles)
+-- 13–16 · give … of … 64 bits
 ALTER TABLE `customers` MODIFY `boss_id` bigint DEFAULT NULL COMMENT 'may be none', MODIFY `id` bigint NOT NULL AUTO_INCREMENT COMMENT 'the AUTO_INCREMENT of "it''s" COMMENT', ALGORITHM=COPY, LOCK=SHARED;
--- 14 · give payer_id, customer_id, Id of "or`der s" 64 bits
 ALTER TABLE `or``der s` MODIFY `payer_id` bigint DEFAULT NULL, MODIFY `customer_id` bigint NOT NULL COMMENT 'who', MODIFY `Id` bigint unsigned NOT NULL AUTO_INCREMENT, ALGORITHM=COPY, LOCK=SHARED;
--- 15–16 · give … of … 64 bits
 ALTER TABLE `lines` MODIFY `order_id` bigint unsigned NOT NULL DEFAULT 1, ALGORITHM=COPY, LOCK=SHARED;
 ALTER TABLE `profiles` MODIFY `customer_id` bigint NOT NULL AUTO_INCREMENT, ALGORITHM=COPY, LOCK=SHARED;
--- 17–18 · make the foreign key … of … again
+-- 17–22 · make the foreign key … of … again
 ALTER TABLE `customers` ADD CONSTRAINT `fk_boss` FOREIGN KEY (`boss_id`) REFERENCES `customers` (`id`) ON DELETE SET NULL, ALGORITHM=INPLACE, LOCK=NONE;
 ALTER TABLE `lines` ADD CONSTRAINT `fk_lines` FOREIGN KEY (`order_id`) REFERENCES `or``der s` (`Id`) ON DELETE CASCADE, ALGORITHM=INPLACE, LOCK=NONE;
--- 19 · make the foreign key fk 1 of "or`der s" again
 ALTER TABLE `or``der s` ADD CONSTRAINT `fk 1` FOREIGN KEY (`customer_id`) REFERENCES `customers` (`id`) ON DELETE CASCADE ON UPDATE CASCADE, ALGORITHM=INPLACE, LOCK=NONE;
--- 20 · make the foreign key fk_pair of "or`der s" again
 ALTER TABLE `or``der s` ADD CONSTRAINT `fk_pair` FOREIGN KEY (`region`, `customer_id`) REFERENCES `customers` (`region`, `id`), ALGORITHM=INPLACE, LOCK=NONE;
--- 21 · make the foreign key fk`2 of "or`der s" again
 ALTER TABLE `or``der s` ADD CONSTRAINT `fk``2` FOREIGN KEY (`payer_id`) REFERENCES `customers` (`id`), ALGORITHM=INPLACE, LOCK=NONE;
--- 22 · make the foreign key fk_profile of profiles again
 ALTER TABLE `profiles` ADD CONSTRAINT `fk_profile` FOREIGN KEY (`customer_id`) REFERENCES `customers` (`id`), ALGORITHM=INPLACE, LOCK=NONE;
 -- 23 · make sure that the foreign keys have no new orphans, of customers, lines, "or`der s", profiles
---    each has to be what it was before: orphans by the foreign key … of … (fk_boss customers, fk_lines lines, fk_profile profiles);
---     orphans by the foreign key fk 1 of "or`der s"; orphans by the foreign key fk_pair of "or`der s"; orphans by the foreign key fk`2 of "or`der s"
+--    each has to be what it was before: orphans by the foreign key … of … (fk_boss customers, fk_lines lines, fk 1 "or`der s", fk_pair "or`der s", fk`2
+--     "or`der s", fk_profile profiles)
 
 -- == flip · the database stops making keys
 -- 24 · deploy writers that fill their keys

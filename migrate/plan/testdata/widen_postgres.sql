@@ -8,13 +8,15 @@
 -- "Or""der s".Id, customers.id, events.id: old rows keep their ids; old are ids below 4,398,046,511,104
 --
 --  step                                                                                    table                   lock               rows  about
---  1–3   give … of … 64 bits                                                               parts and 2 more        all           3,703,701  ~10 s
+--  1     give customer_id of parts 64 bits                                                 parts                   all           1,234,567  ~10 s
+--  2     give customer_id of events 64 bits                                                events                  all           1,234,567  ~10 s
+--  3     give boss_id, id of customers 64 bits                                             customers               all           1,234,567  ~10 s
 --  4     give customer_id, Id of "Or""der s" 64 bits                                       "Or""der s"             all           1,234,567  ~10 s
 --  5     give order_id of lines 64 bits                                                    lines                   all           1,234,567  ~10 s
 --  6     gather statistics of the tables with changed types                                parts and 4 more        none          1,234,567   ~1 s
 --  7     let "Or""der s".Id be given                                                       "Or""der s"             all, briefly
 --  8     deploy writers that fill their keys                                                                       none
---  9     make sure, for 10s, that no writer leaves its keys to the database                                        none                     ~10 s
+--  9     make sure, for 10s, that no writer leaves its keys to the database                "Or""der s" and 2 more  none                     ~10 s
 --  10    end the keys that the database makes, of "Or""der s".Id, customers.id, events.id  "Or""der s" and 2 more  all, briefly
 -- in all: ~1 min, about 6,172,835 rows rewritten, 6.2 MB written, 1.2 MB more on disk at the peak
 -- times: no more than their order of magnitude: nothing was measured on this server. Taken are, rows a second: 30,000 in batches, 50,000 into maps,
@@ -35,20 +37,24 @@
 -- note 2: Clients with prepared statements may fail once with "cached plan must not change result type" after a type change: recycle the pools.
 
 -- == expand · keys, and what refers to them, get 64 bits
--- 1–3 · give … of … 64 bits
-DO $snowkey$ DECLARE t text; ends timestamptz := clock_timestamp() + interval '800 ms'; BEGIN FOREACH t IN ARRAY ARRAY['"public"."customers"', '"public"."{1}"'] LOOP PERFORM set_config('lock_timeout', greatest(1, ceil(1000 * extract(epoch FROM ends - clock_timestamp())))::int || 'ms', true); EXECUTE 'LOCK TABLE ' || t || ' IN ACCESS EXCLUSIVE MODE'; END LOOP; END $snowkey$;
---    {1} = parts, events
+-- 1 · give customer_id of parts 64 bits
+DO $snowkey$ DECLARE t text; ends timestamptz := clock_timestamp() + interval '800 ms'; BEGIN FOREACH t IN ARRAY ARRAY['"public"."customers"', '"public"."parts"'] LOOP PERFORM set_config('lock_timeout', greatest(1, ceil(1000 * extract(epoch FROM ends - clock_timestamp())))::int || 'ms', true); EXECUTE 'LOCK TABLE ' || t || ' IN ACCESS EXCLUSIVE MODE'; END LOOP; END $snowkey$;
 SET LOCAL lock_timeout = '800ms';
-DROP VIEW public.{1};
---    {1} = day_parts, boss_orders, bosses
-ALTER TABLE "{1}" ALTER COLUMN "customer_id" TYPE bigint;
---    {1} = parts, events
+DROP VIEW public.day_parts;
+ALTER TABLE "parts" ALTER COLUMN "customer_id" TYPE bigint;
 CREATE VIEW public.day_parts AS
  SELECT parts_2026.customer_id
    FROM public.parts_2026;
-ALTER VIEW public.{1} OWNER TO owner;
---    {1} = day_parts, bosses, boss_orders
+ALTER VIEW public.day_parts OWNER TO owner;
+-- 2 · give customer_id of events 64 bits
+DO $snowkey$ DECLARE t text; ends timestamptz := clock_timestamp() + interval '800 ms'; BEGIN FOREACH t IN ARRAY ARRAY['"public"."customers"', '"public"."events"'] LOOP PERFORM set_config('lock_timeout', greatest(1, ceil(1000 * extract(epoch FROM ends - clock_timestamp())))::int || 'ms', true); EXECUTE 'LOCK TABLE ' || t || ' IN ACCESS EXCLUSIVE MODE'; END LOOP; END $snowkey$;
+SET LOCAL lock_timeout = '800ms';
+ALTER TABLE "events" ALTER COLUMN "customer_id" TYPE bigint;
+-- 3 · give boss_id, id of customers 64 bits
 DO $snowkey$ DECLARE t text; ends timestamptz := clock_timestamp() + interval '800 ms'; BEGIN FOREACH t IN ARRAY ARRAY['"public"."Or""der s"', '"public"."customers"', '"public"."events"', '"public"."parts"'] LOOP PERFORM set_config('lock_timeout', greatest(1, ceil(1000 * extract(epoch FROM ends - clock_timestamp())))::int || 'ms', true); EXECUTE 'LOCK TABLE ' || t || ' IN ACCESS EXCLUSIVE MODE'; END LOOP; END $snowkey$;
+SET LOCAL lock_timeout = '800ms';
+DROP VIEW public.{1};
+--    {1} = boss_orders, bosses
 ALTER TABLE "customers" ALTER COLUMN "boss_id" TYPE bigint, ALTER COLUMN "id" TYPE bigint;
 ALTER SEQUENCE "public"."customers_id_seq" AS bigint;
 CREATE VIEW public.bosses WITH (security_barrier=true, check_option=local) AS
@@ -56,6 +62,8 @@ CREATE VIEW public.bosses WITH (security_barrier=true, check_option=local) AS
     customers.email AS "E mail"
    FROM public.customers
   WHERE (customers.boss_id IS NULL);
+ALTER VIEW public.{1} OWNER TO owner;
+--    {1} = bosses, boss_orders
 REVOKE ALL ON public.bosses FROM postgres;
 GRANT INSERT ON public.bosses TO postgres;
 GRANT SELECT ON public.bosses TO postgres;

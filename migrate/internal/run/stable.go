@@ -13,17 +13,17 @@ import (
 	"github.com/snowkey-go/snowkey/migrate/plan"
 )
 
-// gatherFor is how long a Steady that has seen one value move goes on, within its window, to name the others that move too.
+// gatherFor is how long an AssertStable that has seen one value move goes on, within its window, to name the others that move too.
 const gatherFor = time.Second
 
-// watch is the first look of a Steady.
+// watch is the first look of an AssertStable.
 type watch struct {
 	step  int // whose it is; 0: there was none
 	first []sql.NullString
 	began time.Time
 }
 
-// watch takes the first look of a Steady that is the first thing this run does, but for the hold that it passes. So the window runs while the run looks
+// watch takes the first look of an AssertStable that is the first thing this run does, but for the hold that it passes. So the window runs while the run looks
 // whether it may begin: writers that wait for the step after the window do not wait for both. An error is none here: what stands in the way is
 // said by the preconditions.
 func (r *runner) watch(ctx context.Context) {
@@ -31,7 +31,7 @@ func (r *runner) watch(ctx context.Context) {
 	for n <= len(r.p.Steps) && (n == r.passes || r.steps[n].State == journal.StepDone) {
 		n++
 	}
-	if n > len(r.p.Steps) || r.p.Steps[n-1].Do.Kind != plan.Steady {
+	if n > len(r.p.Steps) || r.p.Steps[n-1].Do.Kind != plan.AssertStable {
 		return
 	}
 	defer r.drop() // the pool may have no other connection
@@ -40,20 +40,20 @@ func (r *runner) watch(ctx context.Context) {
 		return
 	}
 	defer s.close()
-	if first, err := s.values(ctx, r.p.Steps[n-1].Do.SQL); err == nil {
+	if first, err := s.values(ctx, r.p.Steps[n-1].Do.Queries); err == nil {
 		r.watched = watch{n, first, time.Now()}
 	}
 }
 
-// steady asks queries for as long as the window is, and begins anew when it is run again. The schema is looked at within the window, so that
+// assertStable asks queries for as long as the window is, and begins anew when it is run again. The schema is looked at within the window, so that
 // the step after it, which writers may wait for, need not.
-func (r *runner) steady(ctx context.Context, j *job) error {
+func (r *runner) assertStable(ctx context.Context, j *job) error {
 	a := j.action
 	err := r.within(ctx, a.Session, func(s *session) error {
 		first, began := r.watched.first, r.watched.began
 		if r.watched.step != j.number {
 			var err error
-			if first, err = s.values(ctx, a.SQL); err != nil {
+			if first, err = s.values(ctx, a.Queries); err != nil {
 				return err
 			}
 			began = time.Now()
@@ -66,7 +66,7 @@ func (r *runner) steady(ctx context.Context, j *job) error {
 		moved := false
 		for {
 			left := time.Until(end)
-			now, err := s.values(ctx, a.SQL)
+			now, err := s.values(ctx, a.Queries)
 			if err != nil {
 				return err
 			}
@@ -107,11 +107,11 @@ func same(x, y []sql.NullString) bool {
 }
 
 // values returns what queries for one value each give.
-func (s *session) values(ctx context.Context, queries []string) ([]sql.NullString, error) {
+func (s *session) values(ctx context.Context, queries []plan.Query) ([]sql.NullString, error) {
 	values := make([]sql.NullString, len(queries))
-	for i, query := range queries {
-		if err := s.QueryRowContext(ctx, query).Scan(&values[i]); err != nil {
-			return nil, fmt.Errorf("%s: %w", brief(query), err)
+	for i, q := range queries {
+		if err := s.QueryRowContext(ctx, q.SQL).Scan(&values[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", brief(q.SQL), err)
 		}
 	}
 	return values, nil
@@ -120,11 +120,11 @@ func (s *session) values(ctx context.Context, queries []string) ([]sql.NullStrin
 // moved returns the error that names each value that has not stayed the same, how fast it moves, and who was seen to insert.
 func (r *runner) moved(ctx context.Context, s *session, j *job, first, now []sql.NullString, within time.Duration) error {
 	var moves []string
-	for i, each := range j.action.Each {
+	for i, q := range j.action.Queries {
 		if first[i] == now[i] {
 			continue
 		}
-		move := fmt.Sprintf("%s moved from %s to %s", each, first[i].String, now[i].String)
+		move := fmt.Sprintf("%s moved from %s to %s", q, first[i].String, now[i].String)
 		from, err := strconv.ParseInt(first[i].String, 10, 64)
 		to, toErr := strconv.ParseInt(now[i].String, 10, 64)
 		if err == nil && toErr == nil {
@@ -132,7 +132,7 @@ func (r *runner) moved(ctx context.Context, s *session, j *job, first, now []sql
 		}
 		moves = append(moves, move)
 	}
-	err := fmt.Errorf("%w: within %s, of a window of %s, %s. %s", ErrExpected, within.Round(time.Millisecond), j.action.Window, strings.Join(moves, "; "), j.action.Otherwise)
+	err := fmt.Errorf("%w: within %s, of a window of %s, %s. %s", ErrExpected, within.Round(time.Millisecond), j.action.Window, strings.Join(moves, "; "), j.action.OnFailure)
 	if seen := s.inserters(ctx); seen != "" {
 		err = fmt.Errorf("%w Sessions whose last statement is an INSERT: %s", err, seen)
 	}

@@ -4,18 +4,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
 	"github.com/snowkey-go/snowkey/migrate/plan"
 )
 
-// apart does statements that commit by themselves, each:
+// autocommit does statements that commit by themselves, each:
 //
 //	journal: begun ──▶ Applied? ── no ──▶ Repair, when it was begun before ──▶ the statements ──▶ Applied? ── yes ──▶ journal: done
 //	                       └──────────────────────────── yes ─────────────────────────────────────────────────────────▶
-func (r *runner) apart(ctx context.Context, j *job) error {
+func (r *runner) autocommit(ctx context.Context, j *job) error {
 	return r.within(ctx, j.action.Session, func(s *session) error {
 		if err := r.alone(ctx, s); err != nil {
 			return err
@@ -54,9 +52,9 @@ func (r *runner) apart(ctx context.Context, j *job) error {
 	})
 }
 
-// applied reports whether the effects of all statements of an Apart are there.
+// applied reports whether the effects of all statements of an Autocommit are there.
 func (s *session) applied(ctx context.Context, a *plan.Action) (bool, error) {
-	for _, query := range a.Effects() {
+	for _, query := range a.Applied {
 		n, err := s.number(ctx, query)
 		if err != nil || n != 1 {
 			return false, err
@@ -69,15 +67,14 @@ func (s *session) applied(ctx context.Context, a *plan.Action) (bool, error) {
 // not get its lock does not keep the rest from being run: it is for the next attempt.
 func (r *runner) apply(ctx context.Context, s *session, j *job, repair bool) error {
 	if repair {
-		if err := r.repair(ctx, s, j.action.Repair); err != nil {
+		if err := r.repair(ctx, s, j.action); err != nil {
 			return err
 		}
 	}
-	effects := j.action.Effects()
 	var waits error
 	for i, text := range j.action.SQL {
 		if len(j.action.SQL) > 1 { // a rollback, too, may find some done
-			if n, err := s.number(ctx, effects[i]); err != nil {
+			if n, err := s.number(ctx, j.action.Applied[i]); err != nil {
 				return err
 			} else if n == 1 {
 				continue
@@ -87,7 +84,7 @@ func (r *runner) apply(ctx context.Context, s *session, j *job, repair bool) err
 		if i > 0 && s.alone {
 			do = r.guarded
 		}
-		err := do(ctx, s, text)
+		err := do(ctx, s, j.action, text)
 		if err != nil && (!isLocked(r.dialect, err) || s.broken) {
 			return err
 		}
@@ -96,7 +93,7 @@ func (r *runner) apply(ctx context.Context, s *session, j *job, repair bool) err
 	if waits != nil {
 		return waits
 	}
-	for _, query := range effects {
+	for _, query := range j.action.Applied {
 		n, err := s.number(ctx, query)
 		if err != nil {
 			return err
@@ -109,17 +106,17 @@ func (r *runner) apply(ctx context.Context, s *session, j *job, repair bool) err
 }
 
 // fenced runs a statement that commits by itself. Nothing else stands between the fence and the statement, which can have none in itself.
-func (r *runner) fenced(ctx context.Context, s *session, text string) error {
+func (r *runner) fenced(ctx context.Context, s *session, a *plan.Action, text string) error {
 	if err := s.transact(ctx, func() error { return nil }); err != nil {
 		return err
 	}
-	return r.guarded(ctx, s, text)
+	return r.guarded(ctx, s, a, text)
 }
 
 // guarded runs a statement of several, after the fence before the first of them: as long as the session has the lock of statements that commit by
 // themselves, a run that takes over waits before it does or undoes any of them. Writers may wait for the last, and four fences a table are long.
-func (r *runner) guarded(ctx context.Context, s *session, text string) error {
-	if err := r.limit(ctx, s, text); err != nil {
+func (r *runner) guarded(ctx context.Context, s *session, a *plan.Action, text string) error {
+	if err := r.limit(ctx, s, a.Concurrently); err != nil {
 		return err
 	}
 	_, err := s.run(ctx, text)
@@ -127,9 +124,9 @@ func (r *runner) guarded(ctx context.Context, s *session, text string) error {
 }
 
 // repair removes what an attempt that did not come to its end has left.
-func (r *runner) repair(ctx context.Context, s *session, texts []string) error {
-	for _, text := range texts {
-		if err := r.fenced(ctx, s, text); err != nil {
+func (r *runner) repair(ctx context.Context, s *session, a *plan.Action) error {
+	for _, text := range a.Repair {
+		if err := r.fenced(ctx, s, a, text); err != nil {
 			return err
 		}
 	}
@@ -138,23 +135,16 @@ func (r *runner) repair(ctx context.Context, s *session, texts []string) error {
 
 // limit says how long the statement may wait for a lock, where that is not said yet. CONCURRENTLY waits for all transactions that are
 // older; nobody queues behind it, and if it gave up all its work would be lost.
-func (r *runner) limit(ctx context.Context, s *session, text string) error {
+func (r *runner) limit(ctx context.Context, s *session, concurrently bool) error {
 	if r.dialect != dialect.Postgres {
 		return nil
 	}
 	wait := r.o.LockWait.Milliseconds()
-	if concurrently(text) {
+	if concurrently {
 		wait = 0
 	}
 	if _, err := s.ExecContext(ctx, fmt.Sprintf("SET lock_timeout = %d", wait)); err != nil {
 		return fmt.Errorf("SET lock_timeout: %w", err)
 	}
 	return nil
-}
-
-// concurrently tells whether a statement is one of PostgreSQL's for an index that locks nobody out.
-func concurrently(text string) bool {
-	return slices.ContainsFunc([]string{"CREATE INDEX CONCURRENTLY ", "CREATE UNIQUE INDEX CONCURRENTLY ", "DROP INDEX CONCURRENTLY "}, func(begin string) bool {
-		return len(text) >= len(begin) && strings.EqualFold(text[:len(begin)], begin)
-	})
 }
