@@ -199,7 +199,7 @@ func (f *faults) through(ctx context.Context, db *sql.DB, do doing) error {
 func (f *faults) count(do doing) (n int, commits []int) {
 	f.t.Helper()
 	db, err := dbtest.Hooked(f.made.DriverName, f.made.DriverDSN, func(text string, do func() error) error {
-		if n++; text == "COMMIT" {
+		if n++; strings.HasPrefix(text, "COMMIT") {
 			commits = append(commits, n)
 		}
 		if kind := f.plan.Database.Kind; kind == "mysql" && slices.ContainsFunc(f.plan.Steps, func(s plan.Step) bool { return s.Phase == "flip" && slices.Contains(s.Do.SQL, text) }) {

@@ -78,6 +78,9 @@ func TestWidenMySQL(t *testing.T) {
 	if strings.HasPrefix(p.Database.Version, "MariaDB") {
 		s.golden(p, "widen_mysql")
 	}
+	if want := []string{"ALTER", "CREATE", "INSERT", "REFERENCES", "TRIGGER"}; !slices.Equal(slices.Sorted(slices.Values(p.Privileges)), want) {
+		t.Errorf("got the privileges %q, want %q", p.Privileges, want)
+	}
 	e := s.executor(p)
 	held := false
 	e.hold = func() {

@@ -12,10 +12,10 @@ import (
 )
 
 // count writes the numbers that queries give to the journal.
-func (r *runner) count(ctx context.Context, j *job) error {
+func (r *runner) count(ctx context.Context, t *task) error {
 	var numbers []int64
-	err := r.within(ctx, j.action.Session, func(s *session) (err error) {
-		numbers, err = s.numbers(ctx, j.action.Queries)
+	err := r.within(ctx, t.action.Session, func(s *session) (err error) {
+		numbers, err = s.numbers(ctx, t.action.Queries)
 		return err
 	})
 	if err != nil {
@@ -25,7 +25,7 @@ func (r *runner) count(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	return r.note(ctx, j, found)
+	return r.note(ctx, t, found)
 }
 
 // numbers returns what queries for one number each give.
@@ -41,22 +41,22 @@ func (s *session) numbers(ctx context.Context, queries []plan.Query) ([]int64, e
 }
 
 // digest writes the digest of a table's other columns to the journal.
-func (r *runner) digest(ctx context.Context, j *job) error {
+func (r *runner) digest(ctx context.Context, t *task) error {
 	r.drop()
 	var found string
 	err := r.replanned(func() (err error) {
-		found, err = verify.Digest(ctx, r.db, r.p, j.action.Table)
+		found, err = verify.Digest(ctx, r.db, r.p, t.action.Table)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return r.note(ctx, j, found)
+	return r.note(ctx, t, found)
 }
 
 // assert compares the numbers that queries give with what they have to be.
-func (r *runner) assert(ctx context.Context, j *job) error {
-	a := j.action
+func (r *runner) assert(ctx context.Context, t *task) error {
+	a := t.action
 	want, err := r.wanted(a)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (r *runner) assert(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	return r.note(ctx, j, "")
+	return r.note(ctx, t, "")
 }
 
 // wanted returns the number that each query of an Assert has to give.

@@ -13,28 +13,28 @@ import (
 //
 //	journal: begun ──▶ Applied? ── no ──▶ Repair, when it was begun before ──▶ the statements ──▶ Applied? ── yes ──▶ journal: done
 //	                       └──────────────────────────── yes ─────────────────────────────────────────────────────────▶
-func (r *runner) autocommit(ctx context.Context, j *job) error {
-	return r.within(ctx, j.action.Session, func(s *session) error {
+func (r *runner) autocommit(ctx context.Context, t *task) error {
+	return r.within(ctx, t.action.Session, func(s *session) error {
 		if err := r.alone(ctx, s); err != nil {
 			return err
 		}
-		repair := j.resumed()
+		repair := t.resumed()
 		if !repair {
 			if err := r.still(ctx, s); err != nil {
 				return err
 			}
-			row := j.row
-			row.State = j.begun
-			if err := r.put(ctx, s, j, row, ""); err != nil {
+			row := t.row
+			row.State = t.begun
+			if err := r.put(ctx, s, t, row, ""); err != nil {
 				return err
 			}
 		}
-		applied, err := s.applied(ctx, j.action)
+		applied, err := s.applied(ctx, t.action)
 		if err != nil {
 			return err
 		}
 		if !applied {
-			if err := r.apply(ctx, s, j, repair); err != nil {
+			if err := r.apply(ctx, s, t, repair); err != nil {
 				return err
 			}
 		}
@@ -42,9 +42,9 @@ func (r *runner) autocommit(ctx context.Context, j *job) error {
 		if err != nil {
 			return err
 		}
-		row := j.row
-		row.State = j.end
-		if err := r.put(ctx, s, j, row, fingerprint); err != nil {
+		row := t.row
+		row.State = t.end
+		if err := r.put(ctx, s, t, row, fingerprint); err != nil {
 			return err
 		}
 		r.looked = true
@@ -65,16 +65,16 @@ func (s *session) applied(ctx context.Context, a *plan.Action) (bool, error) {
 
 // apply runs the statements, and sees that their effects are there. Of several, those whose effect is there are left out, and one that does
 // not get its lock does not keep the rest from being run: it is for the next attempt.
-func (r *runner) apply(ctx context.Context, s *session, j *job, repair bool) error {
+func (r *runner) apply(ctx context.Context, s *session, t *task, repair bool) error {
 	if repair {
-		if err := r.repair(ctx, s, j.action); err != nil {
+		if err := r.repair(ctx, s, t.action); err != nil {
 			return err
 		}
 	}
 	var waits error
-	for i, text := range j.action.SQL {
-		if len(j.action.SQL) > 1 { // a rollback, too, may find some done
-			if n, err := s.number(ctx, j.action.Applied[i]); err != nil {
+	for i, text := range t.action.SQL {
+		if len(t.action.SQL) > 1 { // a rollback, too, may find some done
+			if n, err := s.number(ctx, t.action.Applied[i]); err != nil {
 				return err
 			} else if n == 1 {
 				continue
@@ -84,8 +84,8 @@ func (r *runner) apply(ctx context.Context, s *session, j *job, repair bool) err
 		if i > 0 && s.alone {
 			do = r.guarded
 		}
-		err := do(ctx, s, j.action, text)
-		if err != nil && (!isLocked(r.dialect, err) || s.broken) {
+		err := do(ctx, s, t.action, text)
+		if err != nil && (r.dialect.Class(err) != dialect.Conflict || s.broken) {
 			return err
 		}
 		waits = cmp.Or(waits, err)
@@ -93,7 +93,7 @@ func (r *runner) apply(ctx context.Context, s *session, j *job, repair bool) err
 	if waits != nil {
 		return waits
 	}
-	for _, query := range j.action.Applied {
+	for _, query := range t.action.Applied {
 		n, err := s.number(ctx, query)
 		if err != nil {
 			return err

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/dialect"
 	"github.com/snowkey-go/snowkey/migrate/internal/journal"
 	"github.com/snowkey-go/snowkey/migrate/internal/mapping"
 )
@@ -20,23 +23,23 @@ const mostPasses = 10
 type round func(ctx context.Context, s *session, row *journal.Step, rows int) (end bool, err error)
 
 // batch does an action's statements for one range after another.
-func (r *runner) batch(ctx context.Context, j *job) error {
-	return r.rounds(ctx, j, func(ctx context.Context, s *session, row *journal.Step, rows int) (bool, error) {
-		query, args := bind(r.dialect, j.action.Cursor, map[string]int64{"after": row.Cursor, "rows": int64(rows)})
+func (r *runner) batch(ctx context.Context, t *task) error {
+	return r.rounds(ctx, t, func(ctx context.Context, s *session, row *journal.Step, rows int) (bool, error) {
+		query, args := bind(r.dialect, t.action.Cursor, map[string]int64{"after": row.Cursor, "rows": int64(rows)})
 		var upto sql.NullInt64
 		if err := s.QueryRowContext(ctx, query, args...).Scan(&upto); err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return false, fmt.Errorf("%s: %w", brief(j.action.Cursor), err)
+			return false, fmt.Errorf("%s: %w", brief(t.action.Cursor), err)
 		}
 		if !upto.Valid {
-			return r.passed(ctx, s, j, row)
+			return r.passed(ctx, s, t, row)
 		}
 		if upto.Int64 <= row.Cursor {
-			return false, fmt.Errorf("%w: the range after %d ends at %d: %s", ErrPlan, row.Cursor, upto.Int64, brief(j.action.Cursor))
+			return false, fmt.Errorf("%w: the range after %d ends at %d: %s", ErrPlan, row.Cursor, upto.Int64, brief(t.action.Cursor))
 		}
-		if err := s.runAll(ctx, j.action.Before); err != nil {
+		if err := s.runAll(ctx, t.action.Before); err != nil {
 			return false, err
 		}
-		for _, text := range j.action.SQL {
+		for _, text := range t.action.SQL {
 			query, args := bind(r.dialect, text, map[string]int64{"after": row.Cursor, "upto": upto.Int64})
 			n, err := s.run(ctx, query, args...)
 			if err != nil {
@@ -45,21 +48,21 @@ func (r *runner) batch(ctx context.Context, j *job) error {
 			row.Rows += n
 		}
 		row.Cursor = upto.Int64
-		return false, s.runAll(ctx, j.action.After)
+		return false, s.runAll(ctx, t.action.After)
 	})
 }
 
 // passed begins anew when rows have come meanwhile.
-func (r *runner) passed(ctx context.Context, s *session, j *job, row *journal.Step) (end bool, err error) {
-	if j.action.Remaining == "" {
+func (r *runner) passed(ctx context.Context, s *session, t *task, row *journal.Step) (end bool, err error) {
+	if t.action.Remaining == "" {
 		return true, nil
 	}
-	left, err := s.number(ctx, j.action.Remaining)
+	left, err := s.number(ctx, t.action.Remaining)
 	if err != nil || left <= 0 {
 		return err == nil, err
 	}
 	if row.Pass >= mostPasses {
-		return false, fmt.Errorf("%w: after %d passes %d rows are left still: something goes on making them. %s", ErrExpected, mostPasses, left, j.action.OnFailure)
+		return false, fmt.Errorf("%w: after %d passes %d rows are left still: something goes on making them. %s", ErrExpected, mostPasses, left, t.action.OnFailure)
 	}
 	row.Pass++
 	row.Cursor = math.MinInt64
@@ -67,16 +70,16 @@ func (r *runner) passed(ctx context.Context, s *session, j *job, row *journal.St
 }
 
 // fill fills the map of a key.
-func (r *runner) fill(ctx context.Context, j *job) error {
-	k := r.p.Key(j.action.Table)
-	if !j.resumed() && !r.surveyed {
+func (r *runner) fill(ctx context.Context, t *task) error {
+	k := r.p.Key(t.action.Table)
+	if !t.resumed() && !r.surveyed {
 		if err := r.survey(ctx, *k); err != nil {
 			return err
 		}
 	}
 	var filler *mapping.Filler
 	var filled int64 // up to which it has filled; the cursor is another when that was not committed
-	return r.rounds(ctx, j, func(ctx context.Context, s *session, row *journal.Step, rows int) (end bool, err error) {
+	return r.rounds(ctx, t, func(ctx context.Context, s *session, row *journal.Step, rows int) (end bool, err error) {
 		if filler == nil || row.Cursor != filled {
 			filled = row.Cursor
 			err := r.replanned(func() (err error) {
@@ -102,15 +105,15 @@ func (r *runner) fill(ctx context.Context, j *job) error {
 
 // rounds does rounds, one transaction each, until one says that it was the last. They are as large as fits the target, smaller after a
 // lock that was waited for in vain, and pause for throttle and replicas.
-func (r *runner) rounds(ctx context.Context, j *job, do round) error {
-	pace := newPace(r.o)
+func (r *runner) rounds(ctx context.Context, t *task, do round) error {
+	size := newBatchSize(r.o)
 	var s *session
 	defer func() {
 		if s != nil {
 			s.close()
 		}
 	}()
-	for j.row.State != j.end {
+	for t.row.State != t.end {
 		if err := r.follow(ctx); err != nil {
 			return err
 		}
@@ -118,19 +121,19 @@ func (r *runner) rounds(ctx context.Context, j *job, do round) error {
 			return err
 		}
 		var took time.Duration
-		err := r.patient(ctx, func() (err error) {
+		err := r.retry(ctx, func() (err error) {
 			if s != nil && s.broken {
 				s.close()
 				s = nil
 			}
 			if s == nil {
-				if s, err = r.open(ctx, j.action.Session); err != nil {
+				if s, err = r.open(ctx, t.action.Session); err != nil {
 					return err
 				}
 			}
 			began := time.Now()
-			if err := r.round(ctx, s, j, do, pace.rows); err != nil {
-				pace.blocked()
+			if err := r.round(ctx, s, t, do, size.rows); err != nil {
+				size.blocked()
 				return err
 			}
 			took = time.Since(began)
@@ -139,12 +142,12 @@ func (r *runner) rounds(ctx context.Context, j *job, do round) error {
 		if err != nil {
 			return err
 		}
-		pace.took(took)
-		r.progress.rows(j.row.Rows)
-		if j.row.State == j.end {
+		size.took(took)
+		r.progress.rows(t.row.Rows)
+		if t.row.State == t.end {
 			return nil
 		}
-		if err := pace.rest(ctx, took); err != nil {
+		if err := size.rest(ctx, took); err != nil {
 			return err
 		}
 	}
@@ -152,13 +155,55 @@ func (r *runner) rounds(ctx context.Context, j *job, do round) error {
 }
 
 // round does one.
-func (r *runner) round(ctx context.Context, s *session, j *job, do round, rows int) error {
-	return r.commit(ctx, s, j, func(row *journal.Step) error {
-		row.State = j.begun
+func (r *runner) round(ctx context.Context, s *session, t *task, do round, rows int) error {
+	return r.commit(ctx, s, t, func(row *journal.Step) error {
+		row.State = t.begun
 		end, err := do(ctx, s, row, rows)
 		if end && err == nil {
-			row.State = j.end
+			row.State = t.end
 		}
 		return err
 	})
+}
+
+// bind returns a statement with a range's tokens, such as :after, as parameters of the dialect's, and their values in order. What is in
+// quotes of any kind, and what only begins like a token, such as :rowset and ::rows, stays as it is. PostgreSQL would take a parameter's
+// type from the column that it is compared with, which may be narrower than the least int64, so its type is said there.
+func bind(d dialect.Dialect, text string, values map[string]int64) (string, []any) {
+	var out strings.Builder
+	var args []any
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == '\'' || c == '"' || c == '`':
+			end := len(text) // of what is not closed
+			if n := strings.IndexByte(text[i+1:], c); n >= 0 {
+				end = i + 1 + n + 1 // a doubled quote is two quoted parts, one after the other
+			}
+			out.WriteString(text[i:end])
+			i = end
+			continue
+		case c == ':' && (i == 0 || text[i-1] != ':'):
+			end := i + 1
+			for end < len(text) && isWord(text[end]) {
+				end++
+			}
+			if value, ok := values[text[i+1:end]]; ok {
+				args = append(args, value)
+				if d == dialect.Postgres {
+					out.WriteString("CAST($" + strconv.Itoa(len(args)) + " AS bigint)")
+				} else {
+					out.WriteByte('?')
+				}
+				i = end
+				continue
+			}
+		}
+		out.WriteByte(text[i])
+		i++
+	}
+	return out.String(), args
+}
+
+func isWord(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }

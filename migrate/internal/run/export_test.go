@@ -29,16 +29,16 @@ func LagOfStandbys(ctx context.Context, db *sql.DB) (time.Duration, error) {
 	return (&runner{db: db, dialect: dialect.Postgres}).lagOfStandbys(ctx)
 }
 
-// Paces returns the rows of the ranges that follow ranges of these times; a negative one met a lock.
-func Paces(target time.Duration, times ...time.Duration) (rows []int) {
-	p := newPace(Options{Target: target})
+// BatchSizes returns the rows of the ranges that follow ranges of these times; a negative one met a lock.
+func BatchSizes(target time.Duration, times ...time.Duration) (rows []int) {
+	b := newBatchSize(Options{Target: target})
 	for _, d := range times {
 		if d < 0 {
-			p.blocked()
+			b.blocked()
 		} else {
-			p.took(d)
+			b.took(d)
 		}
-		rows = append(rows, p.rows)
+		rows = append(rows, b.rows)
 	}
 	return rows
 }

@@ -190,7 +190,7 @@ func TestAgain(t *testing.T) {
 		w.exec(t, "DELETE FROM parent WHERE id = 3")
 		came := false
 		db := w.through(t, func(text string, do func() error) error {
-			if err := do(); err != nil || text != "COMMIT" || came || !w.has(t, "map_parent") || w.number(t, "SELECT COUNT(*) FROM map_parent") == 0 {
+			if err := do(); err != nil || !strings.HasPrefix(text, "COMMIT") || came || !w.has(t, "map_parent") || w.number(t, "SELECT COUNT(*) FROM map_parent") == 0 {
 				return err
 			}
 			came = true
@@ -234,7 +234,7 @@ func TestMap(t *testing.T) {
 		// The second range is not committed at first.
 		commits := 0
 		db := w.through(t, func(text string, do func() error) error {
-			if text == "COMMIT" {
+			if strings.HasPrefix(text, "COMMIT") {
 				if commits++; commits == 6 {
 					return errLost
 				}

@@ -29,7 +29,7 @@ func (r *runner) follow(ctx context.Context) error {
 		} else {
 			r.progress.waits(fmt.Sprintf("a replica that is %s behind", lag.Round(time.Millisecond)))
 		}
-		if err := sleep(ctx, min(max(r.o.MaxLag/4, 50*time.Millisecond), time.Second)); err != nil {
+		if err := dialect.Sleep(ctx, min(max(r.o.MaxLag/4, 50*time.Millisecond), time.Second)); err != nil {
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ func lagOfReplica(ctx context.Context, db *sql.DB) (most time.Duration, err erro
 		return nil
 	}
 	err = dialect.Each(ctx, db, "SHOW REPLICA STATUS", nil, read)
-	if codeOf(dialect.MySQL, err) == "1064" {
+	if dialect.MySQL.Code(err) == "1064" {
 		err = dialect.Each(ctx, db, "SHOW SLAVE STATUS", nil, read)
 	}
 	switch {

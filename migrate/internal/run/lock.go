@@ -3,32 +3,12 @@ package run
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
 	"github.com/snowkey-go/snowkey/migrate/internal/journal"
 )
-
-// The locks of sessions: of a run, and of a statement that commits by itself. PostgreSQL's are of a database, MySQL's of a server, so
-// that the database is in their name.
-const (
-	runLock   = 7236291
-	apartLock = 7236292
-)
-
-// tries are the queries for 1 when the session has got the lock of a number.
-var tries = map[dialect.Dialect]string{
-	dialect.MySQL:    "SELECT GET_LOCK(CONCAT('snowkey:', MD5(DATABASE()), ':', ?), 0)",
-	dialect.Postgres: "SELECT CASE WHEN pg_try_advisory_lock(CAST($1 AS bigint)) THEN 1 ELSE 0 END",
-}
-
-// frees are the queries that free it.
-var frees = map[dialect.Dialect]string{
-	dialect.MySQL:    "SELECT RELEASE_LOCK(CONCAT('snowkey:', MD5(DATABASE()), ':', ?))",
-	dialect.Postgres: "SELECT pg_advisory_unlock(CAST($1 AS bigint))",
-}
 
 // grace is how long the lock is tried for: the server may notice a moment later that the process before is gone.
 const grace = 500 * time.Millisecond
@@ -59,23 +39,16 @@ func (l *lock) take(ctx context.Context) error {
 		return fmt.Errorf("connecting: %w", err)
 	}
 	l.conn = conn
-	for end := time.Now().Add(grace); ; {
-		got, err := try(ctx, conn, l.dialect, runLock)
-		if err == nil && got {
-			l.seen = time.Now()
-			return nil
-		}
-		if err == nil && time.Now().After(end) {
-			err = fmt.Errorf("%w: it holds the lock of this database's migration", journal.ErrRunning)
-		}
-		if err == nil {
-			err = sleep(ctx, 50*time.Millisecond)
-		}
-		if err != nil {
-			l.release()
-			return err
-		}
+	got, err := l.dialect.WaitLock(ctx, conn, dialect.RunLock, grace)
+	if err == nil && !got {
+		err = fmt.Errorf("%w: it holds the lock of this database's migration", journal.ErrRunning)
 	}
+	if err != nil {
+		l.release()
+		return err
+	}
+	l.seen = time.Now()
+	return nil
 }
 
 // keep sees to it that the lock is held still: its connection may have been closed for being idle. The error wraps journal.ErrLost when it
@@ -103,8 +76,7 @@ func (l *lock) release() {
 	if l.conn == nil {
 		return
 	}
-	_ = l.conn.Raw(func(any) error { return driver.ErrBadConn }) // the error that it returns
-	_ = l.conn.Close()                                           // ErrConnDone now
+	dialect.Discard(l.conn)
 	l.conn = nil
 }
 
@@ -116,15 +88,6 @@ func (l *lock) kill(ctx context.Context, id int64) {
 	}
 }
 
-// try tries to get a lock for the session of a connection.
-func try(ctx context.Context, c journal.Reader, d dialect.Dialect, number int64) (bool, error) {
-	var got sql.NullInt64
-	if err := dialect.One(ctx, c, tries[d], []any{number}, &got); err != nil {
-		return false, fmt.Errorf("the session's lock: %w", err)
-	}
-	return got.Int64 == 1, nil
-}
-
 // alone waits until no statement of a run before, which was killed, is at work on the server, and keeps others from beginning one on
 // another connection until this one is ended.
 func (r *runner) alone(ctx context.Context, s *session) error {
@@ -133,13 +96,13 @@ func (r *runner) alone(ctx context.Context, s *session) error {
 	}
 	s.dirty = true // the lock is not for whoever gets the connection next
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
-		got, err := try(ctx, s, r.dialect, apartLock)
+		got, err := r.dialect.TryLock(ctx, s, dialect.StatementLock)
 		if err != nil || got {
 			s.alone = got
 			return err
 		}
 		r.progress.waits("the server, which still works on a statement of the run before")
-		if err := sleep(ctx, pause); err != nil {
+		if err := dialect.Sleep(ctx, pause); err != nil {
 			return err
 		}
 	}

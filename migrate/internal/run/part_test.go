@@ -35,20 +35,20 @@ func TestBind(t *testing.T) {
 	}
 }
 
-func TestPace(t *testing.T) {
+func TestBatchSize(t *testing.T) {
 	const target = 500 * time.Millisecond
-	got := run.Paces(target, target, target/4, 0, target*3/4, time.Hour, -1)
+	got := run.BatchSizes(target, target, target/4, 0, target*3/4, time.Hour, -1)
 	if want := []int{500, 1000, 2000, 2666, 1333, 666}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	long, short := slices.Repeat([]time.Duration{time.Hour}, 20), slices.Repeat([]time.Duration{0}, 20)
-	if got := run.Paces(target, long...)[19]; got != 1 {
+	if got := run.BatchSizes(target, long...)[19]; got != 1 {
 		t.Errorf("got %d, want 1", got)
 	}
-	if got := run.Paces(target, short...)[19]; got != 1_000_000 {
+	if got := run.BatchSizes(target, short...)[19]; got != 1_000_000 {
 		t.Errorf("got %d, want 1000000", got)
 	}
-	if got := run.Paces(target, slices.Repeat([]time.Duration{-1}, 20)...)[19]; got != 1 {
+	if got := run.BatchSizes(target, slices.Repeat([]time.Duration{-1}, 20)...)[19]; got != 1 {
 		t.Errorf("got %d, want 1", got)
 	}
 }

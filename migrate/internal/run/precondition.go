@@ -136,7 +136,7 @@ func (r *runner) survey(ctx context.Context, k plan.Key) error {
 func (r *runner) replanned(read func() error) error {
 	for n := 0; ; n++ {
 		err := read()
-		if r.dialect != dialect.Postgres || codeOf(r.dialect, err) != "0A000" || n >= r.db.Stats().OpenConnections {
+		if r.dialect != dialect.Postgres || r.dialect.Code(err) != "0A000" || n >= r.db.Stats().OpenConnections {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -96,7 +97,7 @@ func TestSettingsDoNotLeak(t *testing.T) {
 		w.db.SetMaxOpenConns(2)
 		w.db.SetMaxIdleConns(2)
 		query := w.of("SELECT (SELECT timeout FROM pragma_busy_timeout) || ' ' || (SELECT foreign_keys FROM pragma_foreign_keys)",
-			"SELECT CONCAT_WS(' ', @@lock_wait_timeout, @@innodb_lock_wait_timeout, @@foreign_key_checks, @@max_statement_time, @@tx_isolation, IS_FREE_LOCK(CONCAT('snowkey:', MD5(DATABASE()), ':7236291')))",
+			"SELECT CONCAT_WS(' ', @@lock_wait_timeout, @@innodb_lock_wait_timeout, @@foreign_key_checks, @@max_statement_time, @@tx_isolation)",
 			"SELECT current_setting('lock_timeout') || current_setting('statement_timeout') || (SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))")
 		settings := func() (got [2]string) {
 			var conns [2]*sql.Conn
@@ -109,6 +110,11 @@ func TestSettingsDoNotLeak(t *testing.T) {
 				if err := conns[i].QueryRowContext(t.Context(), query).Scan(&got[i]); err != nil {
 					t.Fatal(err)
 				}
+				holder, err := w.dialect.LockHolder(t.Context(), conns[i], dialect.RunLock)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got[i] += fmt.Sprint(" ", holder)
 			}
 			return got
 		}

@@ -14,13 +14,13 @@ import (
 
 // reserve takes the plan's node in the table of grants, for good, so that no generator ever gets it. The holder is named
 // after the plan: to do it again, or by two runs at once, changes nothing more, which is why the journal's row can come after it.
-func (r *runner) reserve(ctx context.Context, j *job) error {
+func (r *runner) reserve(ctx context.Context, t *task) error {
 	store, layout, err := r.grants()
 	if err != nil {
 		return err
 	}
 	r.drop()
-	err = r.patient(ctx, func() error {
+	err = r.retry(ctx, func() error {
 		inForce, err := store.Prepare(ctx, r.p.Space, layout.String())
 		if err != nil {
 			return err
@@ -33,7 +33,7 @@ func (r *runner) reserve(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	return r.note(ctx, j, "")
+	return r.note(ctx, t, "")
 }
 
 // grants returns the table of grants, and the layout.

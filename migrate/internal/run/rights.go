@@ -90,7 +90,7 @@ func (r *runner) sqliteRights(ctx context.Context) (missing []string, err error)
 			_, err = s.ExecContext(ctx, "CREATE TABLE snowkey_migrate_probe (id INTEGER)")
 		}
 		s.undo(ctx, nil)
-		if code := codeOf(r.dialect, err); code == "8" || code == "14" || code == "3" { // READONLY, CANTOPEN, PERM
+		if code := r.dialect.Code(err); code == "8" || code == "14" || code == "3" { // READONLY, CANTOPEN, PERM
 			missing = append(missing, fmt.Sprintf("the database or its folder cannot be written to: %v", err))
 			return nil
 		}

@@ -98,14 +98,14 @@ func (r *runner) undo(ctx context.Context, n int) error {
 		}
 	}
 	if step.Undo == nil {
-		j := r.job(n, step, &step.Do, journal.StepUndoing, journal.StepUndone)
+		t := r.task(n, step, &step.Do, journal.StepUndoing, journal.StepUndone)
 		r.progress.begin(n, len(r.p.Steps), step.String(), 0, 0)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return r.note(ctx, j, "")
+		return r.note(ctx, t, "")
 	}
-	return r.do(ctx, r.job(n, step, step.Undo, journal.StepUndoing, journal.StepUndone))
+	return r.do(ctx, r.task(n, step, step.Undo, journal.StepUndoing, journal.StepUndone))
 }
 
 // settle finds out whether a statement that was begun has its effect. If so the step is done, else undone, without what an attempt may have
@@ -131,7 +131,7 @@ func (r *runner) settle(ctx context.Context, n int, step *plan.Step) (applied bo
 		if err != nil {
 			return err
 		}
-		return r.put(ctx, s, &job{number: n, row: row}, row, fingerprint)
+		return r.put(ctx, s, &task{number: n, row: row}, row, fingerprint)
 	})
 	return applied, err
 }

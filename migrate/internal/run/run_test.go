@@ -85,7 +85,9 @@ func TestEachStepIsReported(t *testing.T) {
 	for i := range w.plan.Steps {
 		want = append(want, i+1)
 	}
-	w.plan.Steps[9].Do.SQL = append(w.plan.Steps[9].Do.SQL, "CREATE TABLE besides (id INTEGER)", "DROP TABLE besides")
+	const create, drop = "CREATE TABLE besides (id INTEGER)", "DROP TABLE besides"
+	w.plan.Steps[5].Do.Before, w.plan.Steps[5].Do.After = []string{create}, []string{drop}
+	w.plan.Steps[1].Do.SQL = append(w.plan.Steps[1].Do.SQL, create, drop)
 	o := fast
 	o.Progress = func(p run.Progress) {
 		if len(got) == 0 || got[len(got)-1] != p.Step {
@@ -97,8 +99,8 @@ func TestEachStepIsReported(t *testing.T) {
 		t.Errorf("got %v, %v, want a report of each of %v", got, err, want)
 	}
 	_, steps := w.journal(t)
-	if steps[9].Rows != 2*rowCount {
-		t.Errorf("got %d rows of step 10, of %d in all, want %d", steps[9].Rows, outcome.Rows, 2*rowCount)
+	if steps[1].Rows != 0 || steps[5].Rows != rowCount || steps[9].Rows != 2*rowCount {
+		t.Errorf("got %d, %d and %d rows of steps 2, 6 and 10, of %d in all, want 0, %d and %d", steps[1].Rows, steps[5].Rows, steps[9].Rows, outcome.Rows, rowCount, 2*rowCount)
 	}
 }
 

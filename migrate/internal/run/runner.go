@@ -196,7 +196,7 @@ func (r *runner) forward(ctx context.Context, outcome *Outcome) error {
 		if held {
 			begun, end = journal.StepHeld, journal.StepHeld
 		}
-		if err := r.do(ctx, r.job(n, step, &step.Do, begun, end)); err != nil {
+		if err := r.do(ctx, r.task(n, step, &step.Do, begun, end)); err != nil {
 			return r.stopped(n, "run", err)
 		}
 		if held {

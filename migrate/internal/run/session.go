@@ -135,18 +135,16 @@ func (s *session) end() {
 		}
 	}
 	if s.alone && !s.broken { // the server would free it a moment after the connection is closed, and the next one wait for that
-		if rows, err := s.QueryContext(ctx, frees[s.r.dialect], apartLock); err == nil {
-			_ = rows.Close() // closing the connection frees it too
-		}
+		_ = s.r.dialect.Unlock(ctx, s, dialect.StatementLock) // closing the connection frees it too
 	}
 	if s.dirty || s.broken {
-		// The pool closes a connection that is said to be bad. That is the error it returns.
-		_ = s.Raw(func(any) error { return driver.ErrBadConn })
+		dialect.Discard(s.Conn)
 		if s.broken {
 			s.r.lock.kill(ctx, s.id)
 		}
+		return
 	}
-	_ = s.Close() // ErrConnDone after the above
+	_ = s.Close()
 }
 
 // transact does work in a transaction that begins with the fence, and commits it. When it returns an error nothing was committed, but for
@@ -159,15 +157,9 @@ func (s *session) transact(ctx context.Context, work func() error) error {
 var errUnknown = errors.New("the connection was lost during COMMIT, so that it is not known whether this was written; the journal knows")
 
 func (s *session) transactAs(ctx context.Context, first, work func() error) error {
-	begin := "BEGIN"
-	switch s.r.dialect {
-	case dialect.MySQL:
-		begin = "START TRANSACTION" // BEGIN is no transaction's under sql_mode=ORACLE
-	case dialect.SQLite:
-		begin = "BEGIN IMMEDIATE"
-	}
+	begin := s.r.dialect.BeginWrite()
 	if _, err := s.ExecContext(ctx, begin); err != nil {
-		s.broken = !isLocked(s.r.dialect, err) // it may have begun
+		s.broken = s.r.dialect.Class(err) != dialect.Conflict // it may have begun
 		return fmt.Errorf("%s: %w", begin, err)
 	}
 	err := func() error {
@@ -191,9 +183,9 @@ func (s *session) transactAs(ctx context.Context, first, work func() error) erro
 	// An end of the context here would leave open whether it was committed.
 	whole, cancel := linger(ctx)
 	defer cancel()
-	if _, err := s.ExecContext(whole, "COMMIT"); err != nil {
+	if _, err := s.ExecContext(whole, s.r.dialect.Commit()); err != nil {
 		s.undo(ctx, err)
-		if codeOf(s.r.dialect, err) == "" {
+		if s.r.dialect.Code(err) == "" {
 			return fmt.Errorf("%w: %w", errUnknown, err)
 		}
 		return fmt.Errorf("COMMIT: %w", err)
@@ -209,7 +201,7 @@ func (s *session) undo(ctx context.Context, cause error) {
 	}
 	whole, cancel := linger(ctx)
 	defer cancel()
-	if _, err := s.ExecContext(whole, "ROLLBACK"); err != nil {
+	if _, err := s.ExecContext(whole, s.r.dialect.Rollback()); err != nil {
 		s.broken = true // the server rolls back when it is closed; SQLite says so also when there is no transaction any more
 	}
 }
@@ -218,7 +210,7 @@ func (s *session) undo(ctx context.Context, cause error) {
 func linger(ctx context.Context) (context.Context, context.CancelFunc) {
 	whole, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		if sleep(whole, endLimit) == nil {
+		if dialect.Sleep(whole, endLimit) == nil {
 			cancel()
 		}
 	})

@@ -47,11 +47,11 @@ func (r *runner) watch(ctx context.Context) {
 
 // assertStable asks queries for as long as the window is, and begins anew when it is run again. The schema is looked at within the window, so that
 // the step after it, which writers may wait for, need not.
-func (r *runner) assertStable(ctx context.Context, j *job) error {
-	a := j.action
+func (r *runner) assertStable(ctx context.Context, t *task) error {
+	a := t.action
 	err := r.within(ctx, a.Session, func(s *session) error {
 		first, began := r.watched.first, r.watched.began
-		if r.watched.step != j.number {
+		if r.watched.step != t.number {
 			var err error
 			if first, err = s.values(ctx, a.Queries); err != nil {
 				return err
@@ -77,12 +77,12 @@ func (r *runner) assertStable(ctx context.Context, j *job) error {
 			}
 			if left <= 0 {
 				if moved {
-					return r.moved(ctx, s, j, first, now, time.Since(began))
+					return r.moved(ctx, s, t, first, now, time.Since(began))
 				}
 				return nil
 			}
 			r.progress.left(left)
-			if err := sleep(ctx, min(every, left)); err != nil {
+			if err := dialect.Sleep(ctx, min(every, left)); err != nil {
 				return err
 			}
 		}
@@ -90,7 +90,7 @@ func (r *runner) assertStable(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	if err := r.note(ctx, j, ""); err != nil {
+	if err := r.note(ctx, t, ""); err != nil {
 		return err
 	}
 	r.looked = true
@@ -118,9 +118,9 @@ func (s *session) values(ctx context.Context, queries []plan.Query) ([]sql.NullS
 }
 
 // moved returns the error that names each value that has not stayed the same, how fast it moves, and who was seen to insert.
-func (r *runner) moved(ctx context.Context, s *session, j *job, first, now []sql.NullString, within time.Duration) error {
+func (r *runner) moved(ctx context.Context, s *session, t *task, first, now []sql.NullString, within time.Duration) error {
 	var moves []string
-	for i, q := range j.action.Queries {
+	for i, q := range t.action.Queries {
 		if first[i] == now[i] {
 			continue
 		}
@@ -132,7 +132,7 @@ func (r *runner) moved(ctx context.Context, s *session, j *job, first, now []sql
 		}
 		moves = append(moves, move)
 	}
-	err := fmt.Errorf("%w: within %s, of a window of %s, %s. %s", ErrExpected, within.Round(time.Millisecond), j.action.Window, strings.Join(moves, "; "), j.action.OnFailure)
+	err := fmt.Errorf("%w: within %s, of a window of %s, %s. %s", ErrExpected, within.Round(time.Millisecond), t.action.Window, strings.Join(moves, "; "), t.action.OnFailure)
 	if seen := s.inserters(ctx); seen != "" {
 		err = fmt.Errorf("%w Sessions whose last statement is an INSERT: %s", err, seen)
 	}

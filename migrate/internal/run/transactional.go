@@ -9,17 +9,17 @@ import (
 
 // transactional does all of an action's statements in one transaction with the journal's row. Where DDL is part of transactions, so are the
 // look at the schema before it and the fingerprint after it; on MySQL there is no DDL in it. Of statements that change rows alone there is none.
-func (r *runner) transactional(ctx context.Context, j *job) error {
-	return r.within(ctx, j.action.Session, func(s *session) error {
+func (r *runner) transactional(ctx context.Context, t *task) error {
+	return r.within(ctx, t.action.Session, func(s *session) error {
 		fingerprint := r.fingerprint
-		defines := r.dialect != dialect.MySQL && !j.action.RowsOnly
-		err := r.commit(ctx, s, j, func(row *journal.Step) (err error) {
+		defines := r.dialect != dialect.MySQL && !t.action.RowsOnly
+		err := r.commit(ctx, s, t, func(row *journal.Step) (err error) {
 			if defines {
 				if err := r.still(ctx, s); err != nil {
 					return err
 				}
 			}
-			for _, text := range j.action.SQL {
+			for _, text := range t.action.SQL {
 				n, err := s.run(ctx, text)
 				if err != nil {
 					return err
@@ -33,7 +33,7 @@ func (r *runner) transactional(ctx context.Context, j *job) error {
 					return err
 				}
 			}
-			row.State = j.end
+			row.State = t.end
 			if fingerprint == r.fingerprint {
 				return nil
 			}

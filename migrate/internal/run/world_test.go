@@ -66,6 +66,9 @@ func newWorldOn(t *testing.T, kind string, base dbtest.Database) *world {
 	w.exec(t, "INSERT INTO parent VALUES "+strings.Join(parents, ","), "INSERT INTO child VALUES "+strings.Join(children, ","))
 	w.plan = &plan.Plan{Schema: plan.Schema, Tool: "test", Mode: plan.Rekey, Database: w.server(t), Tables: []string{"parent", "child"}, Fingerprint: w.fingerprint(t),
 		Layout: idgen.Snowkey.Layout.String(), Node: 5, Grants: "snowkey_nodes", Space: "default", Steps: w.steps()}
+	if w.dialect == dialect.MySQL {
+		w.plan.Privileges = []string{"CREATE", "DROP", "ALTER", "INSERT"}
+	}
 	return w
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// patient makes attempts until one meets no lock of another's. Each has to have rolled back when it returns an error. After the last the
+// retry makes attempts until one meets no lock of another's. Each has to have rolled back when it returns an error. After the last the
 // error wraps [ErrLocked].
-func (r *runner) patient(ctx context.Context, attempt func() error) error {
+func (r *runner) retry(ctx context.Context, attempt func() error) error {
 	pause := min(r.o.LockWait/4, 500*time.Millisecond)
 	for n := 1; ; n++ {
 		err := attempt()
@@ -19,7 +19,7 @@ func (r *runner) patient(ctx context.Context, attempt func() error) error {
 			n--
 			continue
 		}
-		if err == nil || !isLocked(r.dialect, err) || ctx.Err() != nil {
+		if err == nil || r.dialect.Class(err) != dialect.Conflict || ctx.Err() != nil {
 			return err
 		}
 		if n >= r.o.Attempts {
@@ -27,16 +27,16 @@ func (r *runner) patient(ctx context.Context, attempt func() error) error {
 		}
 		r.progress.waits("a lock")
 		// Those who met in a deadlock do not meet again.
-		if err := sleep(ctx, time.Duration(float64(pause)*(0.5+rand.Float64()))); err != nil {
+		if err := dialect.Sleep(ctx, time.Duration(float64(pause)*(0.5+rand.Float64()))); err != nil {
 			return err
 		}
 		pause = min(pause*3/2, 5*time.Second)
 	}
 }
 
-// within opens a connection with an action's settings, and makes attempts on it as patient does.
+// within opens a connection with an action's settings, and makes attempts on it as retry does.
 func (r *runner) within(ctx context.Context, settings []string, attempt func(*session) error) error {
-	return r.patient(ctx, func() error {
+	return r.retry(ctx, func() error {
 		s, err := r.open(ctx, settings)
 		if err != nil {
 			return err
@@ -49,22 +49,10 @@ func (r *runner) within(ctx context.Context, settings []string, attempt func(*se
 // outdated tells whether an attempt has failed for a plan of PostgreSQL's, made on the same connection before the type of a column was
 // changed, and sees to it that the next attempt has a new one.
 func (r *runner) outdated(err error) bool {
-	if err == nil || r.dialect != dialect.Postgres || codeOf(r.dialect, err) != "0A000" || !r.last.reused {
+	if err == nil || r.dialect != dialect.Postgres || r.dialect.Code(err) != "0A000" || !r.last.reused {
 		return false
 	}
 	r.last.reused, r.last.broken = false, true
 	r.drop()
 	return true
-}
-
-// sleep waits for a while, or until the context ends; the error is the context's then.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return ctx.Err()
-	}
 }
