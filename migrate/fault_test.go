@@ -160,7 +160,7 @@ func newFaults(t *testing.T, kind string, o migrate.PlanOptions) *faults {
 	f.exec(f.schema...)
 	f.before = f.state()
 	f.plan = f.database.plan(migrate.InspectOptions{References: []string{"m_note.owner_id=z_owner.id", "m_note.item_id=a_item.id"}}, o)
-	f.statements, f.commits = f.count(run.Run)
+	f.statements, f.commits = f.count(run.Plan)
 	f.after = f.state()
 	guards := f.guards
 	f.undoing, _ = f.count(run.Rollback)
@@ -273,11 +273,11 @@ func (f *faults) strike(n, how int) {
 	f.t.Helper()
 	after, cancels, undo := how&1 != 0, how&2 != 0, how&4 != 0
 	f.reset()
-	at := f.ended(run.Run, n, after, cancels)
+	at := f.ended(run.Plan, n, after, cancels)
 	where := fmt.Sprintf("statement %d (after %t, by the context %t): %.200s", n, after, cancels, at)
 	f.writable(where)
 	if !undo {
-		if err := f.through(f.t.Context(), f.pool, run.Run); err != nil {
+		if err := f.through(f.t.Context(), f.pool, run.Plan); err != nil {
 			f.t.Fatalf("run again after an end at %s: %v", where, err)
 		}
 		f.same(where, f.state(), f.after)

@@ -12,7 +12,6 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/migratetest"
 	"github.com/snowkey-go/snowkey/migrate"
-	"github.com/snowkey-go/snowkey/migrate/internal/verify"
 )
 
 // TestVerifyBesideWriters has an application at work from before the plan to its last hold, verifies at each hold, and plants one fault after another.
@@ -127,9 +126,9 @@ func (l *live) look(p *migrate.Plan, when string) (checks []migrate.Check) {
 	checks = l.check(p)
 	for _, c := range checks {
 		switch c.Result {
-		case verify.Failed:
+		case migrate.Failed:
 			l.t.Errorf("%s: %+v", when, c)
-		case verify.Unknown:
+		case migrate.Unknown:
 			l.t.Logf("%s: %s of %s is unknown: %s", when, c.Name, c.Table, c.Got)
 			if why, expected := mayDiffer[c.Name+" "+c.Table]; !expected {
 				l.t.Errorf("%s: nobody has changed these rows: %+v", when, c)
@@ -209,32 +208,32 @@ func (l *live) faults(p *migrate.Plan) {
 		move(table, y, x, both)
 		move(table, 1<<62, y, both)
 	}
-	altered := verify.Unknown
+	altered := migrate.Unknown
 	if l.kind == "mysql" { // which notes itself that a statement changes a row
-		altered = verify.Failed
+		altered = migrate.Failed
 	}
 	checks := l.check(p)
 	for _, f := range []struct {
 		name, check, table string
-		result             verify.Result
+		result             migrate.Result
 		old                int // an old id that an example has to be about
 		plant              func()
 		again              bool // the one before is this one, too
 	}{
-		{"a lost row", "rows", "items", verify.Unknown, 300, func() { l.exec("DELETE FROM items WHERE name = '300'") }, false},
-		{"a lost row, by the digest", "digest", "items", verify.Unknown, 300, func() {}, true},
-		{"a lost row of a composite key", "digest", "order_tags", verify.Unknown, 300, func() { l.exec("DELETE FROM order_tags WHERE note = '300'") }, false},
+		{"a lost row", "rows", "items", migrate.Unknown, 300, func() { l.exec("DELETE FROM items WHERE name = '300'") }, false},
+		{"a lost row, by the digest", "digest", "items", migrate.Unknown, 300, func() {}, true},
+		{"a lost row of a composite key", "digest", "order_tags", migrate.Unknown, 300, func() { l.exec("DELETE FROM order_tags WHERE note = '300'") }, false},
 		{"an altered value", "digest", "customers", altered, 310, func() { l.exec("UPDATE customers SET name = 'altered', updated_at = updated_at WHERE name = '310'") }, false},
-		{"an altered value where nothing says so", "digest", "orders", verify.Unknown, 320, func() { l.exec("UPDATE orders SET total = 77777 WHERE name = '320'") }, false},
-		{"another parent", "digest", "items", verify.Unknown, 330, func() {
+		{"an altered value where nothing says so", "digest", "orders", migrate.Unknown, 320, func() { l.exec("UPDATE orders SET total = 77777 WHERE name = '320'") }, false},
+		{"another parent", "digest", "items", migrate.Unknown, 330, func() {
 			l.exec(fmt.Sprintf("UPDATE items SET order_id = %d WHERE name = '330'", id("orders", 331)))
 		}, false},
-		{"an old id in a reference", "old values", "visits", verify.Failed, 340, func() { l.exec("UPDATE visits SET customer_id = 340 WHERE note = '340'") }, false},
-		{"an orphan", "orphans", "visits", verify.Failed, 987654321, func() { l.exec("UPDATE visits SET customer_id = 987654321 WHERE note = '345'") }, false},
-		{"a mistimed id", "times", "items", verify.Failed, 350, func() { move("items", id("items", 350), id("items", 350)+hour, true) }, false},
-		{"two ids that changed places", "digest", "items", verify.Unknown, 360, func() { swap("items", id("items", 360), id("items", 361), false) }, false},
-		{"two pairs of the map that changed places", "order", "items", verify.Failed, 0, func() { swap("items", id("items", 370), id("items", 369), true) }, false},
-		{"a row with an id of the old kind", "bijection", "customers", verify.Failed, 4000000, func() {
+		{"an old id in a reference", "old values", "visits", migrate.Failed, 340, func() { l.exec("UPDATE visits SET customer_id = 340 WHERE note = '340'") }, false},
+		{"an orphan", "orphans", "visits", migrate.Failed, 987654321, func() { l.exec("UPDATE visits SET customer_id = 987654321 WHERE note = '345'") }, false},
+		{"a mistimed id", "times", "items", migrate.Failed, 350, func() { move("items", id("items", 350), id("items", 350)+hour, true) }, false},
+		{"two ids that changed places", "digest", "items", migrate.Unknown, 360, func() { swap("items", id("items", 360), id("items", 361), false) }, false},
+		{"two pairs of the map that changed places", "order", "items", migrate.Failed, 0, func() { swap("items", id("items", 370), id("items", 369), true) }, false},
+		{"a row with an id of the old kind", "bijection", "customers", migrate.Failed, 4000000, func() {
 			l.exec("INSERT INTO customers (id, name, created_at) VALUES (4000000, 'x', '2024-01-01 00:00:00')")
 		}, false},
 	} {
@@ -248,7 +247,7 @@ func (l *live) faults(p *migrate.Plan) {
 		if got.Result != f.result || f.old > 0 && !names(got, f.old) {
 			l.t.Errorf("%s: got %+v, want %s with %d", f.name, got, f.result, f.old)
 		}
-		if !f.again && (before.Result == verify.Failed || before.Result == f.result && names(before, f.old)) {
+		if !f.again && (before.Result == migrate.Failed || before.Result == f.result && names(before, f.old)) {
 			l.t.Errorf("%s: there before it was planted: %+v", f.name, before)
 		}
 	}
@@ -267,7 +266,7 @@ func (l *live) check(p *migrate.Plan) []migrate.Check {
 // find returns a check, the worst one where there are several.
 func (l *live) find(name, table string, checks []migrate.Check) (found migrate.Check) {
 	for _, c := range checks {
-		if c.Name == name && c.Table == table && (found.Name == "" || c.Result == verify.Failed) {
+		if c.Name == name && c.Table == table && (found.Name == "" || c.Result == migrate.Failed) {
 			found = c
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/snowkey-go/snowkey/migrate/internal/journal"
 	"github.com/snowkey-go/snowkey/migrate/internal/merge"
 	"github.com/snowkey-go/snowkey/migrate/internal/run"
-	"github.com/snowkey-go/snowkey/migrate/internal/verify"
 	"github.com/snowkey-go/snowkey/migrate/plan"
 )
 
@@ -22,13 +21,6 @@ type (
 	Plan           = plan.Plan
 	PlanOptions    = plan.Options
 	Blocked        = plan.Blocked
-	RunOptions     = run.Options
-	Progress       = run.Progress
-	Outcome        = run.Outcome
-	HoldError      = run.HoldError
-	Check          = verify.Check
-	Result         = verify.Result
-	VerifyOptions  = verify.Options
 	MergeOptions   = merge.Options
 	MergeOutcome   = merge.Outcome
 	MergeProgress  = merge.Progress
@@ -42,27 +34,11 @@ const (
 	Shadow = plan.Shadow
 )
 
-// The names of holds, for RunOptions.Continue; see Outcome.Hold.
-const (
-	DeployWriters = plan.DeployWriters
-	DropMaps      = plan.DropMaps
-	Here          = plan.Here
-)
-
-// The results of a [Check].
-const (
-	Passed  = verify.Passed
-	Failed  = verify.Failed
-	Unknown = verify.Unknown
-	Skipped = verify.Skipped
-)
-
 // ErrState is wrapped when the journal forbids a command: a run of a plan that is being rolled back, a check of one that was never run.
 var ErrState = journal.ErrState
 
-// Misuse returns the errors that say that what was asked for is wrong: another table, option, file or database would do. Others are of what
-// was found or failed on the way.
-func Misuse() []error {
+// UsageErrors lists the errors caused by invalid input: another table, option, file or database would do.
+func UsageErrors() []error {
 	return []error{inspect.ErrOption, inspect.ErrTable, plan.ErrOption, plan.ErrText, plan.ErrChanged, run.ErrDatabase, run.ErrOption, merge.ErrOption}
 }
 
@@ -76,33 +52,6 @@ func ReadPlan(text []byte) (*Plan, error) { return plan.Parse(text) }
 
 // ReadPlanFiles reads a plan by the path of one of its two files, as [Plan.WriteFiles] has written them; see [plan.ReadFiles].
 func ReadPlanFiles(path string) (*Plan, error) { return plan.ReadFiles(path) }
-
-// Run does the steps of a plan that are not done yet, up to its end or its next hold; see package [run].
-func Run(ctx context.Context, db *gorm.DB, p *Plan, o RunOptions) (Outcome, error) {
-	pool, err := poolFor(db, p)
-	if err != nil {
-		return Outcome{}, err
-	}
-	return run.Run(ctx, pool, p, o)
-}
-
-// Rollback undoes the steps of a plan, the last first; see package [run].
-func Rollback(ctx context.Context, db *gorm.DB, p *Plan, o RunOptions) (Outcome, error) {
-	pool, err := poolFor(db, p)
-	if err != nil {
-		return Outcome{}, err
-	}
-	return run.Rollback(ctx, pool, p, o)
-}
-
-// Verify looks at what a plan has made of a database. It writes nothing. The error is one of reading; what has not passed is in the checks.
-func Verify(ctx context.Context, db *gorm.DB, p *Plan, o VerifyOptions) ([]Check, error) {
-	pool, err := poolFor(db, p)
-	if err != nil {
-		return nil, err
-	}
-	return verify.Verify(ctx, pool, p, o)
-}
 
 // Merge copies the rows of databases whose ids clash nowhere into one; see package [merge].
 func Merge(ctx context.Context, into *gorm.DB, from []*gorm.DB, o MergeOptions) (MergeOutcome, error) {

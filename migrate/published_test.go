@@ -14,7 +14,6 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/migratetest"
 	"github.com/snowkey-go/snowkey/migrate"
-	"github.com/snowkey-go/snowkey/migrate/internal/verify"
 	"github.com/snowkey-go/snowkey/migrate/plan"
 )
 
@@ -164,7 +163,7 @@ func (d *database) verifyBeside(p *migrate.Plan, writers []migratetest.Writer) {
 	}
 	for _, c := range checks {
 		written := slices.ContainsFunc(writers, func(w migratetest.Writer) bool { return w.Table == c.Table })
-		if !c.Result.Good() && !(written && c.Result == verify.Unknown) {
+		if !c.Result.Good() && !(written && c.Result == migrate.Unknown) {
 			d.t.Errorf("verify: %+v", c)
 		}
 	}

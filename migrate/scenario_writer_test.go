@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/migrate"
-	"github.com/snowkey-go/snowkey/migrate/internal/verify"
 )
 
 // concurrentParents is how many rows are rewritten while others write.
@@ -45,7 +44,7 @@ func concurrentInserts(t *testing.T, d *database) {
 		t.Fatal(err)
 	}
 	for _, c := range checks { // a row that was under way when the digest was taken makes a set of rows unknown
-		if c.Result == verify.Failed || c.Result == verify.Unknown && c.Name != "digest" {
+		if c.Result == migrate.Failed || c.Result == migrate.Unknown && c.Name != "digest" {
 			t.Errorf("verify: %+v", c)
 		}
 	}

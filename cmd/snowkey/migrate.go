@@ -86,7 +86,7 @@ func untilSignal(c *cobra.Command) (context.Context, context.CancelFunc) {
 
 // usage makes an error that what was asked for is wrong one of usage.
 func usage(err error) error {
-	for _, wrong := range migrate.Misuse() {
+	for _, wrong := range migrate.UsageErrors() {
 		if errors.Is(err, wrong) {
 			return usageError{err}
 		}

@@ -25,7 +25,7 @@ func settle(t *testing.T, into *place, others []*place, o merge.Options) merge.O
 	for i, p := range append(got.Rekeys, got.Widen) {
 		for outcome := (run.Outcome{Done: p == nil}); !outcome.Done; {
 			var err error
-			if outcome, err = run.Run(t.Context(), append(slices.Clone(others), into)[i].pool, p, run.Options{Continue: outcome.Hold}); err != nil {
+			if outcome, err = run.Plan(t.Context(), append(slices.Clone(others), into)[i].pool, p, run.Options{Continue: outcome.Hold}); err != nil {
 				t.Fatal(err)
 			}
 		}

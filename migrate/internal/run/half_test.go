@@ -25,7 +25,7 @@ func TestTogetherFails(t *testing.T) {
 		before := w.contents(t)
 		w.plan.Steps = []plan.Step{{Title: "both", Do: plan.Action{Kind: plan.Transactional, RowsOnly: true, SQL: []string{"UPDATE child SET visits = 7", "UPDATE nowhere SET visits = 7"}}}}
 		for range 2 {
-			_, err := run.Run(t.Context(), w.db, w.plan, fast)
+			_, err := run.Plan(t.Context(), w.db, w.plan, fast)
 			if err == nil || !strings.Contains(err.Error(), "nowhere") || !strings.Contains(err.Error(), "run again goes on at step 1 of 1") {
 				t.Errorf("got %v, want it to name the table, and how to go on", err)
 			}
@@ -51,7 +51,7 @@ func TestRepair(t *testing.T) {
 				}
 				return do()
 			})
-			if _, err := run.Run(t.Context(), db, w.plan, fast); !errors.Is(err, errLost) {
+			if _, err := run.Plan(t.Context(), db, w.plan, fast); !errors.Is(err, errLost) {
 				t.Fatalf("got %v, want the connection's", err)
 			}
 		}
@@ -100,7 +100,7 @@ func (w *world) threeColumns() (do, undo plan.Action) {
 func TestTakenOverAmidSeveral(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"mysql", "postgres"} { // SQLite has no locks of sessions: each statement is fenced
-		for name, other := range map[string]doing{"run": run.Run, "rollback": run.Rollback} {
+		for name, other := range map[string]doing{"run": run.Plan, "rollback": run.Rollback} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, kind)
@@ -143,7 +143,7 @@ func TestTakenOverAmidSeveral(t *testing.T) {
 					}
 					return next()
 				})
-				if _, err := run.Run(t.Context(), db, w.plan, fast); !errors.Is(err, journal.ErrLost) || altered != 3 {
+				if _, err := run.Plan(t.Context(), db, w.plan, fast); !errors.Is(err, journal.ErrLost) || altered != 3 {
 					t.Errorf("got %d statements and %v, want 3 and ErrLost", altered, err)
 				}
 				if err := <-ended; err != nil {
@@ -182,7 +182,7 @@ func TestSeveralApart(t *testing.T) {
 				}
 				return nil
 			}
-			if _, err := run.Run(t.Context(), db, w.plan, fast); !errors.Is(err, errLost) {
+			if _, err := run.Plan(t.Context(), db, w.plan, fast); !errors.Is(err, errLost) {
 				t.Fatalf("got %v, want the connection's", err)
 			}
 			done, fails = nil, func(string) error { return nil }
@@ -194,7 +194,7 @@ func TestSeveralApart(t *testing.T) {
 		}
 		w.want(t, before)
 		lost()
-		finish(t, db, w.plan, run.Run)
+		finish(t, db, w.plan, run.Plan)
 		if want := do.SQL[1:]; !slices.Equal(done, want) {
 			t.Errorf("the next run did %q, want %q", done, want)
 		}
@@ -212,7 +212,7 @@ func TestSeveralApart(t *testing.T) {
 			}
 			return nil
 		}
-		finish(t, db, w.plan, run.Run)
+		finish(t, db, w.plan, run.Plan)
 		if want := []string{do.SQL[1], do.SQL[2], do.SQL[0]}; !slices.Equal(done, want) {
 			t.Errorf("beside a lock the run did %q, want %q", done, want)
 		}

@@ -26,13 +26,13 @@ func disturbed(t *testing.T, w *world, disturb func(cancel context.CancelFunc, a
 	finish(t, w.through(t, func(_ string, do func() error) error {
 		total.Add(1)
 		return do()
-	}), w.plan, run.Run)
+	}), w.plan, run.Plan)
 	after := w.contents(t)
 	finish(t, w.db, w.plan, run.Rollback)
 	for i := range w.points() {
 		n := 1 + (2*i+1)*total.Load()/(2*w.points())
 		for _, undo := range []bool{false, true} {
-			do, want := run.Run, after
+			do, want := run.Plan, after
 			if undo {
 				do, want = run.Rollback, before
 			}
@@ -113,14 +113,14 @@ func TestTwoRunners(t *testing.T) {
 				return
 			}
 			asked = true
-			if _, err := run.Run(t.Context(), w.db, w.plan, fast); !errors.Is(err, journal.ErrRunning) {
+			if _, err := run.Plan(t.Context(), w.db, w.plan, fast); !errors.Is(err, journal.ErrRunning) {
 				t.Errorf("got %v, want ErrRunning", err)
 			}
 			if _, err := run.Rollback(t.Context(), w.db, w.plan, fast); !errors.Is(err, journal.ErrRunning) {
 				t.Errorf("got %v, want ErrRunning", err)
 			}
 		}
-		if _, err := run.Run(t.Context(), w.db, w.plan, o); err != nil || !asked {
+		if _, err := run.Plan(t.Context(), w.db, w.plan, o); err != nil || !asked {
 			t.Errorf("got %v, asked %t", err, asked)
 		}
 	})
@@ -149,7 +149,7 @@ func TestTakenOver(t *testing.T) {
 				}
 				return do()
 			})
-			_, err := passing(run.Run)(t.Context(), db, w.plan, fast)
+			_, err := passing(run.Plan)(t.Context(), db, w.plan, fast)
 			if met {
 				if !errors.Is(err, journal.ErrLost) && !errors.Is(err, journal.ErrRunning) { // the second: in the transaction that takes over, behind a hold
 					t.Errorf("transaction %d: got %v, want ErrLost or ErrRunning", n, err)
@@ -195,7 +195,7 @@ func TestCommitLost(t *testing.T) {
 				}
 				return errLost
 			})
-			if _, err := passing(run.Run)(t.Context(), db, w.plan, fast); met != (err != nil) || met && !strings.Contains(err.Error(), "the journal knows") {
+			if _, err := passing(run.Plan)(t.Context(), db, w.plan, fast); met != (err != nil) || met && !strings.Contains(err.Error(), "the journal knows") {
 				t.Errorf("commit %d: got %v", n, err)
 			}
 			if err := db.Close(); err != nil {

@@ -65,7 +65,7 @@ func obey(text string) int {
 		return 3
 	}
 	defer db.Close()
-	do := run.Run
+	do := run.Plan
 	if o.Undo {
 		do = run.Rollback
 	}

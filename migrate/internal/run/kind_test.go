@@ -26,7 +26,7 @@ func TestContinue(t *testing.T) {
 			t.Helper()
 			o := fast
 			o.Continue = name
-			return run.Run(t.Context(), w.db, w.plan, o)
+			return run.Plan(t.Context(), w.db, w.plan, o)
 		}
 		refused := func(name, stands, reason string) {
 			t.Helper()
@@ -101,13 +101,13 @@ func TestExpect(t *testing.T) {
 		{Title: "as many", Do: plan.Action{Kind: plan.Assert, Queries: []plan.Query{asks("fives", "SELECT 5"), asks("children", "SELECT COUNT(*) FROM child")}, Baseline: 1}},
 		{Title: "as many again", Do: plan.Action{Kind: plan.Assert, Queries: []plan.Query{asks("fours", "SELECT 4"), asks("fives", "SELECT 4")}, Baseline: 1}},
 	}
-	_, err := run.Run(t.Context(), w.db, w.plan, fast)
+	_, err := run.Plan(t.Context(), w.db, w.plan, fast)
 	const differ = "parents of the number 5: got 1, want 0 (DELETE FROM parent); parents of the numbers 5 and 6: got 2, want 0. Take them away."
 	if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), differ) || !strings.Contains(err.Error(), "run again goes on at step 2 of 4") {
 		t.Errorf("got %v, want ErrExpected, all that differs, and how to go on", err)
 	}
 	w.exec(t, "DELETE FROM parent WHERE id IN (5, 6)")
-	outcome, err := run.Run(t.Context(), w.db, w.plan, fast)
+	outcome, err := run.Plan(t.Context(), w.db, w.plan, fast)
 	if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "fives: got 4, want 5") || outcome.Step != 3 {
 		t.Errorf("got %+v, %v, want ErrExpected after step 3", outcome, err)
 	}
@@ -130,7 +130,7 @@ func TestSteady(t *testing.T) {
 			}
 			return do()
 		})
-		_, err := run.Run(t.Context(), db, w.plan, fast)
+		_, err := run.Plan(t.Context(), db, w.plan, fast)
 		if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "Somebody writes.") || !strings.Contains(err.Error(), "parents moved from 900 to 901, about ") ||
 			!strings.Contains(err.Error(), "; parent.id moved from 900 to 100000, about ") || strings.Contains(err.Error(), "children") {
 			t.Errorf("got %v, want ErrExpected with each value that moved", err)
@@ -153,7 +153,7 @@ func TestSteadyBeginsWithTheRun(t *testing.T) {
 				{Title: "hold", Do: plan.Action{Kind: plan.Hold, Name: plan.DeployWriters, Text: "Deploy now."}},
 				{Title: "steady", Do: plan.Action{Kind: plan.AssertStable, Window: window, OnFailure: "Somebody writes.", Queries: []plan.Query{asks("parents", query)}}},
 			}
-			if outcome, err := run.Run(t.Context(), w.db, w.plan, fast); err != nil || outcome.Hold != plan.DeployWriters {
+			if outcome, err := run.Plan(t.Context(), w.db, w.plan, fast); err != nil || outcome.Hold != plan.DeployWriters {
 				t.Fatalf("got %+v, %v, want the hold", outcome, err)
 			}
 			passes := fast
@@ -161,7 +161,7 @@ func TestSteadyBeginsWithTheRun(t *testing.T) {
 			looks := 0
 			through := func(meanwhile func()) error { // what is done when the run takes the plan
 				looks = 0
-				_, err := run.Run(t.Context(), w.through(t, func(text string, do func() error) error {
+				_, err := run.Plan(t.Context(), w.through(t, func(text string, do func() error) error {
 					if text == query {
 						looks++
 					}
@@ -197,7 +197,7 @@ func TestAgain(t *testing.T) {
 			_, err := w.db.Exec("INSERT INTO parent VALUES (3, 'late')")
 			return err
 		})
-		if _, err := run.Run(t.Context(), db, w.plan, fast); err != nil || !came {
+		if _, err := run.Plan(t.Context(), db, w.plan, fast); err != nil || !came {
 			t.Fatalf("got %v", err)
 		}
 		_, steps := w.journal(t)
@@ -206,7 +206,7 @@ func TestAgain(t *testing.T) {
 		}
 		finish(t, w.db, w.plan, run.Rollback)
 		w.plan.Steps[3].Do.Remaining = "SELECT 1"
-		_, err := run.Run(t.Context(), w.db, w.plan, run.Options{})
+		_, err := run.Plan(t.Context(), w.db, w.plan, run.Options{})
 		if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "after 10 passes") {
 			t.Errorf("got %v, want ErrExpected", err)
 		}
@@ -226,7 +226,7 @@ func TestMap(t *testing.T) {
 		w.plan.Keys = []plan.Key{{Table: "dated", Column: "id", Created: "created_at", Zone: "UTC", Unit: time.Second, Below: 1 << 42, Map: "map_parent"}}
 		w.plan.Steps = []plan.Step{{Title: "make the map", Do: makeMap, Undo: &dropMap}, {Title: "fill the map", Do: plan.Action{Kind: plan.FillMap, Table: "dated"}, Kept: "The map goes."}}
 		before := w.contents(t)
-		if _, err := run.Run(t.Context(), w.db, w.plan, fast); !errors.Is(err, mapping.ErrRefused) {
+		if _, err := run.Plan(t.Context(), w.db, w.plan, fast); !errors.Is(err, mapping.ErrRefused) {
 			t.Errorf("got %v, want ErrRefused", err)
 		}
 		w.untouched(t, before)
@@ -241,7 +241,7 @@ func TestMap(t *testing.T) {
 			}
 			return do()
 		})
-		if _, err := run.Run(t.Context(), db, w.plan, fast); !errors.Is(err, errLost) {
+		if _, err := run.Plan(t.Context(), db, w.plan, fast); !errors.Is(err, errLost) {
 			t.Errorf("got %v, want the connection's", err)
 		}
 		w.run(t)

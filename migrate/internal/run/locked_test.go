@@ -34,7 +34,7 @@ func TestRowLocked(t *testing.T) {
 				waited = append(waited, p.Waits)
 			}
 		}
-		outcome, err := passing(run.Run)(t.Context(), w.db, w.plan, o)
+		outcome, err := passing(run.Plan)(t.Context(), w.db, w.plan, o)
 		if !errors.Is(err, run.ErrLocked) {
 			t.Errorf("got %+v, %v, want ErrLocked", outcome, err)
 		}
@@ -91,7 +91,7 @@ func TestTableLocked(t *testing.T) {
 			o := fast
 			o.Attempts = 2
 			go func() {
-				_, err := run.Run(t.Context(), db, w.plan, o)
+				_, err := run.Plan(t.Context(), db, w.plan, o)
 				ended <- err
 			}()
 			<-started

@@ -191,7 +191,7 @@ func TestLagIsWaitedFor(t *testing.T) {
 			t.Errorf("got %+v", p)
 		}
 	}
-	if _, err := run.Run(t.Context(), w.db, w.plan, o); err != nil {
+	if _, err := run.Plan(t.Context(), w.db, w.plan, o); err != nil {
 		t.Fatal(err)
 	}
 	if err := mock.ExpectationsWereMet(); err != nil {

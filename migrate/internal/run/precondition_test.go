@@ -55,14 +55,14 @@ func TestRefusedBeforeAnythingIsWritten(t *testing.T) {
 				p, o := *w.plan, fast
 				p.Steps = append([]plan.Step{}, w.plan.Steps...)
 				c.change(&p, &o)
-				if _, err := run.Run(t.Context(), w.db, &p, o); !errors.Is(err, c.want) {
+				if _, err := run.Plan(t.Context(), w.db, &p, o); !errors.Is(err, c.want) {
 					t.Errorf("got %v, want %v", err, c.want)
 				}
 				w.untouched(t, before)
 			})
 		}
 		before := w.contents(t)
-		if _, err := run.Run(canceled, w.db, w.plan, fast); !errors.Is(err, context.Canceled) {
+		if _, err := run.Plan(canceled, w.db, w.plan, fast); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want the context's", err)
 		}
 		w.untouched(t, before)
@@ -79,7 +79,7 @@ func TestConnections(t *testing.T) {
 		before := w.contents(t)
 		if need > 1 {
 			w.db.SetMaxOpenConns(need - 1)
-			if _, err := run.Run(t.Context(), w.db, w.plan, fast); !errors.Is(err, run.ErrOption) {
+			if _, err := run.Plan(t.Context(), w.db, w.plan, fast); !errors.Is(err, run.ErrOption) {
 				t.Errorf("got %v, want ErrOption", err)
 			}
 			w.untouched(t, before)
@@ -139,19 +139,19 @@ func TestSettingsDoNotLeak(t *testing.T) {
 func TestChangedBetweenRuns(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		before := w.contents(t)
-		if _, err := run.Run(t.Context(), w.db, w.plan, fast); err != nil {
+		if _, err := run.Plan(t.Context(), w.db, w.plan, fast); err != nil {
 			t.Fatal(err)
 		}
 		other := *w.plan
 		other.Tool, other.Node = "another", 6
-		for _, do := range []func(context.Context, *sql.DB, *plan.Plan, run.Options) (run.Outcome, error){run.Run, run.Rollback} {
+		for _, do := range []func(context.Context, *sql.DB, *plan.Plan, run.Options) (run.Outcome, error){run.Plan, run.Rollback} {
 			if _, err := do(t.Context(), w.db, &other, fast); !errors.Is(err, journal.ErrOther) {
 				t.Errorf("got %v, want ErrOther", err)
 			}
 		}
 		w.exec(t, "ALTER TABLE child ADD COLUMN more int NULL")
 		held := w.contents(t)
-		for _, do := range []func(context.Context, *sql.DB, *plan.Plan, run.Options) (run.Outcome, error){run.Run, run.Rollback} {
+		for _, do := range []func(context.Context, *sql.DB, *plan.Plan, run.Options) (run.Outcome, error){run.Plan, run.Rollback} {
 			if _, err := do(t.Context(), w.db, w.plan, fast); !errors.Is(err, run.ErrSchema) {
 				t.Errorf("got %v, want ErrSchema", err)
 			}
@@ -159,7 +159,7 @@ func TestChangedBetweenRuns(t *testing.T) {
 		w.want(t, held)
 		w.exec(t, "ALTER TABLE child DROP COLUMN more")
 		w.plan.Database.ID += "x" // a plan that was begun may go on after its database has moved
-		if _, err := run.Run(t.Context(), w.db, w.plan, fast); !errors.Is(err, journal.ErrOther) {
+		if _, err := run.Plan(t.Context(), w.db, w.plan, fast); !errors.Is(err, journal.ErrOther) {
 			t.Errorf("got %v for a changed plan, want ErrOther", err)
 		}
 		w.plan.Database.ID = strings.TrimSuffix(w.plan.Database.ID, "x")
@@ -167,12 +167,12 @@ func TestChangedBetweenRuns(t *testing.T) {
 		finish(t, w.db, w.plan, run.Rollback)
 		w.want(t, before)
 		other.Node = w.plan.Node // that is taken, for all time
-		if _, err := run.Run(t.Context(), w.db, &other, fast); !errors.Is(err, run.ErrExpected) {
+		if _, err := run.Plan(t.Context(), w.db, &other, fast); !errors.Is(err, run.ErrExpected) {
 			t.Errorf("got %v for a node that was granted, want ErrExpected", err)
 		}
 		w.want(t, before)
 		other.Node = 6
-		finish(t, w.db, &other, run.Run)
+		finish(t, w.db, &other, run.Plan)
 		if plans, _ := w.journal(t); len(plans) != 1 || plans[0].State != journal.Done {
 			t.Errorf("got %+v, want the other plan alone", plans)
 		}
@@ -194,7 +194,7 @@ func TestChangedWhileRunning(t *testing.T) {
 			_, err := w.db.Exec("ALTER TABLE parent ADD COLUMN more int NULL")
 			return err
 		})
-		if _, err := run.Run(t.Context(), db, w.plan, fast); !errors.Is(err, run.ErrSchema) {
+		if _, err := run.Plan(t.Context(), db, w.plan, fast); !errors.Is(err, run.ErrSchema) {
 			t.Errorf("got %v, want ErrSchema", err)
 		}
 		if got := w.number(t, "SELECT COUNT(*) FROM "+journal.StepsTable+" WHERE state = 'done' AND step > 2"); got != 0 {
@@ -267,19 +267,19 @@ func TestRights(t *testing.T) {
 			t.Fatal(err)
 		}
 		db := w.lesser(t, "reader_of_rights", "SELECT, UPDATE, INSERT, DELETE, CREATE ON `"+name+"`.*")
-		_, err := run.Run(t.Context(), db, w.plan, fast)
+		_, err := run.Plan(t.Context(), db, w.plan, fast)
 		if !errors.Is(err, run.ErrRights) || !strings.Contains(err.Error(), "ALTER") || !strings.Contains(err.Error(), "DROP") {
 			t.Errorf("got %v, want ErrRights of ALTER and DROP", err)
 		}
 		w.untouched(t, before)
 		db = w.lesser(t, "writer_of_rights", "SELECT, UPDATE, INSERT, DELETE, CREATE, ALTER, DROP ON `"+strings.ReplaceAll(name, "_", `\_`)+"`.*")
-		finish(t, db, w.plan, run.Run)
+		finish(t, db, w.plan, run.Plan)
 	})
 	t.Run("postgres", func(t *testing.T) {
 		w := newWorld(t, "postgres")
 		before := w.contents(t)
 		db := w.lesser(t, "reader_of_rights", "SELECT, UPDATE, INSERT, DELETE ON ALL TABLES IN SCHEMA public")
-		_, err := run.Run(t.Context(), db, w.plan, fast)
+		_, err := run.Plan(t.Context(), db, w.plan, fast)
 		if !errors.Is(err, run.ErrRights) || !strings.Contains(err.Error(), "table parent") || !strings.Contains(err.Error(), "CREATE on the schema public") {
 			t.Errorf("got %v, want ErrRights of the tables and the schema", err)
 		}
@@ -289,7 +289,7 @@ func TestRights(t *testing.T) {
 		w := newWorld(t, "sqlite")
 		before := w.contents(t)
 		db := w.opened(t, "file:"+w.base.DriverDSN+"?mode=ro", "")
-		if _, err := run.Run(t.Context(), db, w.plan, fast); !errors.Is(err, run.ErrRights) {
+		if _, err := run.Plan(t.Context(), db, w.plan, fast); !errors.Is(err, run.ErrRights) {
 			t.Errorf("got %v, want ErrRights", err)
 		}
 		w.untouched(t, before)
@@ -302,7 +302,7 @@ func TestDry(t *testing.T) {
 		dry := fast
 		dry.Dry = true
 		before := w.contents(t)
-		outcome, err := run.Run(t.Context(), w.db, w.plan, dry)
+		outcome, err := run.Plan(t.Context(), w.db, w.plan, dry)
 		if want := []int{1, 2, 3, 4, 5, 6, 7, 8}; err != nil || outcome.Done || outcome.Step != 0 || !slices.Equal(outcome.Would, want) || outcome.Held != "Deploy now." {
 			t.Fatalf("got %+v, %v, want the steps %v to the hold", outcome, err, want)
 		}
@@ -312,23 +312,23 @@ func TestDry(t *testing.T) {
 		if _, err := run.Rollback(t.Context(), w.db, w.plan, dry); !errors.Is(err, run.ErrOption) {
 			t.Errorf("got %v of a dry rollback, want ErrOption", err)
 		}
-		if _, err := run.Run(t.Context(), w.db, w.plan, fast); err != nil {
+		if _, err := run.Plan(t.Context(), w.db, w.plan, fast); err != nil {
 			t.Fatal(err)
 		}
 		held := w.contents(t)
-		outcome, err = run.Run(t.Context(), w.db, w.plan, dry)
+		outcome, err = run.Plan(t.Context(), w.db, w.plan, dry)
 		if err != nil || outcome.Step != 8 || len(outcome.Would) > 0 || outcome.Held != "Deploy now." {
 			t.Errorf("got %+v, %v, want it to stay at the hold", outcome, err)
 		}
 		dry.Continue = plan.Here
-		if outcome, err = run.Run(t.Context(), w.db, w.plan, dry); err != nil || !slices.Contains(outcome.Would, 9) || outcome.Done {
+		if outcome, err = run.Plan(t.Context(), w.db, w.plan, dry); err != nil || !slices.Contains(outcome.Would, 9) || outcome.Done {
 			t.Errorf("got %+v, %v, want it to pass the hold", outcome, err)
 		}
 		if got := w.contents(t); got != held {
 			t.Error("a dry run has written")
 		}
 		w.exec(t, "ALTER TABLE parent ADD COLUMN more INT")
-		if _, err := run.Run(t.Context(), w.db, w.plan, dry); !errors.Is(err, run.ErrSchema) {
+		if _, err := run.Plan(t.Context(), w.db, w.plan, dry); !errors.Is(err, run.ErrSchema) {
 			t.Errorf("got %v after a change of the schema, want ErrSchema", err)
 		}
 	})

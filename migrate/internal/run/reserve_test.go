@@ -19,6 +19,7 @@ import (
 func TestReserve(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		w.plan.Steps = []plan.Step{{Title: "take the node", Do: plan.Action{Kind: plan.ReserveNode}, Kept: "It is taken for all time."}}
+		w.plan.Privileges = nil
 		w.run(t)
 		store := grant.SQL(w.db, w.dialect)
 		keeper, err := grant.Open(t.Context(), store, grant.Config{Generator: []idgen.Option{idgen.Snowkey, idgen.WithNode(w.plan.Node)}, Wait: time.Millisecond})
@@ -105,6 +106,7 @@ func TestReserveRefused(t *testing.T) {
 			}
 			w := newWorldOn(t, c.kind, c.base(t))
 			w.plan.Steps = []plan.Step{{Title: "take the node", Do: plan.Action{Kind: plan.ReserveNode}, Kept: "It is taken for all time."}}
+			w.plan.Privileges = nil
 			if c.change != nil {
 				c.change(t, w)
 			}
@@ -113,7 +115,7 @@ func TestReserveRefused(t *testing.T) {
 			for i, dry := range []bool{true, false} {
 				o := fast
 				o.Dry = dry
-				_, err := run.Run(t.Context(), w.db, w.plan, o)
+				_, err := run.Plan(t.Context(), w.db, w.plan, o)
 				if !errors.Is(err, c.want) || strings.Contains(err.Error(), "AllowUnsafe") {
 					t.Fatalf("got %v, want %v without the names of this library", err, c.want)
 				}

@@ -9,11 +9,11 @@ import (
 	"github.com/snowkey-go/snowkey/migrate/plan"
 )
 
-// Rollback undoes the steps that the journal has as done or begun, the last first. It can be killed and run again as Run can. Steps that have
+// Rollback undoes the steps that the journal has as done or begun, the last first. It can be killed and run again as Plan can. Steps that have
 // no undo are left as they are; the plan says why. Outcome.Step is the last that was undone. A plan that is undone already is no error.
 //
 // The error wraps [ErrFinal] when a final step was done or begun, the journal's ErrState when the plan was never run, and otherwise what
-// Run's does.
+// Plan's does.
 func Rollback(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) (Outcome, error) {
 	if o.Dry {
 		return Outcome{}, fmt.Errorf("%w: Dry is of Run alone", ErrOption)

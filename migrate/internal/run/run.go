@@ -19,8 +19,7 @@ var (
 	ErrPlan     = errors.New("run: the plan cannot be run") // a step of no known kind, or one that lacks what its kind needs
 )
 
-// HoldError says that Options.Continue names another hold than the one that the run stands at, or that it stands at none. Nothing was
-// written. It wraps [ErrOption].
+// HoldError is migrate.HoldError. It wraps [ErrOption].
 type HoldError struct {
 	Stands string // the name of the hold that the run stands at; empty: at none
 	reason string
@@ -32,41 +31,37 @@ func (e *HoldError) Error() string { return "run: " + e.reason }
 // Unwrap returns [ErrOption].
 func (e *HoldError) Unwrap() error { return ErrOption }
 
-// Options say how to run.
+// Options are migrate.RunOptions.
 type Options struct {
-	Target   time.Duration // that a batch aims at; default 500 ms
-	Throttle float64       // share of the time that batches pause, 0 to 0.99; default 0
-	MaxLag   time.Duration // by which replicas may lag, 0: any; on PostgreSQL as pg_stat_replication tells, else of Replicas
-	Replicas []*sql.DB     // whose lag is looked at
-	LockWait time.Duration // for one attempt to get a lock; default 2 seconds
-	Attempts int           // to get it, with pauses in between; default 30
-	Continue string        // the name of the hold that the run stands at, to pass it; plan.Here, whichever that is; empty: none. See [HoldError]
-	Dry      bool          // look whether a run may begin, and say what it would do in Outcome.Would; nothing is written. Of Run alone
+	Target   time.Duration
+	Throttle float64
+	MaxLag   time.Duration
+	Replicas []*sql.DB
+	LockWait time.Duration
+	Attempts int
+	Continue string
+	Dry      bool
 	Progress func(Progress)
 }
 
-// Progress is how far a run is.
+// Progress is migrate.Progress.
 type Progress struct {
-	Step  int // from 1
-	Steps int
-	Title string
-	Rows  int64         // of the step so far
-	Total int64         // of the step, estimated; -1 when unknown
-	Rate  float64       // rows a second, of late; 0 when unknown
-	Left  time.Duration // of the step; -1 when unknown
-	Waits string        // what it waits for: a lock, a replica, a hold; empty when it works
+	Step, Steps int
+	Title       string
+	Rows, Total int64
+	Rate        float64
+	Left        time.Duration
+	Waits       string
 }
 
-// Outcome is what a run came to.
+// Outcome is migrate.Outcome.
 type Outcome struct {
-	Done  bool          `json:"done"`            // the plan's last step is done
-	Step  int           `json:"step"`            // the last that was done, from 1
-	Hold  string        `json:"hold,omitempty"`  // the name of the hold that it ended at, for Options.Continue
-	Held  string        `json:"held,omitempty"`  // what that hold asks for
-	Would []int         `json:"would,omitempty"` // of Options.Dry: the steps that a run would do, up to Hold or the end
-	Undid int           `json:"undid,omitempty"` // of Rollback: how many steps are undone, by this one or by one before it
-	Rows  int64         `json:"rows"`            // changed by this run
-	Took  time.Duration `json:"took_ns"`
-
-	Warnings []string `json:"warnings,omitempty"` // of a rollback; see [Counters]
+	Done       bool
+	Step       int
+	Hold, Held string
+	Would      []int
+	Undid      int
+	Rows       int64
+	Took       time.Duration
+	Warnings   []string
 }

@@ -17,7 +17,7 @@ func TestRunAndRollback(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		before := w.contents(t)
 		for range 2 { // the second finds the hold again
-			outcome, err := run.Run(t.Context(), w.db, w.plan, fast)
+			outcome, err := run.Plan(t.Context(), w.db, w.plan, fast)
 			if err != nil || outcome.Done || outcome.Hold != plan.DeployWriters || outcome.Held != "Deploy now." || outcome.Step != 8 {
 				t.Fatalf("got %+v, %v, want it held after step 8", outcome, err)
 			}
@@ -61,14 +61,14 @@ func TestNothingToDo(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		before := w.contents(t)
 		w.plan.Steps = nil
-		for _, do := range []doing{run.Run, run.Rollback, run.Run} {
+		for _, do := range []doing{run.Plan, run.Rollback, run.Plan} {
 			if outcome := finish(t, w.db, w.plan, do); outcome.Step != 0 || outcome.Rows != 0 {
 				t.Errorf("got %+v, want no step", outcome)
 			}
 		}
 		w.untouched(t, before)
 		w.plan.Database.ID += "x"
-		for _, do := range []doing{run.Run, run.Rollback} {
+		for _, do := range []doing{run.Plan, run.Rollback} {
 			if _, err := do(t.Context(), w.db, w.plan, fast); !errors.Is(err, run.ErrDatabase) {
 				t.Errorf("got %v for another database, want ErrDatabase", err)
 			}
@@ -94,7 +94,7 @@ func TestEachStepIsReported(t *testing.T) {
 			got = append(got, p.Step)
 		}
 	}
-	outcome, err := passing(run.Run)(t.Context(), w.db, w.plan, o)
+	outcome, err := passing(run.Plan)(t.Context(), w.db, w.plan, o)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v, want a report of each of %v", got, err, want)
 	}

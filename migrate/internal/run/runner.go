@@ -38,14 +38,14 @@ type runner struct {
 	owner       bool  // the plan is this runner's
 }
 
-// Run does the steps that the journal does not have as done. When the context ends it stops after what it is in the middle of, or rolls that
+// Plan runs a plan: it does the steps that the journal does not have as done. When the context ends it stops after what it is in the middle of, or rolls that
 // back; the error is the context's then. A plan that is done already is no error,
 // nor is one without steps, of which the journal says nothing.
 //
 // The error wraps, before anything is written, [ErrDatabase], [ErrSchema], [ErrRights], [ErrDisk], [ErrOption], [HoldError], [ErrPlan],
 // mapping.ErrRefused, grant's ErrUnsafe, ErrTwoTables, ErrTable or ErrReadOnly of the plan's node, or the journal's ErrRunning, ErrOther and ErrState; and later [ErrExpected], [ErrLocked], [ErrSchema], the journal's
 // ErrLost, or the database's. It says how to go on.
-func Run(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) (Outcome, error) {
+func Plan(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) (Outcome, error) {
 	return start(ctx, db, p, o, (*runner).forward)
 }
 
@@ -151,7 +151,7 @@ func (r *runner) remember(steps []journal.Step) error {
 	return nil
 }
 
-// forward is the work of Run.
+// forward is the work of Plan.
 func (r *runner) forward(ctx context.Context, outcome *Outcome) error {
 	if err := r.read(ctx); err != nil {
 		return err

@@ -245,7 +245,7 @@ func (w *world) number(t *testing.T, query string) (n int64) {
 // run runs the plan, past its hold.
 func (w *world) run(t *testing.T) run.Outcome {
 	t.Helper()
-	return finish(t, w.db, w.plan, run.Run)
+	return finish(t, w.db, w.plan, run.Plan)
 }
 
 // passing does the same as another, and passes each hold once a run stands at it.

@@ -11,45 +11,32 @@ import (
 	"github.com/snowkey-go/snowkey/migrate/plan"
 )
 
-// Check is one thing that was looked at.
+// Check is migrate.Check.
 type Check struct {
-	Name   string `json:"name"` // rows, bijection, orphans, digest, times, order, old values, types, auto-increment, foreign keys, definitions
-	Table  string `json:"table"`
-	Column string `json:"column,omitempty"`
-	Result Result `json:"result"`
-	Want   string `json:"want,omitempty"` // what was before, or has to be
-	Got    string `json:"got,omitempty"`  // what is now
-	Text   string `json:"text,omitempty"` // what it means and what to do, when it has not passed; why it was not looked at, when it was skipped
-
-	Examples []string `json:"examples,omitempty"` // of what is not as it was, up to a thousand: "new id 7, once 3", "old id 5 to 8"; the most doubtful first
+	Name, Table, Column string
+	Result              Result
+	Want, Got, Text     string
+	Examples            []string
 }
 
-// Result is what came of a check.
+// Result is migrate.Result.
 type Result string
 
 // The results of checks.
 const (
 	Passed  Result = "passed"
-	Failed  Result = "failed"  // something is wrong, whatever the application did
-	Unknown Result = "unknown" // something differs, which the application may have done, or the plan
-	Skipped Result = "skipped" // it cannot be looked at yet, or any more
+	Failed  Result = "failed"
+	Unknown Result = "unknown"
+	Skipped Result = "skipped"
 )
 
 // mostExamples is how many examples a check has at most.
 const mostExamples = 1000
 
-// Good tells whether a check found nothing that differs.
-func (r Result) Good() bool { return r == Passed || r == Skipped }
-
-// Options say how.
-type Options struct {
-	Progress func(done, of int, doing string)
-}
-
 // verifier is one verification.
 type verifier struct {
 	*database
-	progress
+	reached
 	checks  []Check
 	tasks   []task
 	changes map[string]change        // by table, of those whose digest was compared
@@ -64,9 +51,9 @@ type task struct {
 	do    func(context.Context) error
 }
 
-// Verify checks a plan that was run, to its end or to a hold. It returns all checks, in the plan's order of tables; that one has not passed is no error. The error
+// Plan checks a plan that was run, to its end or to a hold. It returns all checks, in the plan's order of tables; that one has not passed is no error. The error
 // is the database's or the context's, or wraps plan's for a plan that cannot be, or the journal's ErrState for one that was never run; there are no checks then.
-func Verify(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) ([]Check, error) {
+func Plan(ctx context.Context, db *sql.DB, p *plan.Plan, progress func(done, of int, doing string)) ([]Check, error) {
 	d, err := newDatabase(db, p)
 	if err != nil {
 		return nil, err
@@ -82,7 +69,7 @@ func Verify(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) ([]Check, 
 	if stateOf(plans, hash) == "" && len(p.Steps) > 0 {
 		return nil, fmt.Errorf("%w: this plan was never run on this database, or a later plan for its tables has taken its place: there is nothing to verify", journal.ErrState)
 	}
-	v := &verifier{database: d, progress: newProgress(p, steps), changes: map[string]change{}, audits: map[string]mapping.Audit{}, baselines: map[plan.Subject]baseline{}}
+	v := &verifier{database: d, reached: newReached(p, steps), changes: map[string]change{}, audits: map[string]mapping.Audit{}, baselines: map[plan.Subject]baseline{}}
 	if err := v.compareBaselines(); err != nil {
 		return nil, err
 	}
@@ -97,8 +84,8 @@ func Verify(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) ([]Check, 
 	}
 	v.add("the definitions", func(ctx context.Context) error { return v.checkDefinitions(ctx, stateOf(plans, hash)) })
 	for i, t := range v.tasks {
-		if o.Progress != nil {
-			o.Progress(i, len(v.tasks), t.doing)
+		if progress != nil {
+			progress(i, len(v.tasks), t.doing)
 		}
 		if err := t.do(ctx); err != nil {
 			return nil, err
@@ -107,8 +94,8 @@ func Verify(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) ([]Check, 
 			return nil, context.Cause(ctx)
 		}
 	}
-	if o.Progress != nil {
-		o.Progress(len(v.tasks), len(v.tasks), "")
+	if progress != nil {
+		progress(len(v.tasks), len(v.tasks), "")
 	}
 	return v.checks, nil
 }
@@ -164,14 +151,14 @@ func name(r plan.Reference) string {
 	return r.Table + "." + r.Column
 }
 
-// progress is how far a plan was run.
-type progress struct {
+// reached is how far a plan was run.
+type reached struct {
 	made  *plan.Plan
 	steps map[int]journal.Step // by number
 }
 
-func newProgress(p *plan.Plan, steps []journal.Step) progress {
-	g := progress{p, map[int]journal.Step{}}
+func newReached(p *plan.Plan, steps []journal.Step) reached {
+	g := reached{p, map[int]journal.Step{}}
 	for _, s := range steps {
 		g.steps[s.Number] = s
 	}
@@ -179,7 +166,7 @@ func newProgress(p *plan.Plan, steps []journal.Step) progress {
 }
 
 // missing returns a sentence about the first step of some that is not done, empty when all are, and what says that there is none of them.
-func (g progress) missing(none string, which func(plan.Step) bool) string {
+func (g reached) missing(none string, which func(plan.Step) bool) string {
 	any := false
 	for i, s := range g.made.Steps {
 		if !which(s) {
@@ -199,12 +186,12 @@ func (g progress) missing(none string, which func(plan.Step) bool) string {
 }
 
 // phases returns a sentence about the first step of some phases that is not done, empty when all are, and what says that there is none of them.
-func (g progress) phases(none string, phases ...string) string {
+func (g reached) phases(none string, phases ...string) string {
 	return g.missing(none, func(s plan.Step) bool { return slices.Contains(phases, s.Phase) })
 }
 
 // rewritten returns why rows cannot be expected to have their new ids; empty when they can.
-func (g progress) rewritten() string {
+func (g reached) rewritten() string {
 	if g.made.Mode == plan.Shadow {
 		return g.phases("the plan has no swap", "swap")
 	}
@@ -212,7 +199,7 @@ func (g progress) rewritten() string {
 }
 
 // widened returns why columns cannot be expected to have 64 bits.
-func (g progress) widened() string {
+func (g reached) widened() string {
 	if g.made.Mode == plan.Shadow {
 		return g.rewritten()
 	}
@@ -220,7 +207,7 @@ func (g progress) widened() string {
 }
 
 // settled returns why foreign keys cannot be expected to be as they were: a step that is not done, of those that may drop them for a while.
-func (g progress) settled() string {
+func (g reached) settled() string {
 	if len(g.steps) == 0 {
 		return "the plan was not run yet"
 	}

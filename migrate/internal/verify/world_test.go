@@ -114,7 +114,7 @@ func (w *world) newPlan() *plan.Plan {
 
 func (w *world) verify(t testing.TB) []verify.Check {
 	t.Helper()
-	checks, err := verify.Verify(t.Context(), w.db, w.plan, verify.Options{})
+	checks, err := verify.Plan(t.Context(), w.db, w.plan, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
