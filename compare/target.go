@@ -62,6 +62,10 @@ func targetKind(text string) (kind string, err error) {
 	return parsed.Kind, err
 }
 
+// Guard has to be the first call of the main of a program that opens targets such as private:mysql. Each private server has a guard, which ends the
+// server when the program is gone: the program itself, executed again. In a guard the call never returns.
+func Guard() { dbserver.Guard() }
+
 // OpenTarget connects to a database: sqlite:PATH, mysql:DSN, postgres://…, or private:mysql or private:postgres with settings after a question
 // mark, for which it starts a server of the programs that are installed. second names a second server of the same kind for strategies that take
 // two; "" is none, but a private server gets one, and an SQLite file too, in the temporary folder. The error wraps [ErrDatabase].

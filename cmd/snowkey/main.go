@@ -8,9 +8,14 @@ import (
 	"context"
 	"io"
 	"os"
+
+	"github.com/snowkey-go/snowkey/compare"
 )
 
-func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	compare.Guard()
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
 
 // The exit statuses.
 const (

@@ -23,9 +23,8 @@
 //
 // A private server never outlives the process that started it, however that ends: by
 // itself, by a panic, by os.Exit, by a signal, or by SIGKILL. A guard process sees to
-// it, one for each server: the program executed again, which the init function of this
-// package recognises by an environment variable, so that every program that imports
-// the package can be one. The guard is the server's parent, and adopts whatever the
+// it, one for each server: the program executed again, which [Guard], the first call of
+// its main, recognises by an environment variable. The guard is the server's parent, and adopts whatever the
 // server leaves behind, so it always knows the server's processes exactly. It takes
 // commands from the process through a pipe. The kernel closes that pipe when the
 // process is gone; the guard then kills the server's processes, removes its folder, and

@@ -10,16 +10,26 @@ import (
 	"os/signal"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// guardSupported returns nil: this is Linux.
-func guardSupported(string) error { return nil }
+// canGuard is set by [Guard]: this program, executed again, becomes a guard.
+var canGuard atomic.Bool
+
+// guardSupported returns an error unless the program has called Guard.
+func guardSupported(string) error {
+	if !canGuard.Load() {
+		return errors.New("dbserver: main has to call Guard before a private server starts")
+	}
+	return nil
+}
 
 // guardCommand is the command of a guard: this program again. Its session is its own,
 // so that an interrupt from the terminal, which goes to the whole foreground group,
@@ -33,12 +43,12 @@ func guardCommand() *exec.Cmd {
 	}
 }
 
-// init makes this process a guard if it was started as one. It never returns then:
-// neither main nor a test of the program runs. The runtime keeps init functions on the
-// process's first thread, which matters because the kernel kills the server when the
-// thread that started it ends.
-func init() {
+// Guard makes this process a guard if [Start] executed it as one, and never returns then. Otherwise Guard returns at once, and Start may execute this
+// program. It has to be the first call of main.
+func Guard() {
+	canGuard.Store(true)
 	if os.Getenv(guardVariable) != "" {
+		runtime.LockOSThread() // the kernel kills the server when the thread ends that started it
 		guardMain()
 	}
 }

@@ -15,3 +15,6 @@ func guardSupported(kind string) error {
 
 // guardCommand is never called where guards are not supported.
 func guardCommand() *exec.Cmd { return &exec.Cmd{} }
+
+// Guard returns at once: there are no guards here.
+func Guard() {}
