@@ -3,9 +3,11 @@ package plan
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
@@ -62,11 +64,15 @@ func Make(ctx context.Context, db *sql.DB, report *inspect.Report, o Options) (*
 	}
 	switch b.options.Mode {
 	case Widen:
-		err = b.widen(ctx)
+		err = widenBuilder{b}.steps(ctx)
 	case Rekey:
-		err = b.rekey(ctx)
+		err = (&rekeyBuilder{builder: b}).steps(ctx)
 	case Shadow:
-		err = b.shadow(ctx)
+		if postgres, ok := b.engine.(*postgresEngine); ok {
+			err = (&shadowBuilder{postgres}).steps(ctx)
+		} else {
+			b.block("The mode shadow is not for SQLite, which has one writer at a time and rebuilds tables in one go: use the mode rekey.")
+		}
 	}
 	if err != nil && (len(b.blocked) == 0 || ctx.Err() != nil || errors.Is(err, ErrOption)) { // else it may be for what stands in the way
 		return nil, err
@@ -84,8 +90,10 @@ func Make(ctx context.Context, db *sql.DB, report *inspect.Report, o Options) (*
 	return b.plan, nil
 }
 
-// builder is one making of a plan. Its parts are files: widen_*.go, rekey_*.go, shadow_*.go.
+// builder is one making of a plan: what all modes need. A mode has a builder of its own, widenBuilder, rekeyBuilder, exclusiveBuilder and shadowBuilder, and a
+// database an engine.
 type builder struct {
+	engine     engine
 	catalog    *catalog.Catalog
 	db         *sql.DB
 	report     *inspect.Report
@@ -160,11 +168,12 @@ func newBuilder(ctx context.Context, db *sql.DB, report *inspect.Report, o Optio
 		Schema: Schema, Tool: o.Tool, Made: o.Now.UTC().Truncate(time.Second), Mode: o.Mode, Database: inspect.Database(server),
 		Layout: o.Layout.String(), Node: -1, Grants: o.Grants, Space: o.Space, Keys: []Key{}, References: []Reference{}, Notes: []string{}, Steps: []Step{},
 	}
+	b.engine = b.newEngine()
 	return b, nil
 }
 
-// add appends a step.
-func (b *builder) add(s Step) { b.plan.Steps = append(b.plan.Steps, s) }
+// add appends steps.
+func (b *builder) add(s ...Step) { b.plan.Steps = append(b.plan.Steps, s...) }
 
 // block notes that something stands in the way.
 func (b *builder) block(sentence string) { b.need(sentence, "", "") }
@@ -230,4 +239,36 @@ func (b *builder) autocommit(sql, applied []string, privileges ...string) Action
 // concurrently returns the action of a statement of PostgreSQL's for an index, during which others write.
 func concurrently(sql, applied string, repair ...string) Action {
 	return Action{Kind: Autocommit, Concurrently: true, SQL: []string{sql}, Applied: []string{applied}, Repair: repair}
+}
+
+// literal returns a text as statements have it.
+func (b *builder) literal(text string) string {
+	if strings.Contains(text, `\`) {
+		switch b.dialect() { // a backslash is special or not, by the session's settings
+		case dialect.MySQL:
+			return "CONVERT(0x" + hex.EncodeToString([]byte(text)) + " USING utf8mb4)"
+		case dialect.Postgres:
+			return "E'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(text) + "'"
+		}
+	}
+	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+}
+
+// orphans returns the query for the number of rows whose foreign key points to no row.
+func (b *builder) orphans(r *catalog.Reference) string {
+	var match, set []string
+	for i, name := range r.Columns {
+		match = append(match, fmt.Sprintf("p.%s = c.%s", b.quote(r.To[i]), b.quote(name)))
+		set = append(set, fmt.Sprintf("c.%s IS NOT NULL", b.quote(name)))
+	}
+	return fmt.Sprintf("SELECT COUNT(*) FROM %s c WHERE %s AND NOT EXISTS (SELECT 1 FROM %s p WHERE %s)",
+		b.catalog.Quoted(b.short(r.Child)), strings.Join(set, " AND "), b.catalog.Quoted(b.short(r.Parent)), strings.Join(match, " AND "))
+}
+
+// short returns the name of a table that statements have: without the schema where the table is read and needs none.
+func (b *builder) short(full catalog.Name) catalog.Name {
+	if name, ok := b.names[full]; ok {
+		return b.tables[name].Name
+	}
+	return full
 }

@@ -171,3 +171,8 @@ func (b *builder) number(ctx context.Context) error {
 	b.plan.Node = node
 	return nil
 }
+
+// reported reports whether the report has such an obstacle, so that it is not told twice.
+func (b *builder) reported(kind, table string) bool {
+	return slices.ContainsFunc(b.report.Obstacles, func(o inspect.Obstacle) bool { return o.Kind == kind && o.Table == table })
+}

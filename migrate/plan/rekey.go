@@ -33,111 +33,77 @@ type rewriting struct {
 	moves  []move // the key first, JSON last
 }
 
-// grammar is what differs between dialects in the statements of a rekey.
-type grammar interface {
-	session() []string
-	// update gives the rows that have an id of the map's column from the one in its column to, where a condition on m or c holds. More is what is
-	// assigned besides, beginning with a comma.
-	update(source string, m move, from, to, where, more string) []string
-	// value is what the map's column to has for a column that is in no document. A column of text gets a text.
-	value(m move, to string) string
-	// alone is what rewriting all tables at once needs around it; assign are the statements for one of them.
-	alone(ctx context.Context, all []rewriting, tables []string) (alone, error)
-	assign(table string, list []assignment, from, to string) []string
-	// equal is the condition that c has the id; number the id that c has, as a number, NULL when it has none.
-	equal(m move, id string) string
-	number(m move) string
-	// createIndex returns a step's actions, each of which undoes the other. The table is the move's, or a partition of it.
-	createIndex(t *catalog.Table, m move, name string) (do, undo Action)
-	// broken adds to the counts of orphans what the database itself says of foreign keys.
-	broken(all []rewriting, q *counting)
-	// loosen lets a transaction move a key before what refers to it; tighten has it as it was.
-	loosen(ctx context.Context, all []rewriting) error
-	tighten()
-	// around are the statements of a batch before and after those of its moves.
-	around(moves []move) (before, after []string)
+// rekeyBuilder makes plans of the mode rekey.
+type rekeyBuilder struct {
+	*builder
+	all []rewriting
 }
 
-// rekey plans the mode of that name.
-func (b *builder) rekey(ctx context.Context) error {
+func (b *rekeyBuilder) steps(ctx context.Context) (err error) {
 	if err := b.date(ctx); err != nil {
 		return err
 	}
 	if len(b.dated()) > 0 {
 		b.reserve()
 	}
-	if err := b.widen(ctx); err != nil {
+	if err := (widenBuilder{b.builder}).steps(ctx); err != nil {
 		return err
 	}
-	all, err := b.rewritings(ctx)
-	if err != nil {
+	if b.all, err = b.rewritings(ctx); err != nil {
 		return err
 	}
-	if err := b.refuseRekey(ctx, all); err != nil {
+	if err := b.refuse(ctx); err != nil {
 		return err
 	}
-	if len(all) == 0 {
+	if len(b.all) == 0 {
 		b.note("All ids stay: no key gets new ones.")
 		return nil
 	}
-	g := b.grammar()
-	b.baseline(g, all)
-	b.maps(g, all)
+	b.baseline(b.all)
+	b.makeMaps("map")
+	b.fillMaps()
+	b.assertMaps()
+	rewrite, after := b.rewriteInBatches, b.sweep
 	var temporary []Step
-	if !b.options.Exclusive {
-		if err := g.loosen(ctx, all); err != nil {
-			return err
-		}
-		temporary = b.indexes(g, all)
-	}
-	guard, open := b.guard(all)
-	for _, s := range guard {
-		b.add(s)
-	}
-	b.rebuild("before the first row changes, so that it is known to work, and after a rollback", all, true)
-	b.returns(g, all)
 	if b.options.Exclusive {
-		if err := b.atOnce(ctx, g, all); err != nil {
+		rewrite, after = exclusiveBuilder{b}.rewrite, func() {}
+	} else {
+		if err := b.engine.loosen(ctx, b.all); err != nil {
 			return err
 		}
-	} else {
-		childless := map[string]rewriting{}
-		for _, r := range all {
-			if len(r.moves) == 1 {
-				childless[r.Table] = r
-			}
-		}
-		order := slices.Clone(all)
-		slices.SortStableFunc(order, func(x, y rewriting) int { return cmp.Compare(min(len(y.moves), 2), min(len(x.moves), 2)) })
-		for _, r := range order {
-			b.batch(g, r, childless)
-		}
+		temporary = b.indexes()
 	}
-	b.documents(g, all)
-	b.rebuild("with the new ids", all, false)
-	if !b.options.Exclusive {
-		b.sweep(g, all)
-		g.tighten()
+	guard, open := b.engine.guard(b.all)
+	b.add(guard...)
+	b.rebuild("before the first row changes, so that it is known to work, and after a rollback", true)
+	b.returns()
+	if err := rewrite(ctx); err != nil {
+		return err
 	}
-	for _, s := range open {
-		b.add(s)
-	}
-	b.expect(g, all)
-	for _, s := range temporary {
-		b.add(s)
-	}
+	b.documents()
+	b.rebuild("with the new ids", false)
+	after()
+	b.add(open...)
+	b.assertResult()
+	b.add(temporary...)
 	b.contract()
 	return nil
 }
 
-func (b *builder) grammar() grammar {
-	switch b.dialect() {
-	case dialect.MySQL:
-		return mysqlRekey{b}
-	case dialect.Postgres:
-		return &postgresRekey{builder: b}
+// rewriteInBatches moves the keys, those last to which nothing refers.
+func (b *rekeyBuilder) rewriteInBatches(context.Context) error {
+	childless := map[string]rewriting{}
+	for _, r := range b.all {
+		if len(r.moves) == 1 {
+			childless[r.Table] = r
+		}
 	}
-	return &sqliteRekey{builder: b}
+	order := slices.Clone(b.all)
+	slices.SortStableFunc(order, func(x, y rewriting) int { return cmp.Compare(min(len(y.moves), 2), min(len(x.moves), 2)) })
+	for _, r := range order {
+		b.batch(r, childless)
+	}
+	return nil
 }
 
 // rewritings collects the keys that get new ids, and their references.
@@ -200,13 +166,7 @@ func (b *builder) move(ctx context.Context, r Reference) (move, error) {
 		m.name += fmt.Sprintf(" (%s)", r.Owner)
 		m.ownerType, m.owner = r.OwnerType, fmt.Sprintf(" AND c.%s = %s", b.quote(r.OwnerType), b.literal(r.Owner))
 	}
-	if m.text && b.dialect() == dialect.MySQL {
-		var err error
-		if m.encoding, err = b.encoding(ctx, b.tables[r.Table].Full, r.Column); err != nil {
-			return m, err
-		}
-	}
-	return m, nil
+	return b.engine.encoded(ctx, m)
 }
 
 // guarded reports whether a foreign key guards all rows of a table, and not those of some of its partitions alone.
@@ -261,9 +221,9 @@ func cursor(source string) string {
 
 // batches returns the action that makes updates over a map's ranges. Childless are keys that nothing refers to, by their tables: a row of these gets
 // its own id in the statement that rewrites its reference, which saves writing the row once more.
-func (b *builder) batches(g grammar, r rewriting, moves []move, from, to string, childless map[string]rewriting) Action {
+func (b *rekeyBuilder) batches(r rewriting, moves []move, from, to string, childless map[string]rewriting) Action {
 	touched := slices.Clone(moves)
-	a := Action{Kind: Batch, Session: g.session(), Cursor: cursor(r.source)}
+	a := Action{Kind: Batch, Session: b.engine.session(), Cursor: cursor(r.source)}
 	var updates []string
 	for _, m := range moves {
 		more := ""
@@ -273,11 +233,11 @@ func (b *builder) batches(g grammar, r rewriting, moves []move, from, to string,
 				column = "c." + column
 			}
 			touched = append(touched, own.move)
-			more = fmt.Sprintf(", %s = COALESCE(%s, c.%s)", column, looked(g, own, from, to), b.quote(of.Column))
+			more = fmt.Sprintf(", %s = COALESCE(%s, c.%s)", column, b.looked(own, from, to), b.quote(of.Column))
 		}
-		updates = append(updates, g.update(r.source, m, from, to, rangeOfMap, more)...)
+		updates = append(updates, b.engine.update(r.source, m, from, to, rangeOfMap, more)...)
 	}
-	a.Before, a.After = g.around(touched)
+	a.Before, a.After = b.engine.around(touched)
 	a.SQL = updates
 	return a
 }
@@ -297,38 +257,38 @@ func (r rewriting) split() (columns, documents []move) {
 // Childless keys come last: what is left for their own batches is the rows without a reference.
 //
 // No two rows have one key at any time, though PostgreSQL and SQLite look at each row as it changes: a new id is none of the old ones.
-func (b *builder) batch(g grammar, r rewriting, childless map[string]rewriting) {
+func (b *rekeyBuilder) batch(r rewriting, childless map[string]rewriting) {
 	columns, _ := r.split()
 	rows, bytes := b.weight(columns)
-	undo := b.batches(g, r, columns, "new_id", "old_id", childless)
+	undo := b.batches(r, columns, "new_id", "old_id", childless)
 	b.add(Step{
 		Title: "give the rows of …, and all that refers to them, their new ids", Names: []string{r.Table}, Phase: "rewrite", Tables: tablesOf(columns), Lock: rowLock,
 		Algorithm: "batches", Rows: rows, Bytes: bytes, Disk: b.growth(bytes),
-		Do: b.batches(g, r, columns, "old_id", "new_id", childless), Undo: &undo,
+		Do: b.batches(r, columns, "old_id", "new_id", childless), Undo: &undo,
 	})
 }
 
 // unguarded returns the columns among references in which the database lets anything be. On SQLite those with foreign keys are among them,
 // since each connection says for itself whether it has them looked at.
-func (b *builder) unguarded(r rewriting) []move {
+func (b *rekeyBuilder) unguarded(r rewriting) []move {
 	columns, _ := r.split()
 	return slices.DeleteFunc(slices.Clone(columns), func(m move) bool { return m.key || m.declared && b.dialect() != dialect.SQLite })
 }
 
 // sweepOf moves what is in unguarded columns from one id to the other until nothing is left to move.
-func (b *builder) sweepOf(g grammar, r rewriting, moves []move, from, to string) Action {
-	a := b.batches(g, r, moves, from, to, nil)
+func (b *rekeyBuilder) sweepOf(r rewriting, moves []move, from, to string) Action {
+	a := b.batches(r, moves, from, to, nil)
 	var left []string
 	for _, m := range moves {
-		left = append(left, "("+b.remaining(g, r, m, from)+")")
+		left = append(left, "("+b.remaining(r, m, from)+")")
 	}
 	a.Remaining = "SELECT " + strings.Join(left, " + ")
 	return a
 }
 
 // sweep moves what was written with old ids to unguarded columns since their batches went by.
-func (b *builder) sweep(g grammar, all []rewriting) {
-	for _, r := range all {
+func (b *rekeyBuilder) sweep() {
+	for _, r := range b.all {
 		moves := b.unguarded(r)
 		if len(moves) == 0 {
 			continue
@@ -336,30 +296,31 @@ func (b *builder) sweep(g grammar, all []rewriting) {
 		rows, _ := b.weight(moves)
 		b.add(Step{
 			Title: "look for references to … that were written with old ids meanwhile", Names: []string{r.Table}, Phase: "rewrite", Tables: tablesOf(moves), Lock: rowLock,
-			Algorithm: "batches", Rows: rows, Do: b.sweepOf(g, r, moves, "old_id", "new_id"), Kept: "what it moves goes back with the rest",
+			Algorithm: "batches", Rows: rows, Do: b.sweepOf(r, moves, "old_id", "new_id"), Kept: "what it moves goes back with the rest",
 		})
 	}
+	b.engine.tighten()
 }
 
 // returns adds what a rollback does when the keys are back, which is why it undoes steps before those that move them: it looks for what was
 // written with new ids meanwhile, and rewrites documents, in the order in which it is done forwards.
-func (b *builder) returns(g grammar, all []rewriting) {
-	for _, r := range all {
+func (b *rekeyBuilder) returns() {
+	for _, r := range b.all {
 		moves := b.unguarded(r)
 		if len(moves) > 0 && !b.options.Exclusive {
 			rows, _ := b.weight(moves)
-			undo := b.sweepOf(g, r, moves, "new_id", "old_id")
+			undo := b.sweepOf(r, moves, "new_id", "old_id")
 			b.add(Step{
 				Title: "count the references to … that no foreign key guards; a rollback looks for those that are left", Names: []string{r.Table}, Phase: "rewrite", Tables: tablesOf(moves),
-				Rows: rows, Do: countOld(r.Table, b.sweepOf(g, r, moves, "old_id", "new_id").Remaining), Undo: &undo,
+				Rows: rows, Do: countOld(r.Table, b.sweepOf(r, moves, "old_id", "new_id").Remaining), Undo: &undo,
 			})
 		}
 		_, documents := r.split()
 		for _, m := range documents {
-			undo := b.document(g, r, m, "new_id", "old_id")
+			undo := b.document(r, m, "new_id", "old_id")
 			b.add(Step{
 				Title: "count the ids of … in the JSON of …; a rollback rewrites them here", Names: []string{r.Table, m.name}, Phase: "rewrite", Tables: []string{m.table},
-				Rows: b.rows(m.table), Do: countOld(r.Table, b.remaining(g, r, m, "old_id")), Undo: &undo,
+				Rows: b.rows(m.table), Do: countOld(r.Table, b.remaining(r, m, "old_id")), Undo: &undo,
 			})
 		}
 	}
@@ -381,8 +342,8 @@ func tablesOf(moves []move) (tables []string) {
 }
 
 // remaining returns the query for how many rows have an id of a map's column. Only those on its side of Below are read.
-func (b *builder) remaining(g grammar, r rewriting, m move, column string) string {
-	query := fmt.Sprintf("SELECT COUNT(*) FROM %s m JOIN %s c ON %s", r.source, b.quoted(m.table), g.equal(m, "m."+column))
+func (b *builder) remaining(r rewriting, m move, column string) string {
+	query := fmt.Sprintf("SELECT COUNT(*) FROM %s m JOIN %s c ON %s", r.source, b.quoted(m.table), b.engine.equal(m, "m."+column))
 	if m.path == nil {
 		query += " WHERE " + b.concerned([]assignment{{m, r}}, column)
 	}
@@ -390,9 +351,9 @@ func (b *builder) remaining(g grammar, r rewriting, m move, column string) strin
 }
 
 // rebuild fills full-text tables anew whose rows go by the numbers of a table's rows.
-func (b *builder) rebuild(when string, all []rewriting, back bool) {
+func (b *rekeyBuilder) rebuild(when string, back bool) {
 	seen := map[string]bool{}
-	for _, r := range all {
+	for _, r := range b.all {
 		for _, m := range r.moves {
 			for _, u := range b.tables[m.table].Users {
 				if u.Kind != "full-text table" || seen[u.Name.String()] {
@@ -415,7 +376,7 @@ func (b *builder) rebuild(when string, all []rewriting, back bool) {
 }
 
 // contract ends the plan: it waits until somebody has looked at the result, and drops what a rollback needs.
-func (b *builder) contract() {
+func (b *rekeyBuilder) contract() {
 	if b.options.Keep {
 		return
 	}

@@ -10,9 +10,9 @@ import (
 
 // indexes makes an index for each reference that has none to find its rows by, and returns the steps that drop them again. Of a partitioned table of PostgreSQL each
 // partition that has none gets one of its own: an index of the whole would adopt those that partitions have already, and take them along when it is dropped.
-func (b *builder) indexes(g grammar, all []rewriting) (drops []Step) {
+func (b *rekeyBuilder) indexes() (drops []Step) {
 	seen := map[[2]string]bool{}
-	for _, r := range all {
+	for _, r := range b.all {
 		columns, _ := r.split()
 		for _, m := range columns[1:] {
 			t, at := b.tables[m.table], [2]string{m.table, m.column}
@@ -21,11 +21,11 @@ func (b *builder) indexes(g grammar, all []rewriting) (drops []Step) {
 			}
 			seen[at] = true
 			if t.Related != "partitioned" || b.dialect() != dialect.Postgres {
-				drops = append([]Step{b.index(g, t, m, m.name)}, drops...)
+				drops = append([]Step{b.index(t, m, m.name)}, drops...)
 			}
 			for _, leaf := range b.leaves[t] {
 				if !indexed(leaf, m) {
-					drops = append([]Step{b.index(g, leaf, m, leaf.Name.String()+"."+m.column)}, drops...)
+					drops = append([]Step{b.index(leaf, m, leaf.Name.String()+"."+m.column)}, drops...)
 				}
 			}
 		}
@@ -34,12 +34,12 @@ func (b *builder) indexes(g grammar, all []rewriting) (drops []Step) {
 }
 
 // index makes one index, of a table or of a partition, and returns the step that drops it.
-func (b *builder) index(g grammar, t *catalog.Table, m move, of string) Step {
+func (b *rekeyBuilder) index(t *catalog.Table, m move, of string) Step {
 	bytes := t.Rows
 	if bytes > 0 {
 		bytes *= 40
 	}
-	do, undo := g.createIndex(t, m, b.cut("snowkey_index_"+t.Name.String()+"_"+m.column, 1))
+	do, undo := b.engine.createIndex(t, m, b.cut("snowkey_index_"+t.Name.String()+"_"+m.column, 1))
 	again, gone := do, undo
 	lock, algorithm := Lock{Waits: Writes, Text: "writers of the table wait"}, ""
 	switch {

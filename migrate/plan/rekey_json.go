@@ -58,15 +58,15 @@ const decimal = `^(0|-?[1-9][0-9]{0,17}|[1-8][0-9]{18}|9[01][0-9]{17}|92[01][0-9
 
 // document moves the ids in one place of documents. Nothing but reading them finds them, so it goes over the table's rows and not over the
 // map, where the table has a key to go by.
-func (b *builder) document(g grammar, r rewriting, m move, from, to string) Action {
+func (b *rekeyBuilder) document(r rewriting, m move, from, to string) Action {
 	ends, where := cursor(r.source), rangeOfMap
 	if key := b.keyOf(m.table); key != "" {
 		key = b.quote(key)
 		ends = fmt.Sprintf("SELECT MAX(%[1]s) FROM (SELECT %[1]s FROM %[2]s WHERE %[1]s > :after ORDER BY %[1]s LIMIT :rows) x", key, b.quoted(m.table))
 		where = fmt.Sprintf("c.%s > :after AND c.%[1]s <= :upto", key)
 	}
-	a := Action{Kind: Batch, Session: g.session(), Cursor: ends, SQL: g.update(r.source, m, from, to, where, ""), Remaining: b.remaining(g, r, m, from)}
-	a.Before, a.After = g.around([]move{m})
+	a := Action{Kind: Batch, Session: b.engine.session(), Cursor: ends, SQL: b.engine.update(r.source, m, from, to, where, ""), Remaining: b.remaining(r, m, from)}
+	a.Before, a.After = b.engine.around([]move{m})
 	return a
 }
 
@@ -80,14 +80,14 @@ func (b *builder) keyOf(table string) string {
 }
 
 // documents moves the ids in JSON after all keys have moved, so that the ranges of a table's rows are those of its keys as they are then.
-func (b *builder) documents(g grammar, all []rewriting) {
-	for _, r := range all {
+func (b *rekeyBuilder) documents() {
+	for _, r := range b.all {
 		_, documents := r.split()
 		for _, m := range documents {
 			rows, bytes := b.weight([]move{m})
 			b.add(Step{
 				Title: "rewrite the ids of … in the JSON of …", Names: []string{r.Table, m.name}, Phase: "rewrite", Tables: []string{m.table}, Lock: rowLock,
-				Algorithm: "batches", Rows: rows, Bytes: bytes, Disk: b.growth(bytes), Do: b.document(g, r, m, "old_id", "new_id"),
+				Algorithm: "batches", Rows: rows, Bytes: bytes, Disk: b.growth(bytes), Do: b.document(r, m, "old_id", "new_id"),
 				Kept: "a rollback does it when the keys are back, where the step that has counted them is undone",
 			})
 			if b.keyOf(m.table) == "" {

@@ -12,11 +12,11 @@ import (
 	"github.com/snowkey-go/snowkey/migrate/inspect"
 )
 
-// refuseRekey blocks what cannot be done for certain.
-func (b *builder) refuseRekey(ctx context.Context, all []rewriting) error {
+// refuse blocks what cannot be done for certain.
+func (b *rekeyBuilder) refuse(ctx context.Context) error {
 	owners := map[[2]string][]string{} // of a column, the keys that its values are of: all of them, or those of an owner's type
 	tables := map[string][]string{}    // the columns that move, by table
-	for _, r := range all {
+	for _, r := range b.all {
 		if !b.unique(r.Table, r.Column) {
 			b.block(fmt.Sprintf("%s: no unique index is on its key %s alone, so that an id may be two rows'.", r.Table, r.Column))
 		}
@@ -49,7 +49,7 @@ func (b *builder) unique(table, column string) bool {
 	})
 }
 
-func (b *builder) refuseMove(m move) {
+func (b *rekeyBuilder) refuseMove(m move) {
 	t, c := b.tables[m.table], b.columnOf(m.table, m.column)
 	if m.path != nil && b.dialect() == dialect.Postgres && c.Class != catalog.JSON {
 		b.block(fmt.Sprintf("%s has the type %s: ids in documents can be rewritten in columns of the types json and jsonb.", m.name, c.Type))
@@ -60,7 +60,7 @@ func (b *builder) refuseMove(m move) {
 }
 
 // refuseTable looks at what is declared over the columns that move.
-func (b *builder) refuseTable(ctx context.Context, name string, moved []string) error {
+func (b *rekeyBuilder) refuseTable(ctx context.Context, name string, moved []string) error {
 	t := b.tables[name]
 	for _, c := range t.Columns {
 		for _, column := range moved {
@@ -87,7 +87,7 @@ func (b *builder) refuseTable(ctx context.Context, name string, moved []string) 
 			b.note(fmt.Sprintf("Batches drop the trigger %s of %s, so that it does not fire for the rows that they rewrite, and make it again before they commit.", trigger.Name, name))
 		}
 		if fires && trigger.Guard == nil && !b.reported("trigger", name) { // the report is another user's, or older
-			b.refuse("trigger", name, trigger.Name, fmt.Sprintf("%s: the trigger %s (%s) fires for each row that is rewritten: see that it does no harm when keys change.", name, trigger.Name, trigger.Timing))
+			b.builder.refuse("trigger", name, trigger.Name, fmt.Sprintf("%s: the trigger %s (%s) fires for each row that is rewritten: see that it does no harm when keys change.", name, trigger.Name, trigger.Timing))
 		}
 	}
 	for _, u := range t.Users {
@@ -95,9 +95,12 @@ func (b *builder) refuseTable(ctx context.Context, name string, moved []string) 
 			b.block(fmt.Sprintf("%s: the rule %s is for updates, and would have batches do something else: drop it first, and make it again afterwards, or plan as a user who may set session_replication_role.", name, u.Name))
 		}
 	}
-	by, err := b.partitioning(ctx, t)
-	if err != nil {
-		return err
+	by := ""
+	if t.Related == "partitioned" {
+		var err error
+		if by, err = b.engine.partitioning(ctx, t); err != nil {
+			return fmt.Errorf("plan: what %s is partitioned by: %w", t.Full, err)
+		}
 	}
 	for _, column := range moved {
 		if mentions(by, column) {
@@ -109,14 +112,9 @@ func (b *builder) refuseTable(ctx context.Context, name string, moved []string) 
 
 var updateRule = regexp.MustCompile(`(?i)\bAS\s+ON UPDATE\b`)
 
-// mentions reports whether an expression has a name in it as a word, in quotes or not.
-func mentions(expression, name string) bool {
-	return regexp.MustCompile(`(?i)(^|[^\pL\pN_$])` + regexp.QuoteMeta(name) + `($|[^\pL\pN_$])`).MatchString(expression)
-}
-
 // tryCheck asks the database whether the table's rows would pass a CHECK with ids as great as snowflakes. They are the old ids and 2^62,
 // so that those that are equal stay so, and the lesser of two stays the lesser.
-func (b *builder) tryCheck(ctx context.Context, name string, check catalog.Check, moved []string) {
+func (b *rekeyBuilder) tryCheck(ctx context.Context, name string, check catalog.Check, moved []string) {
 	t := b.tables[name]
 	var columns []string
 	for _, c := range t.Columns {
@@ -142,23 +140,11 @@ func (b *builder) tryCheck(ctx context.Context, name string, check catalog.Check
 	case rows == 0 && slices.ContainsFunc(b.report.Obstacles, func(o inspect.Obstacle) bool {
 		return o.Kind == "check" && o.Table == name && o.Name == check.Name && len(o.Blocks) > 0
 	}):
-		b.refuse("check", name, check.Name, fmt.Sprintf("%s: there is no row that %s could be tried on: see that ids of 19 digits pass it.", name, of))
+		b.builder.refuse("check", name, check.Name, fmt.Sprintf("%s: there is no row that %s could be tried on: see that ids of 19 digits pass it.", name, of))
 	}
 }
 
-// partitioning returns what a table is partitioned by, and nothing when it is not.
-func (b *builder) partitioning(ctx context.Context, t *catalog.Table) (by string, err error) {
-	if t.Related != "partitioned" {
-		return "", nil
-	}
-	if b.dialect() == dialect.Postgres {
-		err = b.db.QueryRowContext(ctx, "SELECT COALESCE(pg_get_partkeydef($1::oid), '')", int64(t.OID)).Scan(&by)
-	} else {
-		err = b.db.QueryRowContext(ctx, `SELECT COALESCE(MAX(CONCAT_WS(' and ', PARTITION_EXPRESSION, SUBPARTITION_EXPRESSION)), '')
-			FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?`, t.Full.Schema, t.Full.Name).Scan(&by)
-	}
-	if err != nil {
-		return "", fmt.Errorf("plan: what %s is partitioned by: %w", t.Full, err)
-	}
-	return by, nil
+// mentions reports whether an expression has a name in it as a word, in quotes or not.
+func mentions(expression, name string) bool {
+	return regexp.MustCompile(`(?i)(^|[^\pL\pN_$])` + regexp.QuoteMeta(name) + `($|[^\pL\pN_$])`).MatchString(expression)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/catalog"
-	"github.com/snowkey-go/snowkey/internal/dialect"
 	"github.com/snowkey-go/snowkey/migrate/inspect"
 )
 
@@ -60,12 +59,10 @@ type moving struct {
 	through string // the integer column that batches go along: not NULL, and first in an index
 }
 
-// shadow plans the mode of that name.
-func (b *builder) shadow(ctx context.Context) error {
-	if b.dialect() == dialect.SQLite {
-		b.block("The mode shadow is not for SQLite, which has one writer at a time and rebuilds tables in one go: use the mode rekey.")
-		return nil
-	}
+// shadowBuilder makes plans of the mode shadow, which is PostgreSQL's.
+type shadowBuilder struct{ *postgresEngine }
+
+func (b *shadowBuilder) steps(ctx context.Context) error {
 	if err := b.date(ctx); err != nil {
 		return err
 	}
@@ -86,12 +83,12 @@ func (b *builder) shadow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.baseline(b.grammar(), all)
+	b.baseline(all)
 	return b.shadowSteps(ctx, tables)
 }
 
 // movings returns the tables and columns, in the order of their names, which is the order of locks.
-func (b *builder) movings() []*moving {
+func (b *shadowBuilder) movings() []*moving {
 	by := map[string]*moving{}
 	for _, c := range b.columns {
 		t := by[c.table]
@@ -118,7 +115,7 @@ func (b *builder) movings() []*moving {
 }
 
 // source finds whose map a column's values are in.
-func (b *builder) source(m *moved) {
+func (b *shadowBuilder) source(m *moved) {
 	for i := range b.plan.Keys {
 		if k := &b.plan.Keys[i]; k.Table == m.table.name && k.Column == m.column.Name {
 			m.key, m.own, m.strict = k, true, true
@@ -156,7 +153,7 @@ func (b *builder) source(m *moved) {
 }
 
 // write tells the plan the second column's name, and the first one's after the swap.
-func (b *builder) write(m *moved) {
+func (b *shadowBuilder) write(m *moved) {
 	if m.own {
 		m.key.Shadow, m.key.Old = m.second, m.old
 	}
@@ -168,7 +165,7 @@ func (b *builder) write(m *moved) {
 }
 
 // free returns a name that no column of the table has, and that PostgreSQL does not cut, as it does longer ones, to names that are there already.
-func (b *builder) free(t *moving, wanted string) string {
+func (b *shadowBuilder) free(t *moving, wanted string) string {
 	name := b.cut(wanted, 0)
 	for n := 2; slices.ContainsFunc(t.of.Columns, func(c *catalog.Column) bool { return strings.EqualFold(c.Name, name) }); n++ {
 		name = b.cut(fmt.Sprintf("%s%d", wanted, n), 0)
@@ -224,7 +221,7 @@ func (t *moving) made(what string, parts ...string) string {
 }
 
 // admit blocks what the mode cannot keep of a table for certain.
-func (b *builder) admit(t *moving) {
+func (b *shadowBuilder) admit(t *moving) {
 	if t.of.Related != "" {
 		b.block(fmt.Sprintf("%s is %s: the mode shadow is for plain tables.", t.name, t.of.Related))
 	}
@@ -275,7 +272,7 @@ func (b *builder) admit(t *moving) {
 }
 
 // admitForeignKeys blocks foreign keys of which one side is replaced and the other is not, and actions that cannot be kept.
-func (b *builder) admitForeignKeys(tables []*moving) {
+func (b *shadowBuilder) admitForeignKeys(tables []*moving) {
 	for _, f := range b.references {
 		child, parent := movingOf(tables, f.Child), movingOf(tables, f.Parent)
 		for i := range f.Columns {

@@ -17,7 +17,7 @@ type extra struct {
 }
 
 // readExchange reads what only PostgreSQL's own catalog tells.
-func (b *builder) readExchange(ctx context.Context, x *exchange) error {
+func (b *shadowBuilder) readExchange(ctx context.Context, x *exchange) error {
 	x.extras = map[*moved]extra{}
 	for _, t := range x.tables {
 		for _, m := range t.columns {
@@ -42,7 +42,7 @@ func (b *builder) readExchange(ctx context.Context, x *exchange) error {
 }
 
 // readExtra reads a column's statistics target, options, comment and rights.
-func (b *builder) readExtra(ctx context.Context, x *exchange, m *moved) error {
+func (b *shadowBuilder) readExtra(ctx context.Context, x *exchange, m *moved) error {
 	var e extra
 	table, second := "ALTER TABLE "+b.whole(m.table)+" ALTER COLUMN "+b.quote(m.second), b.quote(m.second)
 	err := b.catalog.Each(ctx, `SELECT coalesce(a.attstattarget, -1), coalesce(array_to_string(a.attoptions, ', '), ''), coalesce(pg_catalog.col_description(a.attrelid, a.attnum), '')
@@ -101,7 +101,7 @@ func postgresText(text string) string {
 }
 
 // readTwins finds the indexes that get twins, and blocks those that cannot be exchanged.
-func (b *builder) readTwins(ctx context.Context, x *exchange, t *moving) error {
+func (b *shadowBuilder) readTwins(ctx context.Context, x *exchange, t *moving) error {
 	kinds := map[string]string{}
 	comments := map[string][]string{}
 	err := b.catalog.Each(ctx, `SELECT c.relname, coalesce(k.contype::text, ''), coalesce(k.condeferrable, false), i.indisreplident, i.indisclustered, c.reltablespace <> 0,
@@ -143,14 +143,14 @@ func (b *builder) readTwins(ctx context.Context, x *exchange, t *moving) error {
 }
 
 // over reports whether an index is over a column that gets a second one: its statement tells, with another name in it or not.
-func (b *builder) over(t *moving, i *catalog.Index) bool {
+func (b *shadowBuilder) over(t *moving, i *catalog.Index) bool {
 	_, rest, _ := strings.Cut(i.Definition, " USING ")
 	return rest != renamed(rest, func(name string) (string, bool) { return "\x00", t.find(name) != nil })
 }
 
 // readViews finds the views that show the columns, in an order in which they can be made. What a view is made of comes before it in the list of
 // each table that it is in: so the last mention of each is in order.
-func (b *builder) readViews(ctx context.Context, x *exchange) error {
+func (b *shadowBuilder) readViews(ctx context.Context, x *exchange) error {
 	l, err := b.lookAtPostgres(ctx)
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ type exchange struct {
 }
 
 // shadowSteps adds the steps by which second columns take the places of the first.
-func (b *builder) shadowSteps(ctx context.Context, tables []*moving) error {
+func (b *shadowBuilder) shadowSteps(ctx context.Context, tables []*moving) error {
 	x := &exchange{tables: tables, links: b.links(tables)}
 	if err := b.readExchange(ctx, x); err != nil || len(b.blocked) > 0 {
 		return err
@@ -71,7 +71,7 @@ func (b *builder) shadowSteps(ctx context.Context, tables []*moving) error {
 	return nil
 }
 
-func (b *builder) noteShadow() {
+func (b *shadowBuilder) noteShadow() {
 	b.note("Writers that leave keys to the database can go on until after the swap, and from the swap on get snowflakes from it: their programs must hold ids in 64 bits by then. " +
 		"Writers that fill keys can be deployed before the swap where the key is a bigint and not GENERATED ALWAYS, else after it, at the hold that follows.")
 	b.note("What writers may see: a statement that meets a batch at two rows in the other order is ended by the database as a deadlock (40P01); " +
@@ -84,7 +84,7 @@ func (b *builder) noteShadow() {
 }
 
 // expandShadow adds the second columns, and what keeps them.
-func (b *builder) expandShadow(x *exchange) {
+func (b *shadowBuilder) expandShadow(x *exchange) {
 	for _, t := range x.tables {
 		var adds, drops, rest []string
 		for _, m := range t.columns {
@@ -124,7 +124,7 @@ func (t *moving) own() *moved {
 
 // settle adds the steps after which no second column is missing, nor ever will be. The function that tells stale transactions to begin anew
 // is there for all who come after a lock that writers have to let go; what those before it have left is filled, and then counted.
-func (b *builder) settle(tables []*moving) {
+func (b *shadowBuilder) settle(tables []*moving) {
 	for _, t := range tables {
 		b.add(Step{
 			Title: "let the trigger of … refuse what the map does not have", Names: []string{t.name}, Phase: "check", Tables: []string{t.name}, Algorithm: "catalog only",
@@ -164,7 +164,7 @@ func (b *builder) settle(tables []*moving) {
 
 // checks returns the statements that add and drop the checks of columns that cannot be NULL. A reference that can be NULL has none: where two
 // foreign keys set both columns to NULL there is a moment in which one of them is not yet.
-func (b *builder) checks(t *moving) (do, undo []string) {
+func (b *shadowBuilder) checks(t *moving) (do, undo []string) {
 	do = b.locked(toDrop, []catalog.Name{t.of.Full}, nil) // at once what the rest needs: raising a lock is how deadlocks come
 	for _, m := range t.columns {
 		if m.column.Nullable {
@@ -181,7 +181,7 @@ func (b *builder) checks(t *moving) (do, undo []string) {
 }
 
 // twinStep adds the step that builds an index over second columns.
-func (b *builder) twinStep(w *twin) {
+func (b *shadowBuilder) twinStep(w *twin) {
 	schema := b.literal(w.table.of.Full.Schema)
 	name := b.beside(w.table, w.name)
 	valid := fmt.Sprintf("SELECT count(*) FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "+
@@ -200,7 +200,7 @@ func (b *builder) twinStep(w *twin) {
 }
 
 // statement returns the statement that makes the twin: that of the index, with other columns.
-func (w *twin) statement(b *builder) string {
+func (w *twin) statement(b *shadowBuilder) string {
 	_, rest, _ := strings.Cut(w.index.Definition, " USING ")
 	unique := ""
 	if w.index.Unique {
@@ -264,7 +264,7 @@ func wordByte(c byte) bool {
 }
 
 // links returns the foreign keys between second columns.
-func (b *builder) links(tables []*moving) []*link {
+func (b *shadowBuilder) links(tables []*moving) []*link {
 	var links []*link
 	for _, f := range b.references {
 		child, parent := movingOf(tables, f.Child), movingOf(tables, f.Parent)
@@ -277,7 +277,7 @@ func (b *builder) links(tables []*moving) []*link {
 }
 
 // definition returns what is behind ADD CONSTRAINT name.
-func (l *link) definition(b *builder, columns, to []string) string {
+func (l *link) definition(b *shadowBuilder, columns, to []string) string {
 	text := fmt.Sprintf("FOREIGN KEY (%s) REFERENCES %s (%s)", b.list(columns), b.whole(l.parent), b.list(to))
 	if l.of.OnDelete != "NO ACTION" {
 		text += " ON DELETE " + l.of.OnDelete
@@ -300,7 +300,7 @@ func (l *link) tables() []string {
 }
 
 // linkSteps adds the foreign key between second columns, and validates it, unless its model never was.
-func (b *builder) linkSteps(l *link) {
+func (b *shadowBuilder) linkSteps(l *link) {
 	table, name := "ALTER TABLE "+b.whole(l.child)+" ", b.quote(l.name)
 	b.add(Step{
 		Title: "foreign key … over the second columns of …", Names: []string{l.of.Name, l.child.name}, Phase: "check", Tables: l.tables(), Algorithm: "catalog only",

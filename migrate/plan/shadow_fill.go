@@ -7,10 +7,10 @@ import (
 )
 
 // whole returns a table as statements have it, with its schema: functions and triggers run with other search paths.
-func (b *builder) whole(t *moving) string { return b.catalog.Quoted(t.of.Full) }
+func (b *shadowBuilder) whole(t *moving) string { return b.catalog.Quoted(t.of.Full) }
 
 // follows returns f of a value, an expression; see shadow.go.
-func (b *builder) follows(m *moved, value string) string {
+func (b *shadowBuilder) follows(m *moved, value string) string {
 	found := fmt.Sprintf("(SELECT m.new_id FROM %s m WHERE m.old_id = %s)", b.mapped(m.key), value)
 	if !m.strict {
 		found = fmt.Sprintf("COALESCE(%s, %s)", found, value)
@@ -19,7 +19,7 @@ func (b *builder) follows(m *moved, value string) string {
 }
 
 // missing returns a condition: that a row's second column is not what it has to be.
-func (b *builder) missing(m *moved) string {
+func (b *shadowBuilder) missing(m *moved) string {
 	first, second := b.quote(m.column.Name), b.quote(m.second)
 	if m.own {
 		return second + " IS NULL"
@@ -33,12 +33,12 @@ func (b *builder) missing(m *moved) string {
 }
 
 // lacking returns a query for the number of rows that some second column is missing of.
-func (b *builder) lacking(t *moving) string {
+func (b *shadowBuilder) lacking(t *moving) string {
 	return fmt.Sprintf("SELECT count(*) FROM %s WHERE %s", b.whole(t), b.any(t))
 }
 
 // any returns the condition that one of a table's second columns is missing.
-func (b *builder) any(t *moving) string {
+func (b *shadowBuilder) any(t *moving) string {
 	var conditions []string
 	for _, m := range t.columns {
 		conditions = append(conditions, b.missing(m))
@@ -47,7 +47,7 @@ func (b *builder) any(t *moving) string {
 }
 
 // fill adds the batches that fill a table's second columns: all of a row at once, so that a row is written once.
-func (b *builder) fill(t *moving, phase, title string) {
+func (b *shadowBuilder) fill(t *moving, phase, title string) {
 	table, through := b.whole(t), b.quote(t.through)
 	var set []string
 	for _, m := range t.columns {
@@ -67,17 +67,17 @@ func (b *builder) fill(t *moving, phase, title string) {
 }
 
 // filled adds the step that expects no second column to be missing.
-func (b *builder) filled(tables []*moving) {
+func (b *shadowBuilder) filled(tables []*moving) {
 	var c counting
 	for _, t := range tables {
-		c.ask(b, t.name, Query{About: "rows of … without their second columns", Names: []string{t.name}, SQL: b.lacking(t)})
+		c.ask(b.builder, t.name, Query{About: "rows of … without their second columns", Names: []string{t.name}, SQL: b.lacking(t)})
 	}
-	c.step(b, "check", "make sure that each row has its second columns", Action{Kind: Assert, OnFailure: "Rows have no new ids: a writer has changed the triggers or the map, or rows are held by a " +
+	c.step(b.builder, "check", "make sure that each row has its second columns", Action{Kind: Assert, OnFailure: "Rows have no new ids: a writer has changed the triggers or the map, or rows are held by a " +
 		"long transaction. End that, and run again."})
 }
 
 // list returns names as statements have them, with commas in between.
-func (b *builder) list(names []string) string {
+func (b *shadowBuilder) list(names []string) string {
 	quoted := slices.Clone(names)
 	for i, name := range quoted {
 		quoted[i] = b.quote(name)

@@ -19,7 +19,7 @@ type minting struct {
 // mint returns how ids of a table's key are made. An id's time is that given, its node the plan's, and its sequence number that of a
 // sequence of the database. Two ids are the same only when the sequence comes round within a tick, or the clock goes back: then the
 // map's or the key's uniqueness refuses the second one, and the trigger takes another.
-func (b *builder) mint(t *moving) minting {
+func (b *shadowBuilder) mint(t *moving) minting {
 	layout := b.options.Layout
 	shift := map[idgen.Kind]int{}
 	below := 0
@@ -44,7 +44,7 @@ $snowkey$`, m.function, layout.Epoch().UnixMicro(), layout.Unit().Nanoseconds(),
 }
 
 // beside returns a name in a table's schema as statements have it.
-func (b *builder) beside(t *moving, name string) string {
+func (b *shadowBuilder) beside(t *moving, name string) string {
 	full := t.of.Full
 	full.Name = name
 	return b.catalog.Quoted(full)
@@ -55,7 +55,7 @@ func (m minting) now() string { return m.function + "(clock_timestamp(), 1)" }
 
 // keeping returns the body of the function that keeps a table's second columns. When it is settled all rows that were there have theirs, and
 // a transaction that still sees the map as it was before is told to try again.
-func (b *builder) keeping(t *moving, settled bool) string {
+func (b *shadowBuilder) keeping(t *moving, settled bool) string {
 	var body strings.Builder
 	body.WriteString("DECLARE v bigint; skip bigint := 1;\nBEGIN\n")
 	for _, m := range t.columns {
@@ -71,7 +71,7 @@ func (b *builder) keeping(t *moving, settled bool) string {
 
 // keepKey writes how a row gets the second column of its key. Where many old rows have the new row's time, the ids that come next are theirs: each
 // id in vain skips twice as many as the one before. The skip has a limit, so that it comes to all ids of a time where few are left.
-func (b *builder) keepKey(body *strings.Builder, t *moving, m *moved) {
+func (b *shadowBuilder) keepKey(body *strings.Builder, t *moving, m *moved) {
 	first, second, ids := "NEW."+b.quote(m.column.Name), "NEW."+b.quote(m.second), b.mapped(m.key)
 	mint, spread := b.minted(t, m)
 	sequence, limit := b.literal(b.mint(t).sequence)+"::regclass", spread<<b.options.Layout.Bits(idgen.Sequence)>>3|1
@@ -100,7 +100,7 @@ func (b *builder) keepKey(body *strings.Builder, t *moving, m *moved) {
 }
 
 // parentColumn returns the column that a key's Through refers to.
-func (b *builder) parentColumn(k *Key) string {
+func (b *shadowBuilder) parentColumn(k *Key) string {
 	for _, r := range b.plan.References {
 		if r.Table == k.Table && r.Column == k.Through && r.To == k.Parent && r.ToColumn != "" {
 			return r.ToColumn
@@ -116,7 +116,7 @@ func (b *builder) parentColumn(k *Key) string {
 
 // minted returns the expression for the new id of a row that is being added: with its time, or that of the row that it belongs to, where that
 // is the layout's and not to come. The ids of one time are spread over so many ticks.
-func (b *builder) minted(t *moving, m *moved) (expression string, spread int64) {
+func (b *shadowBuilder) minted(t *moving, m *moved) (expression string, spread int64) {
 	at, spread := "clock_timestamp()", int64(1)
 	layout := b.options.Layout
 	if k := m.key; k.Created != "" {
@@ -141,7 +141,7 @@ func (b *builder) minted(t *moving, m *moved) (expression string, spread int64) 
 }
 
 // firstSecond returns the Unix time, in seconds, from which on ids are not below a number.
-func (b *builder) firstSecond(below int64) int64 {
+func (b *shadowBuilder) firstSecond(below int64) int64 {
 	parts, err := b.options.Layout.Decode(below)
 	if err != nil {
 		return b.options.Layout.Epoch().Unix() + 1
@@ -149,7 +149,7 @@ func (b *builder) firstSecond(below int64) int64 {
 	return parts.Time.Unix() + 2
 }
 
-func (b *builder) keepReference(body *strings.Builder, m *moved, settled bool) {
+func (b *shadowBuilder) keepReference(body *strings.Builder, m *moved, settled bool) {
 	first, second := "NEW."+b.quote(m.column.Name), "NEW."+b.quote(m.second)
 	fmt.Fprintf(body, `	IF TG_OP = 'INSERT' OR %s IS DISTINCT FROM OLD.%s THEN
 		%s := %s;
@@ -169,7 +169,7 @@ func (b *builder) keepReference(body *strings.Builder, m *moved, settled bool) {
 
 // keeper returns the statements that make the function and triggers of a table, and those that drop them. The triggers are the last of
 // their table by name, so that they see what others have made of a row.
-func (b *builder) keeper(t *moving) (making, dropping []string) {
+func (b *shadowBuilder) keeper(t *moving) (making, dropping []string) {
 	function, table := b.beside(t, t.made("keep")), b.whole(t)
 	insert, update := b.quote("zzz_"+t.made("i")), b.quote("zzz_"+t.made("u"))
 	var changed []string
@@ -190,7 +190,7 @@ func (b *builder) keeper(t *moving) (making, dropping []string) {
 }
 
 // function returns the statement that makes a table's function, which has the rights of who runs the plan: writers need none on maps.
-func (b *builder) function(t *moving, create string, settled bool) string {
+func (b *shadowBuilder) function(t *moving, create string, settled bool) string {
 	return fmt.Sprintf("%s %s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $snowkey$\n%s$snowkey$",
 		create, b.beside(t, t.made("keep")), b.keeping(t, settled))
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // swapShadow adds the one transaction in which first and second columns change places.
-func (b *builder) swapShadow(x *exchange) {
+func (b *shadowBuilder) swapShadow(x *exchange) {
 	var names []string
 	var tables []catalog.Name
 	var changes, left []Change
@@ -28,7 +28,7 @@ func (b *builder) swapShadow(x *exchange) {
 }
 
 // swap returns the statements of the swap, after the lock.
-func (b *builder) swap(x *exchange) []string {
+func (b *shadowBuilder) swap(x *exchange) []string {
 	var sql []string
 	add := func(format string, args ...any) { sql = append(sql, fmt.Sprintf(format, args...)) }
 	for i := len(x.views) - 1; i >= 0; i-- {
@@ -69,7 +69,7 @@ func (b *builder) swap(x *exchange) []string {
 }
 
 // exchangeIndex returns the statements that put a twin in its index's place.
-func (b *builder) exchangeIndex(w *twin) []string {
+func (b *shadowBuilder) exchangeIndex(w *twin) []string {
 	table, name, other := "ALTER TABLE "+b.whole(w.table)+" ", b.quote(w.index.Name), b.quote(w.name)
 	var sql []string
 	switch {
@@ -87,7 +87,7 @@ func (b *builder) exchangeIndex(w *twin) []string {
 }
 
 // exchangeColumn returns the statements that put a second column in the first one's place.
-func (b *builder) exchangeColumn(m *moved) []string {
+func (b *shadowBuilder) exchangeColumn(m *moved) []string {
 	table, first, second := "ALTER TABLE "+b.whole(m.table)+" ", b.quote(m.column.Name), b.quote(m.second)
 	var sql []string
 	switch {
@@ -111,7 +111,7 @@ func (b *builder) exchangeColumn(m *moved) []string {
 
 // unswap returns the statements that undo the swap. What was written since is taken over: rows that are new keep their ids, in old columns that get
 // 64 bits, and references have the old ids of rows that have any. The second columns are as they were before the swap but not kept any more.
-func (b *builder) unswap(x *exchange) []string {
+func (b *shadowBuilder) unswap(x *exchange) []string {
 	var sql []string
 	add := func(format string, args ...any) { sql = append(sql, fmt.Sprintf(format, args...)) }
 	for i := len(x.views) - 1; i >= 0; i-- {
@@ -163,7 +163,7 @@ func (b *builder) unswap(x *exchange) []string {
 }
 
 // takeBack returns the statements that bring the old columns up to date.
-func (b *builder) takeBack(t *moving) []string {
+func (b *shadowBuilder) takeBack(t *moving) []string {
 	var sql, set, where []string
 	for _, m := range t.columns {
 		if m.column.Bits < 64 {
@@ -181,7 +181,7 @@ func (b *builder) takeBack(t *moving) []string {
 }
 
 // restoreColumn returns the statements that give a column its first name again, and what it had.
-func (b *builder) restoreColumn(m *moved, e extra) []string {
+func (b *shadowBuilder) restoreColumn(m *moved, e extra) []string {
 	table, first := "ALTER TABLE "+b.whole(m.table)+" ", b.quote(m.column.Name)
 	var sql []string
 	if m.own && m.column.Auto != "" || m.fromZero {
@@ -201,7 +201,7 @@ func (b *builder) restoreColumn(m *moved, e extra) []string {
 }
 
 // endShadow adds what follows the swap: the database stops making ids, and the old columns and the maps go.
-func (b *builder) endShadow(x *exchange) {
+func (b *shadowBuilder) endShadow(x *exchange) {
 	var flipped []*moving
 	for _, t := range x.tables {
 		if own := t.own(); own != nil && own.column.Auto != "" {
@@ -237,7 +237,7 @@ func (b *builder) endShadow(x *exchange) {
 }
 
 // flip adds the steps after which the database makes no ids for tables.
-func (b *builder) flip(tables []*moving) {
+func (b *shadowBuilder) flip(tables []*moving) {
 	var watched []watched
 	var names []catalog.Name
 	var of, do, undo []string
@@ -259,4 +259,61 @@ func (b *builder) flip(tables []*moving) {
 		Changes: changes,
 	})
 	b.refusesKeyless()
+}
+
+// swapChanges returns what a swap changes of a table: each first column is there under another name until it is dropped, and the second one, the last of the table,
+// has its place.
+func (b *shadowBuilder) swapChanges(t *moving) (changes, left []Change) {
+	of := b.of(t.of)
+	changes = []Change{{Of: of, What: "columns", Text: strings.Join(t.order(true), ", ")}}
+	for _, m := range t.columns {
+		name := "column " + m.column.Name
+		for _, what := range columnWhats {
+			changes = append(changes, Change{Of: of, What: what + "column " + m.old, Any: true})
+		}
+		changes = append(changes,
+			Change{Of: of, What: "type of " + name, Text: "bigint"}, Change{Of: of, What: "identity of " + name, Gone: true},
+			Change{Of: of, What: "sequence of " + name, Gone: true}, Change{Of: of, What: "type of the sequence of " + name, Gone: true})
+		if m.own && m.column.Auto != "" {
+			changes = append(changes, Change{Of: of, What: "default of " + name, Any: true})
+		}
+		left = append(left, Change{Of: of, What: "type of " + name, Text: "bigint"})
+		if typ := "type of the sequence of " + name; b.text(of, "identity of "+name) != "" {
+			left = append(left, Change{Of: of, What: typ, Text: integer.ReplaceAllString(b.text(of, typ), "bigint")})
+		}
+	}
+	return changes, left
+}
+
+// columnWhats begin the names of the definitions of a column.
+var columnWhats = []string{"", "type of ", "default of ", "identity of ", "rights on ", "comment of ", "sequence of ", "type of the sequence of "}
+
+// order returns the names of a table's columns after the swap, in their order, with the first ones or without.
+func (t *moving) order(first bool) []string {
+	var names, last []string
+	for _, c := range t.of.Columns {
+		m := t.find(c.Name)
+		switch {
+		case m == nil:
+			names = append(names, c.Name)
+		case first:
+			names = append(names, m.old)
+		}
+	}
+	for _, m := range t.columns {
+		last = append(last, m.column.Name)
+	}
+	return append(names, last...)
+}
+
+// dropChanges returns what dropping the first columns changes.
+func (b *shadowBuilder) dropChanges(t *moving) []Change {
+	of := b.of(t.of)
+	changes := []Change{{Of: of, What: "columns", Text: strings.Join(t.order(false), ", ")}}
+	for _, m := range t.columns {
+		for _, what := range columnWhats {
+			changes = append(changes, Change{Of: of, What: what + "column " + m.old, Gone: true})
+		}
+	}
+	return changes
 }

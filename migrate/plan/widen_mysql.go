@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -10,15 +11,14 @@ import (
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/catalog"
-	"github.com/snowkey-go/snowkey/migrate/inspect"
 )
 
-// widenMySQL plans for MySQL and MariaDB, where both sides of a foreign key have the same type, none of them can be changed while the key is
+// widen plans for MySQL and MariaDB, where both sides of a foreign key have the same type, none of them can be changed while the key is
 // there (1832, 1833), and a snowflake that is written to an AUTO_INCREMENT column makes the counter go on from it.
-func (b *builder) widenMySQL() {
+func (b mysqlEngine) widen(context.Context) error {
 	keys := b.made()
 	for _, t := range b.ofTable(func(c *column) bool { return c.narrow() || c.key && c.column.Auto != "" }) {
-		b.checkMySQL(t[0])
+		b.check(t[0])
 	}
 	b.gates(slices.DeleteFunc(slices.Clone(keys), func(k *column) bool { return !counts(k) }))
 	var cascades []*catalog.Reference
@@ -34,17 +34,14 @@ func (b *builder) widenMySQL() {
 		b.note("From the first step of expand to its last, foreign keys with ON DELETE CASCADE or SET NULL are missing" + b.among(cascades) + ": a row that is deleted meanwhile leaves the rows that " +
 			"refer to it. The run stops once the keys are back, and has the statement that does what ON DELETE would have done.")
 	}
-	if len(keys) == 0 {
-		return
+	if len(keys) > 0 {
+		b.flip(keys)
 	}
-	b.flipMySQL(keys)
+	return nil
 }
 
-// counts reports whether the key's numbers are a counter of the table, rather than a sequence's of MariaDB.
-func counts(k *column) bool { return k.column.Auto == "AUTO_INCREMENT" }
-
-// checkMySQL blocks tables of which it is not certain that a type change keeps everything.
-func (b *builder) checkMySQL(c *column) {
+// check blocks tables of which it is not certain that a type change keeps everything.
+func (b mysqlEngine) check(c *column) {
 	t := c.of
 	if t.Engine != "InnoDB" {
 		b.block(fmt.Sprintf("%s has the engine %s, and a step cannot be done together with the journal's row: ALTER TABLE %s ENGINE = InnoDB first.", c.table, t.Engine, b.quoted(c.table)))
@@ -59,24 +56,19 @@ func (b *builder) checkMySQL(c *column) {
 	}
 }
 
-// reported reports whether the report has such an obstacle, so that it is not told twice.
-func (b *builder) reported(kind, table string) bool {
-	return slices.ContainsFunc(b.report.Obstacles, func(o inspect.Obstacle) bool { return o.Kind == kind && o.Table == table })
-}
-
 // gateName is the trigger's: in the schema of its table, and one of its own for each there, however long the table's name is.
-func (b *builder) gateName(k *column) catalog.Name {
+func (b mysqlEngine) gateName(k *column) catalog.Name {
 	sum := sha256.Sum256([]byte(k.of.Full.Name))
 	return catalog.Name{Schema: k.of.Schema, Name: "snowkey_gate_" + hex.EncodeToString(sum[:6])}
 }
 
 // gateThere is the end of a query for a gate.
-func (b *builder) gateThere(k *column) string {
+func (b mysqlEngine) gateThere(k *column) string {
 	return fmt.Sprintf("FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = %s AND TRIGGER_NAME = %s", b.literal(k.of.Full.Schema), b.literal(b.gateName(k).Name))
 }
 
 // counterThere is the end of a query for a column that is AUTO_INCREMENT.
-func (b *builder) counterThere(k *column) string {
+func (b mysqlEngine) counterThere(k *column) string {
 	return fmt.Sprintf("FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %[2]s AND BINARY TABLE_NAME = %[2]s AND COLUMN_NAME = %s AND EXTRA LIKE '%%auto_increment%%'",
 		b.literal(k.of.Full.Schema), b.literal(k.of.Full.Name), b.literal(k.column.Name))
 }
@@ -86,7 +78,7 @@ func (b *builder) counterThere(k *column) string {
 //
 // A gate looks for itself whether the counter is there, so that the statement that ends the counter opens the gate: there is no moment in
 // which neither rows with a key nor rows without one come in, and nobody has to open a gate that a run has left.
-func (b *builder) gates(keys []*column) {
+func (b mysqlEngine) gates(keys []*column) {
 	if len(keys) == 0 {
 		return
 	}
@@ -116,7 +108,7 @@ type connection struct {
 }
 
 // connected returns what has to be widened in sets: between the first and the last step of a set its foreign keys are missing.
-func (b *builder) connected() []connection {
+func (b mysqlEngine) connected() []connection {
 	groups := b.ofTable((*column).narrow)
 	set := make([]int, len(groups)) // the set that a group is in, named by one of the groups
 	for i := range set {
@@ -163,7 +155,7 @@ func (b *builder) connected() []connection {
 }
 
 // widenConnected drops the foreign keys of a set, changes the types, and makes the keys again.
-func (b *builder) widenConnected(c connection) {
+func (b mysqlEngine) widenConnected(c connection) {
 	var orphans counting
 	cascades := false
 	for _, r := range c.keys {
@@ -171,14 +163,14 @@ func (b *builder) widenConnected(c connection) {
 			b.block(fmt.Sprintf("the foreign key %s of %s cannot be seen in full, so that it could not be made again: use a user with rights on both tables.", r.Name, r.Child))
 		}
 		table := b.short(r.Child).String()
-		orphans.ask(b, table, Query{About: "orphans by the foreign key … of …", Names: []string{r.Name, table}, SQL: b.orphans(r), Subject: Subject{Broken, table, r.Name}, Remedy: b.cascade(r)})
+		orphans.ask(b.builder, table, Query{About: "orphans by the foreign key … of …", Names: []string{r.Name, table}, SQL: b.orphans(r), Subject: Subject{Broken, table, r.Name}, Remedy: b.cascade(r)})
 		cascades = cascades || b.cascade(r) != ""
 	}
 	deleted := ""
 	if cascades {
 		deleted = " Or rows were deleted that others refer to: where there were no orphans before, the statements in parentheses do what ON DELETE would have done."
 	}
-	counted := orphans.step(b, "expand", "count the orphans of the foreign keys that are dropped for a while"+b.among(c.keys), Action{Kind: Count})
+	counted := orphans.step(b.builder, "expand", "count the orphans of the foreign keys that are dropped for a while"+b.among(c.keys), Action{Kind: Count})
 	for _, r := range c.keys {
 		b.add(b.dropKey(r))
 	}
@@ -220,12 +212,12 @@ func (b *builder) widenConnected(c connection) {
 			Do: b.addKey(r), Kept: "it is what was there before",
 		})
 	}
-	orphans.step(b, "expand", "make sure that the foreign keys have no new orphans"+b.among(c.keys), Action{Kind: Assert, Baseline: counted,
+	orphans.step(b.builder, "expand", "make sure that the foreign keys have no new orphans"+b.among(c.keys), Action{Kind: Assert, Baseline: counted,
 		OnFailure: "While the foreign keys were not there, rows came that refer to no row: mend them (the queries count them), and run again." + deleted})
 }
 
 // cascade returns the statement that does to a foreign key's orphans what its ON DELETE would have done; empty where that would have refused.
-func (b *builder) cascade(r *catalog.Reference) string {
+func (b mysqlEngine) cascade(r *catalog.Reference) string {
 	var on, set, null []string
 	for i, name := range r.Columns {
 		column := "c." + b.quote(name)
@@ -243,7 +235,7 @@ func (b *builder) cascade(r *catalog.Reference) string {
 }
 
 // among returns the tables of foreign keys, as the end of a title: there may be several sets of them in a plan.
-func (b *builder) among(keys []*catalog.Reference) string {
+func (b mysqlEngine) among(keys []*catalog.Reference) string {
 	var tables []string
 	for _, r := range keys {
 		if table := b.short(r.Child).String(); !slices.Contains(tables, table) {
@@ -254,12 +246,12 @@ func (b *builder) among(keys []*catalog.Reference) string {
 }
 
 // keyThere is the end of a query for a foreign key. The comparisons of information_schema know no case.
-func (b *builder) keyThere(r *catalog.Reference) string {
+func (b mysqlEngine) keyThere(r *catalog.Reference) string {
 	return fmt.Sprintf("FROM information_schema.TABLE_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = %[1]s AND TABLE_SCHEMA = %[1]s AND TABLE_NAME = %[2]s AND BINARY TABLE_NAME = %[2]s"+
 		" AND CONSTRAINT_NAME = %[3]s AND CONSTRAINT_TYPE = 'FOREIGN KEY'", b.literal(r.Child.Schema), b.literal(r.Child.Name), b.literal(r.Name))
 }
 
-func (b *builder) dropKey(r *catalog.Reference) Step {
+func (b mysqlEngine) dropKey(r *catalog.Reference) Step {
 	undo := b.addKey(r)
 	return Step{
 		Title: "drop the foreign key … of … until the types are changed", Names: []string{r.Name, b.short(r.Child).String()}, Phase: "expand", Tables: b.tied(r),
@@ -272,7 +264,7 @@ func (b *builder) dropKey(r *catalog.Reference) Step {
 
 // ownIndexes renames an index that MariaDB may have made for a foreign key to the name that it has. That makes it one of the table's own. Else, when the key is
 // made again, the server would make another under the key's name, and drop this one, whose name statements may have as a hint.
-func (b *builder) ownIndexes(r *catalog.Reference) string {
+func (b mysqlEngine) ownIndexes(r *catalog.Reference) string {
 	name, ok := b.names[r.Child]
 	if !ok || !strings.HasPrefix(b.plan.Database.Version, "MariaDB") {
 		return ""
@@ -288,7 +280,7 @@ func (b *builder) ownIndexes(r *catalog.Reference) string {
 
 // addKey makes a foreign key without looking at the rows that are there, which lets others write; an Expect looks then. It takes no time where there is an
 // index for it.
-func (b *builder) addKey(r *catalog.Reference) Action {
+func (b mysqlEngine) addKey(r *catalog.Reference) Action {
 	a := b.autocommit([]string{fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s, ALGORITHM=INPLACE, LOCK=NONE", b.catalog.Quoted(b.short(r.Child)), b.quote(r.Name), b.definition(r))},
 		[]string{"SELECT COUNT(*) " + b.keyThere(r)}, append(slices.Clone(altering), "REFERENCES")...)
 	a.Session = []string{mysqlStrict, "SET foreign_key_checks = 0"}
@@ -299,14 +291,14 @@ func (b *builder) addKey(r *catalog.Reference) Action {
 var altering = []string{"ALTER", "CREATE", "INSERT"}
 
 // alter returns the action of an ALTER TABLE, read strictly.
-func (b *builder) alter(sql, applied string) Action {
+func (b mysqlEngine) alter(sql, applied string) Action {
 	a := b.autocommit([]string{sql}, []string{applied}, altering...)
 	a.Session = []string{mysqlStrict}
 	return a
 }
 
 // tied returns the tables of the plan that a foreign key connects.
-func (b *builder) tied(r *catalog.Reference) (tables []string) {
+func (b mysqlEngine) tied(r *catalog.Reference) (tables []string) {
 	for _, name := range []catalog.Name{r.Child, r.Parent} {
 		if table := b.names[name]; table != "" && !slices.Contains(tables, table) {
 			tables = append(tables, table)
@@ -323,7 +315,7 @@ var (
 
 // definition returns a foreign key as SHOW CREATE TABLE has it, where it can be read there. What is made of information_schema means the same, but is
 // shown in other words: it does not tell an action that was left out, beside one that was not, from NO ACTION.
-func (b *builder) definition(r *catalog.Reference) string {
+func (b mysqlEngine) definition(r *catalog.Reference) string {
 	if name, ok := b.names[r.Child]; ok {
 		begin := "\n  CONSTRAINT " + b.quote(r.Name) + " "
 		if _, rest, ok := strings.Cut(b.tables[name].Create, begin); ok && strings.HasPrefix(rest, "FOREIGN KEY ") {
@@ -335,7 +327,7 @@ func (b *builder) definition(r *catalog.Reference) string {
 }
 
 // leftKeys returns the query for the number of foreign keys that columns of one table have, or are referred to by.
-func (b *builder) leftKeys(t []*column) string {
+func (b mysqlEngine) leftKeys(t []*column) string {
 	names := make([]string, len(t))
 	for i, c := range t {
 		names[i] = b.literal(c.column.Name)
@@ -346,7 +338,7 @@ func (b *builder) leftKeys(t []*column) string {
 }
 
 // wideCount returns the query, in parentheses, for how many of some columns of one table have 64 bits.
-func (b *builder) wideCount(t []*column) string {
+func (b mysqlEngine) wideCount(t []*column) string {
 	names := make([]string, len(t))
 	for i, c := range t {
 		names[i] = b.literal(c.column.Name)
@@ -358,7 +350,7 @@ func (b *builder) wideCount(t []*column) string {
 var mysqlInteger = regexp.MustCompile(`(?i)^(?:tinyint|smallint|mediumint|int|integer)\b(?:\s*\(\d+\))?`)
 
 // modify changes the types of columns of one table, and nothing else of them: the rest is as SHOW CREATE TABLE has it.
-func (b *builder) modify(t []*column) Action {
+func (b mysqlEngine) modify(t []*column) Action {
 	var parts []string
 	for _, c := range t {
 		define := mysqlInteger.ReplaceAllString(c.column.Define, "bigint")
@@ -377,9 +369,9 @@ const mysqlStrict = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DAT
 
 var mysqlCounter = regexp.MustCompile(`(?i)\s+AUTO_INCREMENT\b`)
 
-// flipMySQL has the database make no keys any more: one look at all tables for writers that leave their keys to it, then one statement a table
+// flip has the database make no keys any more: one look at all tables for writers that leave their keys to it, then one statement a table
 // in immediate succession, each of which ends the table's counter and lets snowflakes in. What is left of the gates is tidied away afterwards.
-func (b *builder) flipMySQL(keys []*column) {
+func (b mysqlEngine) flip(keys []*column) {
 	var all []watched
 	var do, done, undo, undone, gates, gone, tables, gatedTables []string
 	size, rows := int64(0), int64(0)
@@ -440,14 +432,17 @@ func (b *builder) flipMySQL(keys []*column) {
 	})
 }
 
-// instantFlip reports whether a counter ends without a copy of its table: to MySQL the column is of another type then.
-func (b *builder) instantFlip() bool { return strings.HasPrefix(b.plan.Database.Version, "MariaDB") }
-
 // flipDefault adds what has a sequence of MariaDB make no keys any more. A sequence does not move for keys that are given, so there is no gate.
-func (b *builder) flipDefault(k *column, do, done, undo, undone []string) (_, _, _, _ []string) {
+func (b mysqlEngine) flipDefault(k *column, do, done, undo, undone []string) (_, _, _, _ []string) {
 	wide := mysqlInteger.ReplaceAllString(k.column.Define, "bigint")
 	there := fmt.Sprintf("FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %[2]s AND BINARY TABLE_NAME = %[2]s AND COLUMN_NAME = %s AND COLUMN_DEFAULT IS NOT NULL",
 		b.literal(k.of.Full.Schema), b.literal(k.of.Full.Name), b.literal(k.column.Name))
 	return append(do, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT, ALGORITHM=INSTANT", b.quoted(k.table), b.quote(k.column.Name))), append(done, "SELECT COUNT(*) = 0 "+there),
 		append(undo, fmt.Sprintf("ALTER TABLE %s MODIFY %s %s", b.quoted(k.table), b.quote(k.column.Name), wide)), append(undone, "SELECT COUNT(*) "+there)
 }
+
+// counts reports whether the key's numbers are a counter of the table, rather than a sequence's of MariaDB.
+func counts(k *column) bool { return k.column.Auto == "AUTO_INCREMENT" }
+
+// instantFlip reports whether a counter ends without a copy of its table: to MySQL the column is of another type then.
+func (b *builder) instantFlip() bool { return strings.HasPrefix(b.plan.Database.Version, "MariaDB") }

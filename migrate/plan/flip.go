@@ -2,7 +2,10 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // Writers are inserts of one kind.
@@ -80,3 +83,80 @@ func (w *writer) refusals(p *Plan) {
 	}
 	w.comment("inserts refused", fmt.Sprintf("those that leave keys to the database: from step %d on, for good. Those that fill keys: %s", keyless, filling))
 }
+
+// made returns the keys that the database makes.
+func (b *builder) made() []*column {
+	var keys []*column
+	for _, c := range b.columns {
+		if c.key && c.column.Auto != "" {
+			keys = append(keys, c)
+		}
+	}
+	return keys
+}
+
+// watched is what an AssertStable looks at of one key that the database makes.
+type watched struct{ table, key, query string }
+
+// sequenceWatched looks at a sequence of PostgreSQL. One that gave its first number has the same last_value as before.
+func sequenceWatched(table, key, sequence string) watched {
+	return watched{table, key, "SELECT CASE WHEN is_called THEN last_value::text ELSE 'no number' END FROM " + sequence}
+}
+
+// beforeFlip adds the hold in which writers are deployed, and the one step that makes sure that none is left of the others, for all keys that
+// the database makes.
+func (b *builder) beforeFlip(deploy string, all []watched) {
+	b.add(Step{
+		Title: "deploy writers that fill their keys", Phase: "flip",
+		Do: Action{Kind: Hold, Name: DeployWriters, Text: deploy},
+	})
+	stable := Action{Kind: AssertStable, Window: b.options.Window, OnFailure: stillOld}
+	switch b.dialect() {
+	case dialect.SQLite:
+		stable.OnFailure += " From the first new id on SQLite numbers its rows by the greatest key there is plus 1, which may be the new id of another row."
+	case dialect.MySQL:
+		stable.OnFailure += " From the flip on its inserts fail. SHOW FULL PROCESSLIST has the sessions, with the hosts that they come from."
+	case dialect.Postgres:
+		stable.OnFailure += " From the flip on its inserts fail. pg_stat_activity has the sessions, with the addresses that they come from and their last statements."
+	}
+	var tables []string
+	for _, w := range all {
+		tables, stable.Queries = append(tables, w.table), append(stable.Queries, Query{About: "…", Names: []string{w.key}, SQL: w.query})
+	}
+	b.add(Step{
+		Title: fmt.Sprintf("make sure, for %s, that no writer leaves its keys to the database", b.options.Window), Phase: "flip", Tables: tables, Do: stable,
+	})
+}
+
+// listed returns the keys, or how many there are.
+func listed(all []watched) string {
+	if len(all) > 3 {
+		return fmt.Sprintf("%d tables", len(all))
+	}
+	var names []string
+	for _, w := range all {
+		names = append(names, w.key)
+	}
+	return strings.Join(names, ", ")
+}
+
+// waitTogether says what waits for a step of PostgreSQL's that takes the locks of some tables together.
+func waitTogether(tables int) Lock {
+	if tables == 1 {
+		return alteringWaits
+	}
+	return Lock{ReadsAndWrites, true, "reads and writes of the tables wait for a moment: all locks are waited for together, for 0.8 seconds at a time, and asked for again"}
+}
+
+// greatest looks at the greatest id of a key that the database has made.
+func (b *builder) greatest(k *column) watched {
+	column := b.quote(k.column.Name)
+	query := fmt.Sprintf("SELECT COALESCE(MAX(%s), 0) FROM %s", column, b.quoted(k.table))
+	if b.dialect() != dialect.MySQL || !counts(k) { // there, the gate lets no other in, and the counter may stand above the limit
+		query += fmt.Sprintf(" WHERE %s < %d", column, b.options.Below)
+	}
+	return watched{k.table, k.full(), query}
+}
+
+// identity reports whether the column makes its keys as one, rather than by a default.
+func identity(c *column) bool { return strings.Contains(c.column.Auto, "IDENTITY") }

@@ -15,7 +15,7 @@ import (
 // written with their schemas, so that statements mean the same whatever the search path is when they are run.
 type look struct{ tx *sql.Tx }
 
-func (b *builder) lookAtPostgres(ctx context.Context) (*look, error) {
+func (b *postgresEngine) lookAtPostgres(ctx context.Context) (*look, error) {
 	tx, err := b.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
@@ -182,7 +182,7 @@ const sequenceText = `WITH tree AS (SELECT $2::bigint::oid AS oid UNION SELECT r
 	FROM v JOIN pg_catalog.pg_sequence q ON q.seqrelid = v.oid`
 
 // sequenceOf reads the sequence of a key, nil when it has none.
-func (b *builder) sequenceOf(ctx context.Context, l *look, k *column) (*sequence, error) {
+func (b *postgresEngine) sequenceOf(ctx context.Context, l *look, k *column) (*sequence, error) {
 	if k.column.Sequence == (catalog.Name{}) {
 		return nil, nil
 	}
