@@ -51,7 +51,7 @@ func sharded(ctx context.Context) error {
 		return err
 	}
 	defer keeper.Close()
-	source, err := shard.NewSource(keeper, shard.Before(1_000_000)) // one more than the greatest auto-increment
+	source, err := shard.NewSource(keeper, shard.WithBefore(1_000_000)) // one more than the greatest auto-increment
 	if err != nil {
 		return err
 	}

@@ -138,7 +138,7 @@ func TestGrants(t *testing.T) {
 			t.Fatal(err)
 		}
 		config := grant.Config{Generator: []idgen.Option{idgen.JS53}, Space: "orders"}
-		plugin := granted(t, db, gormplugin.Grants(config, grant.Table("numbers")))
+		plugin := granted(t, db, gormplugin.Grants(config, grant.WithTable("numbers")))
 		order := Order{}
 		create(t, db, &order)
 		if order.ID >= 1<<53 || order.ID <= 0 {
@@ -148,7 +148,7 @@ func TestGrants(t *testing.T) {
 		if err := db.Raw("SELECT node FROM numbers WHERE space = 'orders' AND node >= 0").Scan(&node).Error; err != nil || node != plugin.Keeper().State().Number {
 			t.Errorf("got node %d, %v, want %d in the table", node, err, plugin.Keeper().State().Number)
 		}
-		err := another(t, db).Use(gormplugin.New(gormplugin.Grants(grant.Config{Space: "orders"}, grant.Table("numbers"))))
+		err := another(t, db).Use(gormplugin.New(gormplugin.Grants(grant.Config{Space: "orders"}, grant.WithTable("numbers"))))
 		if !errors.Is(err, grant.ErrLayout) {
 			t.Errorf("got %v, want ErrLayout", err)
 		}
@@ -157,7 +157,7 @@ func TestGrants(t *testing.T) {
 
 func TestGrantNotPossible(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
-		if err := another(t, db).Use(gormplugin.New(gormplugin.Grants(grant.Config{}, grant.Table("a b")))); !errors.Is(err, grant.ErrTable) {
+		if err := another(t, db).Use(gormplugin.New(gormplugin.Grants(grant.Config{}, grant.WithTable("a b")))); !errors.Is(err, grant.ErrTable) {
 			t.Errorf("got %v, want ErrTable", err)
 		}
 	})

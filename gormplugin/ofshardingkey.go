@@ -19,7 +19,7 @@ import (
 //	db.Scopes(gormplugin.OfShardingKey(userID)).Find(&orders)
 //
 // With the bucket on top of the layout, as in [idgen.Scattered], the condition is a range of the primary key, otherwise one of its bits; package
-// shard/ddl says which engines make use of which. Rows from before the sharding are selected too, see [shard.Before].
+// shard/ddl says which engines make use of which. Rows from before the sharding are selected too, see [shard.WithBefore].
 //
 // It goes where [CreatedBetween] goes, and narrows as that does. The sharding key has to be of the kind that the column has. The statement fails with
 // [shard.ErrKey] for one that is not, or is nil, [ErrKey] for keys that are text in the database, [ErrNoPlugin], [ErrNotFilled] for a model without

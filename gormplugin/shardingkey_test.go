@@ -83,7 +83,7 @@ func usingBuckets(t *testing.T, preset idgen.Preset, test func(t *testing.T, db 
 			t.Fatal(err)
 		}
 		maker := &watchedMaker{Snowflake: generator}
-		source, err := shard.NewSource(maker, shard.Before(1_000_000))
+		source, err := shard.NewSource(maker, shard.WithBefore(1_000_000))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ type Clock interface {
 
 // ClockFunc makes a [Clock] of a function that returns the time, such as a fake clock's. When its times carry readings of the monotonic
 // clock, as those of [time.Now] do, Elapsed goes by these; else by the times themselves, and a step back of them makes the generator's
-// time stand still, under RideBack too, until they have caught up.
+// time stand still, under IgnoreBack too, until they have caught up.
 func ClockFunc(now func() time.Time) Clock { return funcClock{now: now, start: now()} }
 
 type funcClock struct {

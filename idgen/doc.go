@@ -59,45 +59,45 @@
 //
 // # The line
 //
-// Calls that have to wait stand in line. Whoever opens a tick takes a run of it for all of them, and for itself at the end, with the one
+// Calls that have to wait stand in the queue. Whoever opens a tick takes a run of it for all of them, and for itself at the end, with the one
 // swap that opens it, and hands each its part in the order they came. Calls that come when the tick has come, and need not wait, take
-// what the line leaves. So beside callers who take all there is, a call that comes now and then has its id at the beginning of the next tick.
+// what the queue leaves. So beside callers who take all there is, a call that comes now and then has its id at the beginning of the next tick.
 //
-//	the line, its head on the left            the next tick, opened by anyone
+//	the queue, its head on the left            the next tick, opened by anyone
 //	+------+------+-----------+------+        +---+---+---------+---+------------------+
 //	| Next | Next | Fill of 3 | Next |   →    | 0 | 1 | 2  3  4 | 5 | 6 … whoever comes|
 //	+------+------+-----------+------+        +---+---+---------+---+------------------+
 //	 sleeps   the others wait to be woken
 //
-// When a tick has not room for all in line, each call gets an equal share of it, and those in front get what others leave of theirs. A
-// Fill that got a part goes to the end of the line for the rest, so a Fill of many ticks takes turns with the others. Beside such Fills a
-// call for one id waits for one tick, as long as no more calls are in line than a tick has ids. Where more are in line, a tick serves as
+// When a tick has not room for all in the queue, each call gets an equal share of it, and those in front get what others leave of theirs. A
+// Fill that got a part goes to the end of the queue for the rest, so a Fill of many ticks takes turns with the others. Beside such Fills a
+// call for one id waits for one tick, as long as no more calls are in the queue than a tick has ids. Where more are in the queue, a tick serves as
 // many as it has ids, in their order.
 //
-// A call whose context ends leaves the line. If it was handed ids at the same moment it returns these, so that none are lost. Calls in line
+// A call whose context ends leaves the queue. If it was handed ids at the same moment it returns these, so that none are lost. Calls in the queue
 // notice a change of the grant when the tick comes, or within 0.1 s: they get ids of the new number, or the error. Ids that a call was
 // handed before the change are of the number that they were taken under. A clock that steps back is waited for or refused as the policy
 // says, with the bound of WaitBack for each call by itself.
 //
-// The head reads the clock and sleeps until the tick comes, so that waiting takes one thread. A lane has a line only while calls wait,
-// and a call that opens a tick looks at one pointer for it. The order has one exception: a call that joins the line in the same moment in
+// The head reads the clock and sleeps until the tick comes, so that waiting takes one thread. A sequencer has a line only while calls wait,
+// and a call that opens a tick looks at one pointer for it. The order has one exception: a call that joins the queue in the same moment in
 // which a tick is opened comes after the one who opens it, and after those who are faster to take what is left of that tick.
 //
-// # Lanes
+// # Sequencers
 //
-// A generator for all shards, see [WithShards], has such a word for each of them, a lane, and everything else once:
+// A generator for all shards, see [WithShards], has such a word for each of them, a sequencer, and everything else once:
 //
-//	lanes[0] … lanes[1023]   a word, the count of ids and a line each, 64 bytes apart
+//	sequencers[0] … sequencers[1023]   a word, the count of ids and a line each, 64 bytes apart
 //	held                     number and range of ticks, of all: SetGrant, Suspend and Seal are
 //	clock, policies, waits   of all
 //
 // NextFor does with the word of its shard what Next does with the only one, so ids of a shard are unique and increase by the same argument,
-// and those of two shards differ in the shard. A lane that borrows ticks goes ahead by itself, and the others stay with the clock. Lanes
+// and those of two shards differ in the shard. A sequencer that borrows ticks goes ahead by itself, and the others stay with the clock. Sequencers
 // are 64 bytes apart, a cache line, so that calls for different shards on different cores do not wait for each other's: 64 KiB for 1,024
-// of them, where 8 KiB would do, and no lane needs memory later.
+// of them, where 8 KiB would do, and no sequencer needs memory later.
 //
-// Seal swaps a last word into each lane, and the tick that it returns is after the greatest of any, borrowed ones included; so is where
-// the ids of another number begin. Lanes begin at different sequences, since the first ids of all shards would else have the same.
+// Seal swaps a last word into each sequencer, and the tick that it returns is after the greatest of any, borrowed ones included; so is where
+// the ids of another number begin. Sequencers begin at different sequences, since the first ids of all shards would else have the same.
 //
 // # Grants
 //
@@ -113,26 +113,26 @@
 //
 // Three things are choices, each an [Option]; a [Preset] brings its maker's:
 //
-//	when the wall clock steps back     RideBack, WaitBack, RefuseBack, SwitchBack
+//	when the wall clock steps back     IgnoreBack, WaitBack, RefuseBack, SwitchBack
 //	when a tick's sequence is used up  WaitFull, BorrowFull, RefuseFull
 //	where a tick's sequence starts     StartSpread, StartRandom, StartZero
 //
 //	preset         steps back       full   start             where its maker's code differs
-//	snowkey        RideBack         wait   StartSpread(0)
+//	snowkey        IgnoreBack         wait   StartSpread(0)
 //	twitter        RefuseBack       wait   StartZero         it spins while it waits
 //	leaf           WaitBack(5 ms)   wait   StartRandom(100)  it waits twice the step; starts a tick after a full one at random too
 //	shardingjdbc   RefuseBack       wait   StartSpread(2)    it alternates 0 and 1 whatever the last id was; newer ones wait 10 ms
-//	sonyflake      RideBack         wait   StartZero         its time stands still until the wall clock has caught up
+//	sonyflake      IgnoreBack         wait   StartZero         its time stands still until the wall clock has caught up
 //	baidu          RefuseBack       wait   StartZero
-//	sharded        RideBack         borrow StartSpread(0)    up to 1,000 ticks, which are a second
-//	scattered      RideBack         borrow StartSpread(0)    up to 1,000 ticks, which are a second
+//	sharded        IgnoreBack         borrow StartSpread(0)    up to 1,000 ticks, which are a second
+//	scattered      IgnoreBack         borrow StartSpread(0)    up to 1,000 ticks, which are a second
 //	discord, instagram, mastodon, k8sip, game, js53: those of snowkey; their makers publish a layout and no generator in a process
 //
 // The start matters to tables that are sharded by id % n. A generator that starts each tick at 0 makes even ids, and multiples of 16,
 // and of 64, far too often at low traffic, so that few shards are filled; carried on, the low bits are uniform at any traffic. The
 // price is paid only by the first tick of a burst, at most a quarter of its room by default (3 of 16 with the layout sharded, whose ids of
 // one shard are spread over 4 sequences at low traffic): a tick that was used up is followed by
-// one that starts at 0, and Fill and the line start as low as they need to. The first id of a generator starts at a sequence taken from the
+// one that starts at 0, and Fill and the queue start as low as they need to. The first id of a generator starts at a sequence taken from the
 // clock, since processes that make one id and end have the same fault.
 //
 // Sequences that carry on also tell how many ids a node made: at low traffic the first id of a tick carries on by one from the last one of
@@ -142,12 +142,12 @@
 //
 // # The clock
 //
-// Under RideBack the generator's time is the wall clock when it was made plus the monotonic clock since, so a wall clock that steps back
+// Under IgnoreBack the generator's time is the wall clock when it was made plus the monotonic clock since, so a wall clock that steps back
 // later changes nothing. Ten times a second it is compared with the wall clock, and moved forward to it when it lags (a machine that
 // was suspended, a wall clock that was set right); it is never moved back. Under the other policies its time is the wall clock, which
 // takes twice as long to read.
 //
-//	                            RideBack                WaitBack(bound)            RefuseBack            SwitchBack
+//	                            IgnoreBack                WaitBack(bound)            RefuseBack            SwitchBack
 //	suspended, goes on          follows within 0.1 s    follows                    follows               follows
 //	steps back                  goes on as if it had    waits up to the bound,     ClockError until it   stays in its tick: own
 //	                            not                     ClockError beyond it       has caught up         sequence, spare nodes, then full

@@ -8,13 +8,13 @@ import (
 // Quotient divides by a unit as generators do.
 func Quotient(n int64, unit time.Duration) int64 { return newDivisor(unit).quotient(n) }
 
-// LaneSize is how many bytes a lane takes.
-const LaneSize = unsafe.Sizeof(lane{})
+// LaneSize is how many bytes a sequencer takes.
+const LaneSize = unsafe.Sizeof(sequencer{})
 
-// Lines returns how many lanes of a generator have a line.
+// Lines returns how many sequencers of a generator have a line.
 func Lines(g *Snowflake) (n int) {
 	for l := range g.all {
-		if l.line.Load() != nil {
+		if l.queue.Load() != nil {
 			n++
 		}
 	}

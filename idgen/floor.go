@@ -10,7 +10,7 @@ const floorLimit = time.Hour
 
 // WithFloor makes all ids of the generator greater than the one given, which is the greatest that was made before, by any node: for
 // instance that of SELECT MAX(id). It protects a node with a number of its own from repeating ids when it starts again after its clock
-// was set back. Where the clock is behind the floor, the generator begins as if it had stepped back from there: under [RideBack] it goes
+// was set back. Where the clock is behind the floor, the generator begins as if it had stepped back from there: under [IgnoreBack] it goes
 // on from the floor's time, under the other policies they decide.
 //
 // The layout must have the time on top. [New] returns a [ClockError] when the clock is more than an hour behind the floor, since such an id

@@ -29,8 +29,8 @@ func WithGrants() Option {
 	})
 }
 
-// tenure is what a generator makes ids with: what they have in common, and the ticks they may have. It does not change.
-type tenure struct {
+// liveGrant is what a generator makes ids with: what they have in common, and the ticks they may have. It does not change.
+type liveGrant struct {
 	base        int64 // datacenter, node and shard in their places
 	from, until int64
 	ticks       uint64 // until - from
@@ -46,10 +46,10 @@ const (
 	sealed
 )
 
-// covers tells whether a tick is one of the tenure's.
-func (h *tenure) covers(tick int64) bool { return uint64(tick-h.from) < h.ticks }
+// covers tells whether a tick is one of the liveGrant's.
+func (h *liveGrant) covers(tick int64) bool { return uint64(tick-h.from) < h.ticks }
 
-// sealedWord is the last word of a lane that was sealed: none comes after it.
+// sealedWord is the last word of a sequencer that was sealed: none comes after it.
 const sealedWord = math.MaxInt64
 
 // Grantable returns the least and the greatest number that a grant of the generator may have, as [Grant] counts them. They are the same
@@ -80,7 +80,7 @@ func (g *Snowflake) SetGrant(grant Grant) error {
 	case grant.From < 0 || grant.Until <= grant.From || grant.Until-1 > g.lastTick || grant.From > farthest/g.unit.d:
 		return fmt.Errorf("%w: a grant of the ticks from %d until %d, the layout's are 0 to %d", ErrRange, grant.From, grant.Until, g.lastTick)
 	}
-	next := &tenure{
+	next := &liveGrant{
 		base: g.bases[0] | g.placed(grant.Number), number: grant.Number, kind: granted,
 		from: grant.From, until: grant.Until, ticks: uint64(grant.Until - grant.From),
 	}
@@ -133,7 +133,7 @@ func (g *Snowflake) Stepped() <-chan struct{} { return g.clock.leapt }
 // Suspend takes the generator's grant away: it makes no ids until it is given another. A call that is under way may still make one.
 func (g *Snowflake) Suspend() {
 	if held := g.held.Load(); held.kind == granted {
-		g.held.CompareAndSwap(held, &tenure{kind: granted, number: held.number, from: held.from, until: held.until}) // another grant or its end may have come first
+		g.held.CompareAndSwap(held, &liveGrant{kind: granted, number: held.number, from: held.from, until: held.until}) // another grant or its end may have come first
 	}
 }
 
@@ -153,8 +153,8 @@ func (g *Snowflake) Grant() (Grant, bool) {
 // last one that an id was made at, of whichever shard, those borrowed included. What is left of its grant can be given to another generator from then on.
 func (g *Snowflake) Seal() (end int64) {
 	g.sealing.Do(func() {
-		// First the tenure, so that no call begins with it, then the words, so that no call that has begun ends.
-		g.held.Store(&tenure{kind: sealed})
+		// First the liveGrant, so that no call begins with it, then the words, so that no call that has begun ends.
+		g.held.Store(&liveGrant{kind: sealed})
 		for l := range g.all {
 			l.begun.Add(1)
 			last := l.last.Swap(sealedWord)
@@ -173,8 +173,8 @@ func (g *Snowflake) Now() time.Time {
 	return g.layout.Epoch().Add(time.Duration(now))
 }
 
-// errGrant returns the error of a tick that a tenure does not cover.
-func (g *Snowflake) errGrant(held *tenure, tick int64) error {
+// errGrant returns the error of a tick that a liveGrant does not cover.
+func (g *Snowflake) errGrant(held *liveGrant, tick int64) error {
 	switch {
 	case held.kind == sealed:
 		return fmt.Errorf("%w: the generator is sealed and makes no more", ErrGrant)

@@ -135,7 +135,7 @@ func TestGrantOfASmallerNumber(t *testing.T) {
 
 // The time is the granter's, so that steps of the machine's clock change nothing, whatever the policy says of them.
 func TestGrantWhileTheClockSteps(t *testing.T) {
-	for _, back := range []idgen.Option{idgen.RideBack(), idgen.RefuseBack(), idgen.WaitBack(time.Second)} {
+	for _, back := range []idgen.Option{idgen.IgnoreBack(), idgen.RefuseBack(), idgen.WaitBack(time.Second)} {
 		clock := newFakeClock(noon.Add(time.Minute))
 		g := newGenerator(t, narrow(t), idgen.WithGrants(), idgen.WithClock(clock), back)
 		setGrant(t, g, 5, 100, 10_000, noon.Add(100*time.Millisecond))
@@ -182,7 +182,7 @@ func TestGrantEndsWhileBorrowing(t *testing.T) {
 // The granter's time counts, whatever the machine's clock says.
 func TestGrantSetsTheClock(t *testing.T) {
 	at := func(tick int64) time.Time { return noon.Add(time.Duration(tick) * time.Millisecond) }
-	for _, back := range []idgen.Option{idgen.RideBack(), idgen.RefuseBack()} {
+	for _, back := range []idgen.Option{idgen.IgnoreBack(), idgen.RefuseBack()} {
 		for _, tt := range []struct {
 			name                   string
 			clock, now, from, till int64 // ticks
@@ -400,9 +400,9 @@ func TestNoIDTwiceWithGrantsMoving(t *testing.T) {
 		}
 		t.Run(p.String(), func(t *testing.T) { moveGrants(t, append(p.options(), narrow(t)), (*idgen.Snowflake).Fill) })
 		if p.full == "borrow" {
-			lanes := append(p.options(), sharded(t), idgen.WithShards())
-			t.Run(p.String()+"/lanes", func(t *testing.T) {
-				moveGrants(t, lanes, func(g *idgen.Snowflake, ctx context.Context, ids []int64) error {
+			sequencers := append(p.options(), sharded(t), idgen.WithShards())
+			t.Run(p.String()+"/sequencers", func(t *testing.T) {
+				moveGrants(t, sequencers, func(g *idgen.Snowflake, ctx context.Context, ids []int64) error {
 					return g.FillFor(ctx, rand.Int64N(4), ids)
 				})
 			})

@@ -45,7 +45,7 @@ func (p plan) String() string { return p.back + "/" + p.full + "/" + p.start }
 func (p plan) options() []idgen.Option {
 	return []idgen.Option{
 		map[string]idgen.Option{
-			"ride": idgen.RideBack(), "wait": idgen.WaitBack(p.bound), "refuse": idgen.RefuseBack(), "switch": idgen.SwitchBack(p.spare...),
+			"ride": idgen.IgnoreBack(), "wait": idgen.WaitBack(p.bound), "refuse": idgen.RefuseBack(), "switch": idgen.SwitchBack(p.spare...),
 		}[p.back],
 		map[string]idgen.Option{"wait": idgen.WaitFull(), "borrow": idgen.BorrowFull(p.borrow), "refuse": idgen.RefuseFull()}[p.full],
 		map[string]idgen.Option{"spread": idgen.StartSpread(p.below), "random": idgen.StartRandom(p.below), "zero": idgen.StartZero()}[p.start],

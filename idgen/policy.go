@@ -24,7 +24,7 @@ type (
 )
 
 const (
-	backRide backPolicy = iota
+	backIgnore backPolicy = iota
 	backWait
 	backRefuse
 	backSwitch
@@ -42,11 +42,11 @@ const (
 	startZero
 )
 
-var defaultPolicy = policy{back: backRide, full: fullWait, start: startSpread}
+var defaultPolicy = policy{back: backIgnore, full: fullWait, start: startSpread}
 
-// RideBack makes a generator take no notice of a wall clock that steps back: its time goes on with the monotonic clock. The default.
-func RideBack() Option {
-	return policyOption(func(p *policy) { p.back = backRide })
+// IgnoreBack makes a generator take no notice of a wall clock that steps back: its time goes on with the monotonic clock. The default.
+func IgnoreBack() Option {
+	return policyOption(func(p *policy) { p.back = backIgnore })
 }
 
 // WaitBack makes a generator wait, in each call, until a wall clock that stepped back is where it was before, for at most the bound

@@ -211,7 +211,7 @@ func TestWaitBackBoundsAWholeFill(t *testing.T) {
 // A clock that is absurdly far away for a moment is an error or nothing, and over when it is right again.
 func TestClockFarAway(t *testing.T) {
 	for policy, option := range map[string]idgen.Option{
-		"ride": idgen.RideBack(), "wait": idgen.WaitBack(time.Second), "refuse": idgen.RefuseBack(), "switch": idgen.SwitchBack(9),
+		"ride": idgen.IgnoreBack(), "wait": idgen.WaitBack(time.Second), "refuse": idgen.RefuseBack(), "switch": idgen.SwitchBack(9),
 	} {
 		clock := &wildClock{fakeClock: newFakeClock(noon)}
 		g := newGenerator(t, option, idgen.WithNode(1), idgen.WithClock(clock))
@@ -367,7 +367,7 @@ func TestClockTable(t *testing.T) {
 		for policy, want := range map[string]any{"ride": tt.ride, "wait": tt.wait, "refuse": tt.refuse, "switch": tt.spare} {
 			t.Run(tt.trouble+"/"+policy, func(t *testing.T) {
 				option := map[string]idgen.Option{
-					"ride": idgen.RideBack(), "wait": idgen.WaitBack(5 * time.Millisecond), "refuse": idgen.RefuseBack(), "switch": idgen.SwitchBack(9),
+					"ride": idgen.IgnoreBack(), "wait": idgen.WaitBack(5 * time.Millisecond), "refuse": idgen.RefuseBack(), "switch": idgen.SwitchBack(9),
 				}[policy]
 				clock := newFakeClock(noon)
 				g := newGenerator(t, option, idgen.WithNode(1), idgen.WithClock(clock))

@@ -41,7 +41,7 @@ var (
 	// Sonyflake is Sony's: 39 bits of 10 ms since 2014-09-01T00:00:00Z, 8 of sequence, 16 of machine, the sequence above the machine.
 	// Source: sony/sonyflake with the default start time of its version 1; version 2 begins at 2025-01-01T00:00:00Z. It lasts until 2188
 	// and makes at most 25,600 ids a second and machine.
-	Sonyflake = preset("sonyflake", "Sony's Sonyflake", policy{back: backRide, full: fullWait, start: startZero},
+	Sonyflake = preset("sonyflake", "Sony's Sonyflake", policy{back: backIgnore, full: fullWait, start: startZero},
 		time.Date(2014, 9, 1, 0, 0, 0, 0, time.UTC), 10*time.Millisecond, Time.Bits(39), Sequence.Bits(8), Node.Bits(16))
 
 	// Baidu is the default of Baidu's UidGenerator: 28 bits of seconds since 2016-05-20T00:00:00+08:00, 22 of worker, 13 of sequence.
@@ -94,7 +94,7 @@ var (
 )
 
 // shardedPolicy has shards of a few ids a tick, which have busy moments, borrow.
-var shardedPolicy = policy{back: backRide, full: fullBorrow, borrow: 1000, start: startSpread}
+var shardedPolicy = policy{back: backIgnore, full: fullBorrow, borrow: 1000, start: startSpread}
 
 var newYear2025 = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 

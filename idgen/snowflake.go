@@ -36,9 +36,9 @@ type Snowflake struct {
 	warnAt int64 // nanoseconds since the epoch; from then on less than a year is left
 	warn   atomic.Pointer[func(time.Time)]
 
-	own   lane                   // of all ids; of none where there are lanes
-	lanes []lane                 // by the number of the shard, where that is given with each id
-	held  atomic.Pointer[tenure] // what the next ids are made with
+	own        sequencer                 // of all ids; of none where there are sequencers
+	sequencers []sequencer               // by the number of the shard, where that is given with each id
+	held       atomic.Pointer[liveGrant] // what the next ids are made with
 
 	sealing sync.Once
 	end     int64 // tick after the last one used; written by sealing
@@ -93,14 +93,14 @@ func New(options ...Option) (*Snowflake, error) {
 	if err := g.number(c); err != nil {
 		return nil, err
 	}
-	own := &tenure{base: g.bases[0], ticks: math.MaxInt64, until: math.MaxInt64}
+	own := &liveGrant{base: g.bases[0], ticks: math.MaxInt64, until: math.MaxInt64}
 	if c.granted {
-		own = &tenure{kind: granted}
+		own = &liveGrant{kind: granted}
 	}
 	g.held.Store(own)
 	g.spareBits = uint8(bits.Len(uint(len(g.bases) - 1)))
 	g.tickBits = g.seqBits + g.spareBits
-	g.clock = newTimeline(c.clock, layout.Epoch(), c.policy.back != backRide, c.granted)
+	g.clock = newTimeline(c.clock, layout.Epoch(), c.policy.back != backIgnore, c.granted)
 	if warn := c.exhausted; warn != nil {
 		g.warnAt = int64(layout.ExhaustsAt().Add(-warnBefore).Sub(layout.Epoch()))
 		g.warn.Store(&warn)
@@ -129,7 +129,7 @@ func (g *Snowflake) number(c config) error {
 		source, given := c.numbers[kind]
 		switch width := g.layout.Bits(kind); {
 		case kind == Shard && c.sharded:
-			if err := g.checkLanes(given); err != nil {
+			if err := g.checkSequencers(given); err != nil {
 				return err
 			}
 			continue
@@ -163,7 +163,7 @@ func (g *Snowflake) number(c config) error {
 		return nil
 	}
 	if c.granted {
-		return fmt.Errorf("%w: SwitchBack names its numbers by hand, which WithGrants does not; RideBack goes on when the clock steps back", ErrNode)
+		return fmt.Errorf("%w: SwitchBack names its numbers by hand, which WithGrants does not; IgnoreBack goes on when the clock steps back", ErrNode)
 	}
 	own := g.numbers[Node].Value
 	for last, i := own, 0; i < len(c.spare); i++ {
@@ -195,7 +195,7 @@ func (g *Snowflake) Number(kind Kind) NodeNumber {
 	return NodeNumber{Value: g.layout.span(kind).of(held.base), Origin: "granted"}
 }
 
-// Next returns a new id. When the sequence of the current tick is used up it waits in line for the next tick, or does what the policy says.
+// Next returns a new id. When the sequence of the current tick is used up it waits in the queue for the next tick, or does what the policy says.
 // Its error wraps the context's when that ends while it waits, and is [ErrExhausted] past the layout's last tick, [ErrFull] or a
 // [ClockError] under policies that say so, [ErrGrant] outside of the ticks that were granted to it, and [ErrNode] under [WithShards]. A
 // context that has ended already is noticed only where the call has to wait.
@@ -229,8 +229,8 @@ func (g *Snowflake) Next(ctx context.Context) (int64, error) {
 // of them in the current tick.
 func (g *Snowflake) Fill(ctx context.Context, ids []int64) error { return g.fill(ctx, &g.own, 0, ids) }
 
-// fill sets ids to new ones of a lane, with the shard in its place.
-func (g *Snowflake) fill(ctx context.Context, l *lane, shard int64, ids []int64) error {
+// fill sets ids to new ones of a sequencer, with the shard in its place.
+func (g *Snowflake) fill(ctx context.Context, l *sequencer, shard int64, ids []int64) error {
 	var waited time.Duration
 	for len(ids) > 0 {
 		held, first, n, err := g.take(ctx, l, int64(len(ids)), &waited)
@@ -247,14 +247,14 @@ func (g *Snowflake) fill(ctx context.Context, l *lane, shard int64, ids []int64)
 	return nil
 }
 
-// take reserves a run of 1 to n words of a lane, of one tick and one node, waiting in line for a tick that has room. It reserves nothing
+// take reserves a run of 1 to n words of a sequencer, of one tick and one node, waiting in the queue for a tick that has room. It reserves nothing
 // before that tick has come: what a call that gives up had reserved would be lost, and with many of them all of it. The ids are to be made
-// with the tenure that it returns. It adds to waited how long the call has waited for a clock that stepped back.
-func (g *Snowflake) take(ctx context.Context, l *lane, n int64, waited *time.Duration) (held *tenure, first, count int64, err error) {
-	if l == &g.own && g.lanes != nil {
-		return nil, 0, 0, fmt.Errorf("%w: the shard is given with each id, 0 to %d; call NextFor or FillFor", ErrNode, len(g.lanes)-1)
+// with the liveGrant that it returns. It adds to waited how long the call has waited for a clock that stepped back.
+func (g *Snowflake) take(ctx context.Context, l *sequencer, n int64, waited *time.Duration) (held *liveGrant, first, count int64, err error) {
+	if l == &g.own && g.sequencers != nil {
+		return nil, 0, 0, fmt.Errorf("%w: the shard is given with each id, 0 to %d; call NextFor or FillFor", ErrNode, len(g.sequencers)-1)
 	}
-	for l.line.Load() == nil {
+	for l.queue.Load() == nil {
 		held = g.held.Load()
 		if held.ticks == 0 {
 			return nil, 0, 0, g.errGrant(held, 0)
@@ -291,15 +291,15 @@ func (g *Snowflake) take(ctx context.Context, l *lane, n int64, waited *time.Dur
 			return held, first, count, nil
 		}
 	}
-	if err := errEnded(ctx); err != nil && l.line.Load() == nil {
+	if err := errEnded(ctx); err != nil && l.queue.Load() == nil {
 		return nil, 0, 0, err
 	}
 	return g.wait(ctx, l, n, waited)
 }
 
-// offer returns the first word that a lane after the last one has to give at a reading of the clock, when n are wanted, and whether it
-// opens a tick; it may be taken when the clock is ready. The error is that of a lane that has none, now and when others have waited.
-func (g *Snowflake) offer(held *tenure, last, now, behind, n int64) (first, ready int64, isNew bool, err error) {
+// offer returns the first word that a sequencer after the last one has to give at a reading of the clock, when n are wanted, and whether it
+// opens a tick; it may be taken when the clock is ready. The error is that of a sequencer that has none, now and when others have waited.
+func (g *Snowflake) offer(held *liveGrant, last, now, behind, n int64) (first, ready int64, isNew bool, err error) {
 	first = last + 1
 	tick := last >> (g.tickBits & 63)
 	begin := max(now, held.from)
@@ -390,8 +390,8 @@ func (g *Snowflake) spared(word, behind int64) bool {
 		word>>(g.tickBits&63) == (word-1)>>(g.tickBits&63)
 }
 
-// id composes the id of a word that was taken under a tenure.
-func (g *Snowflake) id(held *tenure, word int64) int64 {
+// id composes the id of a word that was taken under a liveGrant.
+func (g *Snowflake) id(held *liveGrant, word int64) int64 {
 	base := held.base
 	if g.spareBits > 0 {
 		base = g.bases[word>>(g.seqBits&63)&(1<<(g.spareBits&63)-1)]

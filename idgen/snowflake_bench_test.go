@@ -33,7 +33,7 @@ func floor(n int) {
 
 // BenchmarkNext measures Next and the floor in turns, so that both see the same moments of a noisy machine. The floor is read on one
 // goroutine, Next called on one and on two at the same time. ns/id is the time between two ids of any goroutine, ratio that time to the
-// floor; ns/call is how long a call takes. Nothing limits the rate: "bound=none". RideBack reads the monotonic clock as the floor does,
+// floor; ns/call is how long a call takes. Nothing limits the rate: "bound=none". IgnoreBack reads the monotonic clock as the floor does,
 // the other policies read the wall clock.
 func BenchmarkNext(b *testing.B) {
 	const turn = 10_000
@@ -46,7 +46,7 @@ func BenchmarkNext(b *testing.B) {
 		}
 	}
 	for _, goroutines := range []int{1, 2} {
-		for name, policy := range map[string]idgen.Option{"ride": idgen.RideBack(), "refuse": idgen.RefuseBack()} {
+		for name, policy := range map[string]idgen.Option{"ride": idgen.IgnoreBack(), "refuse": idgen.RefuseBack()} {
 			b.Run(fmt.Sprintf("bound=none/back=%s/goroutines=%d", name, goroutines), func(b *testing.B) {
 				g := unbounded(b, policy)
 				var ids, floors time.Duration
@@ -110,7 +110,7 @@ func BenchmarkSaturated(b *testing.B) {
 }
 
 func BenchmarkFill(b *testing.B) {
-	g, ids := unbounded(b, idgen.RideBack()), make([]int64, 1000)
+	g, ids := unbounded(b, idgen.IgnoreBack()), make([]int64, 1000)
 	b.Run("bound=none/ids=1000", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

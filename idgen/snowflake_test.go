@@ -429,11 +429,11 @@ func TestNothingIsAllocated(t *testing.T) {
 	if got := testing.AllocsPerRun(100, func() { _ = g.Fill(t.Context(), ids) }); got != 0 {
 		t.Errorf("Fill: %v allocations, want 0", got)
 	}
-	lanes, shard := newGenerator(t, idgen.Sharded, idgen.WithNode(1), idgen.WithShards()), int64(0)
-	if got := testing.AllocsPerRun(1000, func() { _, _ = lanes.NextFor(t.Context(), shard%1024); shard++ }); got != 0 {
+	sequencers, shard := newGenerator(t, idgen.Sharded, idgen.WithNode(1), idgen.WithShards()), int64(0)
+	if got := testing.AllocsPerRun(1000, func() { _, _ = sequencers.NextFor(t.Context(), shard%1024); shard++ }); got != 0 {
 		t.Errorf("NextFor: %v allocations, want 0", got)
 	}
-	if got := testing.AllocsPerRun(100, func() { _ = lanes.FillFor(t.Context(), 5, ids) }); got != 0 {
+	if got := testing.AllocsPerRun(100, func() { _ = sequencers.FillFor(t.Context(), 5, ids) }); got != 0 {
 		t.Errorf("FillFor: %v allocations, want 0", got)
 	}
 }

@@ -25,8 +25,8 @@ type counters struct {
 // position returns how many words of its tick a word has up to itself.
 func (g *Snowflake) position(word int64) int64 { return word&(1<<(g.tickBits&63)-1) + 1 }
 
-// swap takes count words of a lane from first on, if last is still the last one, and counts what opening a tick ends.
-func (g *Snowflake) swap(l *lane, last, first, count int64, isNew bool, now int64) bool {
+// swap takes count words of a sequencer from first on, if last is still the last one, and counts what opening a tick ends.
+func (g *Snowflake) swap(l *sequencer, last, first, count int64, isNew bool, now int64) bool {
 	if !isNew {
 		return l.last.CompareAndSwap(last, first+count-1)
 	}
@@ -42,8 +42,8 @@ func (g *Snowflake) swap(l *lane, last, first, count int64, isNew bool, now int6
 	return swapped
 }
 
-// count returns how many ids of a lane were issued, or where ticks are opened all the time, how many it found before.
-func (g *Snowflake) count(l *lane) int64 {
+// count returns how many ids of a sequencer were issued, or where ticks are opened all the time, how many it found before.
+func (g *Snowflake) count(l *sequencer) int64 {
 	for range 100 {
 		ended := l.ended.Load()
 		if l.begun.Load() != ended {

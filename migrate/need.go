@@ -129,7 +129,7 @@ func oneTime(p *Plan) (string, error) {
 // reaching returns the plan's layout with the first of a January for an epoch from which ids reach back to a time, empty when there is none: the layout
 // would end within ten years, or the key space has its layout already.
 func reaching(ctx context.Context, pool *sql.DB, d dialect.Dialect, p *Plan, back time.Time) (string, error) {
-	spaces, err := grant.SQL(pool, d, grant.Table(p.Grants)).Spaces(ctx)
+	spaces, err := grant.SQL(pool, d, grant.WithTable(p.Grants)).Spaces(ctx)
 	if err != nil && !errors.Is(err, grant.ErrTable) {
 		return "", err
 	}

@@ -96,5 +96,5 @@
 // # Ids from before
 //
 // Rows that are older than the sharding have ids without a bucket. Their sharding key leads to their table, their id alone does not: look them up by
-// the sharding key too, or give them new ids. [Before] has [Source.Check] take all ids below a number as they are.
+// the sharding key too, or give them new ids. [WithBefore] has [Source.Check] take all ids below a number as they are.
 package shard

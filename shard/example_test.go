@@ -42,7 +42,7 @@ func ExampleSource_Check() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	source, err := shard.NewSource(ids, shard.Before(1_000_000)) // orders had an auto-increment key that ended at 999,999
+	source, err := shard.NewSource(ids, shard.WithBefore(1_000_000)) // orders had an auto-increment key that ended at 999,999
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -30,10 +30,10 @@ var _ idgen.Source[int64] = (*Source)(nil)
 // Option is something that [NewSource] can be told.
 type Option func(*Source) error
 
-// Before says that ids below a number are older than the sharding and carry no bucket: [Source.Check] takes any of them for any sharding key. As a
+// WithBefore says that ids below a number are older than the sharding and carry no bucket: [Source.Check] takes any of them for any sharding key. As a
 // rule it is one more than the greatest auto-increment. The error wraps [ErrID] for a number below 1, and for one above the ids that are made now,
 // which would not be checked.
-func Before(id int64) Option {
+func WithBefore(id int64) Option {
 	return func(s *Source) error {
 		limit, err := s.layout.Compose(idgen.Parts{Time: time.Now()})
 		if err != nil || id < 1 || id > limit {
@@ -65,7 +65,7 @@ func NewSource(maker Maker, options ...Option) (*Source, error) {
 // Layout returns the layout of the ids.
 func (s *Source) Layout() idgen.Layout { return s.layout }
 
-// Before returns the number that [Before] has given, 0 without it.
+// WithBefore returns the number that [WithBefore] has given, 0 without it.
 func (s *Source) Before() int64 { return s.before }
 
 // Next returns an id for a row without a sharding key: one of bucket 0, so that they ascend.
@@ -85,7 +85,7 @@ func (s *Source) Bucket(key any) (int64, error) {
 	return int64(sum & s.field.mask), err
 }
 
-// Check returns a [DisagreeError] unless an id has the bucket of a sharding key or is older than the sharding, see [Before]. Other errors wrap
+// Check returns a [DisagreeError] unless an id has the bucket of a sharding key or is older than the sharding, see [WithBefore]. Other errors wrap
 // [ErrKey], or [ErrID] for a number that the layout cannot make. It allocates nothing but for an error and a Valuer.
 func (s *Source) Check(id int64, key any) error {
 	bucket, err := s.Bucket(key)

@@ -135,7 +135,7 @@ func TestCheckErrID(t *testing.T) {
 
 // TestBefore takes ids that are older than the sharding for any sharding key, and checks the others.
 func TestBefore(t *testing.T) {
-	s := newSource(t, idgen.Sharded, shard.Before(1_000_000))
+	s := newSource(t, idgen.Sharded, shard.WithBefore(1_000_000))
 	if s.Before() != 1_000_000 {
 		t.Errorf("got %d", s.Before())
 	}
@@ -162,7 +162,7 @@ func TestBeforeRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []int64{math.MinInt64, -1, 0, later, math.MaxInt64} {
-		if _, err := shard.NewSource(brokenMaker{layout}, shard.Before(id)); !errors.Is(err, shard.ErrID) {
+		if _, err := shard.NewSource(brokenMaker{layout}, shard.WithBefore(id)); !errors.Is(err, shard.ErrID) {
 			t.Errorf("ids before %d: got the error %v, want an ErrID", id, err)
 		}
 	}

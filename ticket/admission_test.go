@@ -76,7 +76,7 @@ func TestBuy(t *testing.T) {
 		if got, err := s.Buy(t.Context(), 201); err != nil || got != (ticket.Span{First: 701, Last: 1000, Count: 300}) {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		if stats := s.ServerStats()[0]; stats.Draws != 2 || stats.Burnt != 0 || stats.Last != 1000 || stats.Layout != "1/1x100" {
+		if stats := s.ServerStats()[0]; stats.Draws != 2 || stats.Discarded != 0 || stats.Last != 1000 || stats.Layout != "1/1x100" {
 			t.Errorf("got %+v", stats)
 		}
 	})

@@ -16,7 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey/ticket"
 )
 
-// BenchmarkBlocks has ids out of a warm stock, with its refills from a real table, beside what it cannot be faster than: a mutex and a counter. "bound=none":
+// BenchmarkBlocks has ids out of a warm buffer, with its refills from a real table, beside what it cannot be faster than: a mutex and a counter. "bound=none":
 // no round trip limits it, but for waits-ppm, the calls in a million that did wait.
 func BenchmarkBlocks(b *testing.B) {
 	var mu sync.Mutex
@@ -113,8 +113,8 @@ func delayed(b *testing.B, server string, delay time.Duration) (address string) 
 	return address
 }
 
-// BenchmarkLatency takes 20,000 ids a second from a pair of servers of which one answers 200 ms late, and reports the longest call. A stock hides the
-// latency; what is left is the machine's. "rate=unknown" begins without a load, and with no more than what one purchase brings: it has to find out.
+// BenchmarkLatency takes 20,000 ids a second from a pair of servers of which one answers 200 ms late, and reports the longest call. A buffer hides the
+// latency; what is left is the machine's. "rate=unknown" begins without a load, and with no more than what one allocation brings: it has to find out.
 func BenchmarkLatency(b *testing.B) {
 	const perSecond, delay = 20_000, 200 * time.Millisecond
 	for _, rate := range []int64{perSecond, 0} {
@@ -166,7 +166,7 @@ func BenchmarkLatency(b *testing.B) {
 			b.ReportMetric(float64(after.Waits-before.Waits), "waits")
 			b.ReportMetric(float64(ids)/b.Elapsed().Seconds(), "ids/s")
 			b.ReportMetric(float64(after.Servers[1].Draws-before.Servers[1].Draws), "far-draws")
-			b.ReportMetric(float64(after.Latency.P99.Microseconds())/1000, "purchase-p99-ms")
+			b.ReportMetric(float64(after.Latency.P99.Microseconds())/1000, "allocation-p99-ms")
 		})
 	}
 }

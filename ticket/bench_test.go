@@ -53,7 +53,7 @@ func BenchmarkTicket(b *testing.B) {
 		dialect := dialectOf[database.Kind]
 		for _, connections := range []int{1, 8, 32} {
 			db := pool(b, database, connections)
-			source, err := ticket.Replace(ticket.Server{DB: db, Dialect: dialect}, ticket.Config{ServerTimeout: time.Minute})
+			source, err := ticket.Replace(ticket.Config{ServerTimeout: time.Minute}, ticket.Server{DB: db, Dialect: dialect})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -105,8 +105,7 @@ func BenchmarkSchema(b *testing.B) {
 			b.Fatal(err)
 		}
 		for _, schema := range []struct{ name, table, sequence string }{{"published", "Tickets64", "a"}, {"swapped", "", ""}} {
-			source, err := ticket.Replace(ticket.Server{DB: db, Dialect: ticket.MySQL},
-				ticket.Config{Table: schema.table, Sequence: schema.sequence, ServerTimeout: time.Minute})
+			source, err := ticket.Replace(ticket.Config{Table: schema.table, Sequence: schema.sequence, ServerTimeout: time.Minute}, ticket.Server{DB: db, Dialect: ticket.MySQL})
 			if err != nil {
 				b.Fatal(err)
 			}

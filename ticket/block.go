@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// blockCounter draws blocks: a row has the first id that is not sold yet, and one UPDATE moves it.
+// blockCounter draws blocks: a row has the first id that is not allocated yet, and one UPDATE moves it.
 type blockCounter struct {
 	names
 	unsafe bool

@@ -35,7 +35,7 @@ func databasesOn(t *testing.T, servers []*dbtest.Server) (databases []dbtest.Dat
 }
 
 // inVain asks a source that has no ids, by many callers at once, each of which has to be told so at its own deadline.
-func inVain(t *testing.T, source *ticket.Stock) {
+func inVain(t *testing.T, source *ticket.BlockSource) {
 	t.Helper()
 	var group sync.WaitGroup
 	for range 32 {
@@ -52,12 +52,12 @@ func inVain(t *testing.T, source *ticket.Stock) {
 	group.Wait()
 }
 
-// emptied takes all that is in stock, while no server answers: no call waits.
-func emptied(t *testing.T, l *blockLedger, source *ticket.Stock) {
+// emptied takes all that is in the buffer, while no server answers: no call waits.
+func emptied(t *testing.T, l *blockLedger, source *ticket.BlockSource) {
 	t.Helper()
 	before, taken := source.Stats(), 0
-	book := l.book("the stock")
-	for taken < 1_000_000 && source.Stats().Stock > 0 {
+	book := l.book("the buffer")
+	for taken < 1_000_000 && source.Stats().Buffered > 0 {
 		id, err := source.Next(t.Context())
 		noError(t, err)
 		book.add(id)
@@ -93,17 +93,17 @@ func blocksKilled(t *testing.T, servers []*dbtest.Server) {
 		load.more(2000)
 		noError(t, errors.Join(servers[0].Kill(), servers[1].Kill()))
 		// Less than one call takes: all goroutines may wait for more than what is left.
-		blockEventually(t, func() string { return fmt.Sprintf("the end of the stock: %+v", source.Stats()) }, func() bool { return source.Stats().Stock < 40 })
+		blockEventually(t, func() string { return fmt.Sprintf("the end of the buffer: %+v", source.Stats()) }, func() bool { return source.Stats().Buffered < 40 })
 		noError(t, errors.Join(servers[0].Start(), servers[1].Start()))
 		load.more(2000)
 		load.stop()
 		l.draw(fmt.Sprintf("a new process after both, %d", i+1), blocksOf(t, config, databases...), 500)
 	}
-	burnt := int64(0)
+	discarded := int64(0)
 	for _, s := range source.Stats().Servers {
-		burnt += s.Burnt
+		discarded += s.Discarded
 	}
-	t.Logf("at most %d ids lost in answers that did not come", burnt)
+	t.Logf("at most %d ids lost in answers that did not come", discarded)
 }
 
 // blocksAllDown has no server at all, killed and hung: ids go on for as long as there are some, calls end with their contexts after that, and nothing
@@ -145,14 +145,14 @@ func blocksAllDown(t *testing.T, servers []*dbtest.Server) {
 				noError(t, outage.end(s))
 			}
 			l.draw("after "+outage.name, source, 1)
-			// An outage that counts as time in which few ids were taken halves it. There may be a purchase more by now, which takes less than half of the
+			// An outage that counts as time in which few ids were taken halves it. There may be an allocation more by now, which takes less than half of the
 			// time that the rate is averaged over: that is no more than 39 %.
 			after, least := source.Stats(), before.Step
 			for range after.Refills - before.Refills - 1 {
 				least = least * 6 / 10
 			}
 			if after.Step < least {
-				t.Errorf("the step was %d, and is %d after the outage and %d purchases", before.Step, after.Step, after.Refills-before.Refills)
+				t.Errorf("the step was %d, and is %d after the outage and %d allocations", before.Step, after.Step, after.Refills-before.Refills)
 			}
 			l.draw("after "+outage.name, source, 1000)
 			l.draw("a new process after "+outage.name, blocksOf(t, config, databases...), 1000)
@@ -160,7 +160,7 @@ func blocksAllDown(t *testing.T, servers []*dbtest.Server) {
 	}
 }
 
-// blocksHung stops one of two servers under load: no call fails, and none waits with a stock that outlasts the attempt at the server that hangs.
+// blocksHung stops one of two servers under load: no call fails, and none waits with a buffer that outlasts the attempt at the server that hangs.
 func blocksHung(t *testing.T, servers []*dbtest.Server) {
 	l, databases := newBlockLedger(t), databasesOn(t, servers)
 	config := briskly(ticket.BlockConfig{Reserve: 3 * time.Second, Rate: 10_000, MinStep: 1000, MaxStep: 10_000})
@@ -187,7 +187,7 @@ func blocksHung(t *testing.T, servers []*dbtest.Server) {
 	}
 }
 
-// blocksBehind has a server away while the other one sells a million ids. Its first sale thereafter is beyond them.
+// blocksBehind has a server away while the other one allocates a million ids. Its first allocation thereafter is beyond them.
 func blocksBehind(t *testing.T, servers []*dbtest.Server) {
 	l, databases := newBlockLedger(t), databasesOn(t, servers)
 	config := briskly(ticket.BlockConfig{MinStep: 1000, MaxStep: 10_000, Reserve: 100 * time.Millisecond})
@@ -204,12 +204,12 @@ func blocksBehind(t *testing.T, servers []*dbtest.Server) {
 	}
 	noError(t, servers[1].Start())
 	load := l.load("both again", source, 4)
-	blockEventually(t, func() string { return fmt.Sprintf("server 2 sells: %+v", source.Stats()) }, func() bool { return source.Stats().Servers[1].Last > before+100 })
+	blockEventually(t, func() string { return fmt.Sprintf("server 2 allocates: %+v", source.Stats()) }, func() bool { return source.Stats().Servers[1].Last > before+100 })
 	load.stop()
 	if s := source.Stats().Servers[1]; s.Last < 1_000_000 {
-		t.Errorf("server 2 was at %d, and sold up to %d while the other was beyond 1,000,000", before, s.Last)
+		t.Errorf("server 2 was at %d, and allocated up to %d while the other was beyond 1,000,000", before, s.Last)
 	}
-	for range 100 { // all of the stock is the one goroutine's: it increases
+	for range 100 { // all of the buffer is the one goroutine's: it increases
 		keys := make([]int64, 1000)
 		noError(t, source.Fill(t.Context(), keys))
 		book.add(keys...)
@@ -259,7 +259,7 @@ func TestBlocksResized(t *testing.T) {
 	}
 }
 
-// TestBlocksResizeInterrupted leaves the rows as a Resize does that has died halfway: nothing is sold from those that are frozen, and the next one ends it. It
+// TestBlocksResizeInterrupted leaves the rows as a Resize does that has died halfway: nothing is allocated from those that are frozen, and the next one ends it. It
 // changes the unit, too.
 func TestBlocksResizeInterrupted(t *testing.T) {
 	t.Parallel()
@@ -271,7 +271,7 @@ func TestBlocksResizeInterrupted(t *testing.T) {
 	for i, d := range databases[:2] {
 		blockExecute(t, d.Open(t), fmt.Sprintf("UPDATE snowkey_blocks SET layout = '>%d/3x10'", i+1))
 	}
-	book := l.book("the stock")
+	book := l.book("the buffer")
 	if err := reasonOf(t, ticket.ErrMoving, old.Next, func(id int64) { book.add(id) }); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want ErrMoving, and the context's end", err)
 	}

@@ -132,7 +132,7 @@ func (l *blockLedger) each(f func(id int64)) {
 }
 
 // draw records n ids of a source, by Next and Fill, and returns them. It fails the test if they do not come.
-func (l *blockLedger) draw(of string, source *ticket.Stock, n int) []int64 {
+func (l *blockLedger) draw(of string, source *ticket.BlockSource, n int) []int64 {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), blockPatience)
 	defer cancel()
@@ -149,7 +149,7 @@ func (l *blockLedger) draw(of string, source *ticket.Stock, n int) []int64 {
 }
 
 // fillOrNext asks for one id with Next, for more with Fill.
-func fillOrNext(ctx context.Context, source *ticket.Stock, keys []int64) (err error) {
+func fillOrNext(ctx context.Context, source *ticket.BlockSource, keys []int64) (err error) {
 	if len(keys) == 1 {
 		keys[0], err = source.Next(ctx)
 		return err
@@ -160,7 +160,7 @@ func fillOrNext(ctx context.Context, source *ticket.Stock, keys []int64) (err er
 // blockLoad is goroutines that take ids from a source until they are stopped.
 type blockLoad struct {
 	t      *testing.T
-	source *ticket.Stock
+	source *ticket.BlockSource
 	given  atomic.Int64
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -170,7 +170,7 @@ type blockLoad struct {
 }
 
 // load begins to take ids. Each call is bound by the source's Timeout.
-func (l *blockLedger) load(of string, source *ticket.Stock, goroutines int) *blockLoad {
+func (l *blockLedger) load(of string, source *ticket.BlockSource, goroutines int) *blockLoad {
 	ctx, cancel := context.WithCancel(context.Background())
 	load := &blockLoad{t: l.t, source: source, cancel: cancel}
 	l.t.Cleanup(load.stop)
@@ -218,7 +218,7 @@ func (l *blockLoad) more(n int64) {
 	l.t.Helper()
 	from := l.given.Load()
 	blockEventually(l.t, func() string {
-		return fmt.Sprintf("%d more ids; the errors are %v, the stock %+v", n, l.errors(), l.source.Stats())
+		return fmt.Sprintf("%d more ids; the errors are %v, the buffer %+v", n, l.errors(), l.source.Stats())
 	}, func() bool { return l.given.Load() >= from+n })
 }
 
@@ -248,22 +248,22 @@ func blockEventually(t testing.TB, what func() string, is func() bool) {
 }
 
 // inState waits until a server is in a state.
-func inState(t testing.TB, source *ticket.Stock, number int, state ticket.State) {
+func inState(t testing.TB, source *ticket.BlockSource, number int, state ticket.State) {
 	t.Helper()
 	server := func() ticket.ServerStats { return source.Stats().Servers[number-1] }
 	blockEventually(t, func() string { return fmt.Sprintf("server %d is %v: %+v", number, state, server()) },
 		func() bool { return server().State == state })
 }
 
-// idle waits until nothing is bought.
-func idle(t testing.TB, source *ticket.Stock) {
+// idle waits until nothing is allocated.
+func idle(t testing.TB, source *ticket.BlockSource) {
 	t.Helper()
-	blockEventually(t, func() string { return fmt.Sprintf("nothing is bought: %+v", source.Stats()) },
+	blockEventually(t, func() string { return fmt.Sprintf("nothing is allocated: %+v", source.Stats()) },
 		func() bool { return !source.Stats().Refilling })
 }
 
-// drain takes what is in stock, and more as far as it comes, until a call fails, and returns that error. Waiting does not help such a call.
-func (l *blockLedger) drain(of string, source *ticket.Stock, most int) error {
+// drain takes what is in the buffer, and more as far as it comes, until a call fails, and returns that error. Waiting does not help such a call.
+func (l *blockLedger) drain(of string, source *ticket.BlockSource, most int) error {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), blockPatience)
 	defer cancel()
@@ -315,7 +315,7 @@ func blockServer(t testing.TB, d dbtest.Database, parameters ...string) ticket.S
 	return ticket.Server{DB: db, Dialect: dialectOf[d.Kind]}
 }
 
-// briskly is a configuration that buys often, and goes back soon to a server that failed. A server has its time, in which a busy machine answers:
+// briskly is a configuration that allocates often, and goes back soon to a server that failed. A server has its time, in which a busy machine answers:
 // tests with servers that hang say how soon that is noticed.
 func briskly(c ticket.BlockConfig) ticket.BlockConfig {
 	if c.ServerTimeout == 0 {
@@ -335,7 +335,7 @@ func briskly(c ticket.BlockConfig) ticket.BlockConfig {
 }
 
 // blocksOf is a source of a process of its own, so to speak: with pools that nobody else has.
-func blocksOf(t testing.TB, c ticket.BlockConfig, databases ...dbtest.Database) *ticket.Stock {
+func blocksOf(t testing.TB, c ticket.BlockConfig, databases ...dbtest.Database) *ticket.BlockSource {
 	t.Helper()
 	servers := make([]ticket.Server, len(databases))
 	for i, d := range databases {
@@ -344,7 +344,7 @@ func blocksOf(t testing.TB, c ticket.BlockConfig, databases ...dbtest.Database) 
 	return blocks(t, c, servers...)
 }
 
-func blocks(t testing.TB, c ticket.BlockConfig, servers ...ticket.Server) *ticket.Stock {
+func blocks(t testing.TB, c ticket.BlockConfig, servers ...ticket.Server) *ticket.BlockSource {
 	t.Helper()
 	source, err := ticket.Blocks(c, servers...)
 	if err != nil {
@@ -354,15 +354,15 @@ func blocks(t testing.TB, c ticket.BlockConfig, servers ...ticket.Server) *ticke
 		if err := source.Close(); err != nil {
 			t.Error(err)
 		}
-		if s := source.Stats(); s.Sold != s.Issued+s.Burnt || s.Stock != 0 {
-			t.Errorf("after Close %d ids are sold, %d issued, %d burnt, %d in stock", s.Sold, s.Issued, s.Burnt, s.Stock)
+		if s := source.Stats(); s.Allocated != s.Issued+s.Discarded || s.Buffered != 0 {
+			t.Errorf("after Close %d ids are allocated, %d issued, %d discarded, %d in the buffer", s.Allocated, s.Issued, s.Discarded, s.Buffered)
 		}
 	})
 	return source
 }
 
 // blocksSetUp is blocksOf with the tables made.
-func blocksSetUp(t testing.TB, c ticket.BlockConfig, databases ...dbtest.Database) *ticket.Stock {
+func blocksSetUp(t testing.TB, c ticket.BlockConfig, databases ...dbtest.Database) *ticket.BlockSource {
 	t.Helper()
 	source := blocksOf(t, c, databases...)
 	inTime(t, "Setup", source.Setup)

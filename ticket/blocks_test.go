@@ -17,8 +17,8 @@ import (
 	"github.com/snowkey-go/snowkey/ticket"
 )
 
-// TestBlocksMany takes 200,000 ids from two sources, or a million when SNOWKEY_TORTURE is set, by 32 goroutines over pools of 8 connections, and then counts: what was sold was given out, is in
-// stock, or is burnt, and the row has sold no more and no less.
+// TestBlocksMany takes 200,000 ids from two sources, or a million when SNOWKEY_TORTURE is set, by 32 goroutines over pools of 8 connections, and then counts: what was allocated was given out, is in
+// buffer, or is discarded, and the row has allocated no more and no less.
 func TestBlocksMany(t *testing.T) {
 	t.Parallel()
 	total := int64(rounds(200_000, 1_000_000))
@@ -27,7 +27,7 @@ func TestBlocksMany(t *testing.T) {
 			t.Parallel()
 			l, d := newBlockLedger(t), k.database(t)
 			config := ticket.BlockConfig{Config: ticket.Config{Timeout: blockPatience, ServerTimeout: blockPatience}, Unit: 100, Reserve: 200 * time.Millisecond, MaxStep: 20_000}
-			sources := []*ticket.Stock{blocksSetUp(t, config, d), blocksOf(t, config, d)}
+			sources := []*ticket.BlockSource{blocksSetUp(t, config, d), blocksOf(t, config, d)}
 			var left atomic.Int64
 			left.Store(total)
 			var group sync.WaitGroup
@@ -53,16 +53,16 @@ func TestBlocksMany(t *testing.T) {
 				})
 			}
 			group.Wait()
-			var sold, issued, burnt int64
+			var allocated, issued, discarded int64
 			for i, source := range sources {
 				idle(t, source)
 				s := source.Stats()
-				if s.Sold != s.Issued+s.Stock+s.Burnt || s.Burnt != 0 {
-					t.Errorf("source %d: %d ids sold, %d issued, %d in stock, %d burnt", i+1, s.Sold, s.Issued, s.Stock, s.Burnt)
+				if s.Allocated != s.Issued+s.Buffered+s.Discarded || s.Discarded != 0 {
+					t.Errorf("source %d: %d ids allocated, %d issued, %d in the buffer, %d discarded", i+1, s.Allocated, s.Issued, s.Buffered, s.Discarded)
 				}
-				t.Logf("source %d: %d ids sold by %d purchases, %d in stock, %d calls waited, the last step is %d, a purchase takes %s, at most %s",
-					i+1, s.Sold, s.Refills, s.Stock, s.Waits, s.Step, s.Latency.P50, s.Latency.Max)
-				sold, issued, burnt = sold+s.Sold, issued+s.Issued, burnt+s.Servers[0].Burnt
+				t.Logf("source %d: %d ids allocated by %d allocations, %d in the buffer, %d calls waited, the last step is %d, an allocation takes %s, at most %s",
+					i+1, s.Allocated, s.Refills, s.Buffered, s.Waits, s.Step, s.Latency.P50, s.Latency.Max)
+				allocated, issued, discarded = allocated+s.Allocated, issued+s.Issued, discarded+s.Servers[0].Discarded
 			}
 			if issued != total {
 				t.Errorf("%d ids were issued, want %d", issued, total)
@@ -71,8 +71,8 @@ func TestBlocksMany(t *testing.T) {
 			if layout != "1/1x100" {
 				t.Errorf("got the layout %q, want 1/1x100", layout)
 			}
-			if next-1 < sold || next-1 > sold+burnt {
-				t.Errorf("the row has sold %d ids, the sources have bought %d, and lost at most %d", next-1, sold, burnt)
+			if next-1 < allocated || next-1 > allocated+discarded {
+				t.Errorf("the row has allocated %d ids, the sources have allocated %d, and lost at most %d", next-1, allocated, discarded)
 			}
 			if _, most, _ := l.audit(); most >= next {
 				t.Errorf("%d was given out, and the row is at %d", most, next)
@@ -81,7 +81,7 @@ func TestBlocksMany(t *testing.T) {
 	}
 }
 
-// TestBlocksOfSeveral has servers of all kinds at once. Each sells its own units, and no source goes back.
+// TestBlocksOfSeveral has servers of all kinds at once. Each allocates its own units, and no source goes back.
 func TestBlocksOfSeveral(t *testing.T) {
 	t.Parallel()
 	for _, kinds := range [][]func(testing.TB) dbtest.Database{
@@ -104,7 +104,7 @@ func TestBlocksOfSeveral(t *testing.T) {
 			}
 			var group sync.WaitGroup
 			for i := range 6 {
-				source, book := []*ticket.Stock{first, second}[i%2], l.book(fmt.Sprintf("goroutine %d", i+1))
+				source, book := []*ticket.BlockSource{first, second}[i%2], l.book(fmt.Sprintf("goroutine %d", i+1))
 				group.Go(func() {
 					for range 400 {
 						keys := make([]int64, 1+rand.IntN(60))
@@ -119,7 +119,7 @@ func TestBlocksOfSeveral(t *testing.T) {
 			group.Wait()
 			idle(t, first)
 			idle(t, second)
-			next, sold := make([]int64, n), make([]int, n)
+			next, allocated := make([]int64, n), make([]int, n)
 			for i, d := range databases {
 				var layout string
 				if next[i], layout = blockRow(t, d.Open(t)); layout != fmt.Sprintf("%d/%dx100", i+1, n) {
@@ -131,14 +131,14 @@ func TestBlocksOfSeveral(t *testing.T) {
 			}
 			l.each(func(id int64) {
 				i := (id - 1) / 100 % int64(n)
-				if sold[i]++; id >= next[i] {
+				if allocated[i]++; id >= next[i] {
 					t.Errorf("%d was given out, and server %d, whose it is, is at %d", id, i+1, next[i])
 				}
 			})
-			t.Logf("ids by server: %v", sold)
-			for i, count := range sold {
+			t.Logf("ids by server: %v", allocated)
+			for i, count := range allocated {
 				if count == 0 {
-					t.Errorf("server %d sold nothing", i+1)
+					t.Errorf("server %d allocated nothing", i+1)
 				}
 			}
 		})
@@ -149,7 +149,7 @@ func TestBlocksOfSeveral(t *testing.T) {
 // that are all odd, as with units of one id, leave half of the shards empty.
 func TestBlocksAreUniform(t *testing.T) {
 	t.Parallel()
-	l, databases, config := newBlockLedger(t), []dbtest.Database{dbtest.SQLite(t), dbtest.MySQL(t)}, briskly(ticket.BlockConfig{Unit: ticket.DefaultUnit, MaxStep: 5000})
+	l, databases, config := newBlockLedger(t), []dbtest.Database{dbtest.SQLite(t), dbtest.MySQL(t)}, briskly(ticket.BlockConfig{Unit: 1024, MaxStep: 5000})
 	blocksSetUp(t, config, databases...)
 	down := blockServer(t, databases[0])
 	noError(t, down.DB.Close())
@@ -221,7 +221,7 @@ func TestBlocksAgainstHands(t *testing.T) {
 					collate := map[string]string{"postgres": `COLLATE "C"`}[k.name]
 					blockExecute(t, db, strings.ReplaceAll(statement, "collate_c", collate))
 				}
-				err := l.drain("the stock", source, 100_000)
+				err := l.drain("the buffer", source, 100_000)
 				if !errors.Is(err, c.want) {
 					t.Errorf("got %v, want %v", err, c.want)
 				}
@@ -274,7 +274,7 @@ func TestBlocksDropped(t *testing.T) {
 			l.draw("before", source, 3000)
 			idle(t, source)
 			blockExecute(t, db, "DROP TABLE snowkey_blocks", "DROP TABLE snowkey_blocks_register")
-			if err := l.drain("the stock", source, 100_000); !errors.Is(err, ticket.ErrTable) {
+			if err := l.drain("the buffer", source, 100_000); !errors.Is(err, ticket.ErrTable) {
 				t.Errorf("got %v, want ErrTable", err)
 			}
 			other := blocksSetUp(t, config, d) // begins anew, as nobody has told it
@@ -340,10 +340,10 @@ func TestBlocksPlaces(t *testing.T) {
 	if _, layout := blockRow(t, c.Open(t)); layout != "3/4x100" {
 		t.Errorf("the third server has %q, want 3/4x100", layout)
 	}
-	sold := [4]int{}
-	l.each(func(id int64) { sold[(id-1)/100%4]++ })
-	if sold[2] == 0 || sold[3] != 0 {
-		t.Errorf("ids by server: %v, want some of the third and none of the fourth", sold)
+	allocated := [4]int{}
+	l.each(func(id int64) { allocated[(id-1)/100%4]++ })
+	if allocated[2] == 0 || allocated[3] != 0 {
+		t.Errorf("ids by server: %v, want some of the third and none of the fourth", allocated)
 	}
 
 	for _, wrong := range []struct {
@@ -382,7 +382,7 @@ func TestBlocksPlaces(t *testing.T) {
 	})
 }
 
-// TestBlocksToTheEnd sells all ids up to a limit. Then calls fail at once: they have no deadline here.
+// TestBlocksToTheEnd allocates all ids up to a limit. Then calls fail at once: they have no deadline here.
 func TestBlocksToTheEnd(t *testing.T) {
 	t.Parallel()
 	const step = 1000
@@ -458,9 +458,9 @@ func TestBlocksToTheEnd(t *testing.T) {
 				if !errors.Is(err, ticket.ErrExhausted) || !errors.As(err, &exhausted) || exhausted.Limit != c.limit {
 					t.Errorf("got %v, want an ExhaustedError with the limit %d", err, c.limit)
 				}
-				// What a server can sell, and with several the other ones' share of each step.
+				// What a server can allocate, and with several the other ones' share of each step.
 				if least := c.limit - start - step*int64(c.servers) - jump; c.servers == 1 && n < least || c.servers > 1 && n < least/int64(c.servers) {
-					t.Errorf("%d ids of %d were sold", n, c.limit-start)
+					t.Errorf("%d ids of %d were allocated", n, c.limit-start)
 				}
 				if most, stats := int64(c.servers), source.Stats(); c.limit > 100 && (warnings.Load() < 1 || warnings.Load() > most) {
 					t.Errorf("%d warnings of %d servers: %+v", warnings.Load(), most, stats.Servers)
@@ -478,7 +478,7 @@ func TestBlocksToTheEnd(t *testing.T) {
 	}
 }
 
-// TestBlocksShortDeadlines asks with deadlines that are shorter than a purchase, and with contexts that have ended. Such calls buy nothing for themselves, and
+// TestBlocksShortDeadlines asks with deadlines that are shorter than an allocation, and with contexts that have ended. Such calls allocate nothing for themselves, and
 // lose nothing.
 func TestBlocksShortDeadlines(t *testing.T) {
 	t.Parallel()
@@ -518,8 +518,8 @@ func TestBlocksShortDeadlines(t *testing.T) {
 					})
 				}
 				group.Wait()
-				if s := source.Stats(); s.Sold != s.Issued+s.Stock || s.Servers[0].Burnt != 0 {
-					t.Errorf("%d ids sold, %d issued, %d in stock; %d may be lost", s.Sold, s.Issued, s.Stock, s.Servers[0].Burnt)
+				if s := source.Stats(); s.Allocated != s.Issued+s.Buffered || s.Servers[0].Discarded != 0 {
+					t.Errorf("%d ids allocated, %d issued, %d in the buffer; %d may be lost", s.Allocated, s.Issued, s.Buffered, s.Servers[0].Discarded)
 				}
 				l.draw("afterwards", source, 200)
 			}
@@ -531,7 +531,7 @@ func TestBlocksShortDeadlines(t *testing.T) {
 	}
 }
 
-// TestBlocksClose closes sources that are at work: while they are probed, while they buy, while calls wait.
+// TestBlocksClose closes sources that are at work: while they are probed, while they allocate, while calls wait.
 func TestBlocksClose(t *testing.T) {
 	t.Parallel()
 	for _, k := range blockKinds {
@@ -540,7 +540,7 @@ func TestBlocksClose(t *testing.T) {
 			l, d := newBlockLedger(t), k.database(t)
 			config := briskly(ticket.BlockConfig{})
 			blocksSetUp(t, config, d)
-			burnt, ends := int64(0), rounds(8, 50)
+			discarded, ends := int64(0), rounds(8, 50)
 			for i := range ends {
 				source := blocksOf(t, config, d)
 				var group sync.WaitGroup
@@ -575,12 +575,12 @@ func TestBlocksClose(t *testing.T) {
 				group.Wait()
 				noError(t, source.Close())
 				s := source.Stats()
-				if s.Sold != s.Issued+s.Burnt || s.Issued != given.Load() {
-					t.Errorf("%d ids sold, %d issued, %d burnt; %d were given out", s.Sold, s.Issued, s.Burnt, given.Load())
+				if s.Allocated != s.Issued+s.Discarded || s.Issued != given.Load() {
+					t.Errorf("%d ids allocated, %d issued, %d discarded; %d were given out", s.Allocated, s.Issued, s.Discarded, given.Load())
 				}
-				burnt += s.Burnt
+				discarded += s.Discarded
 			}
-			t.Logf("%d ids burnt by %d ends", burnt, ends)
+			t.Logf("%d ids discarded by %d ends", discarded, ends)
 			l.draw("afterwards", blocksOf(t, config, d), 200)
 		})
 	}

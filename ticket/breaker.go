@@ -14,10 +14,10 @@ func (s *server) used() bool {
 }
 
 // drawn notes a draw that succeeded.
-func (s *server) drawn(sold span) {
+func (s *server) drawn(allocated span) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = max(s.last, sold.last())
+	s.last = max(s.last, allocated.last())
 	s.failures, s.backoff, s.good = 0, s.config.Backoff, time.Now()
 	s.draws++
 }
@@ -60,7 +60,7 @@ func (s *server) lose(err error, o order) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.burnt += o.units * o.layout.unit
+	s.discarded += o.units * o.layout.unit
 }
 
 // open leaves the server alone for a while. The caller holds the lock.
@@ -79,7 +79,7 @@ func (s *server) open(class Class) {
 func (s *server) become(state State) {
 	s.state, s.since = state, time.Now()
 	if state != Closed { // perhaps because of what it gives
-		s.burnt += s.spare.count()
+		s.discarded += s.spare.count()
 		s.spare = span{}
 	}
 	if state == HalfOpen || state == Closed {
@@ -102,7 +102,7 @@ func (s *server) claim(now time.Time) bool {
 }
 
 // settle ends a probe: with the error, or with what it drew.
-func (s *server) settle(err error, sold span) {
+func (s *server) settle(err error, allocated span) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.probing = false
@@ -111,17 +111,17 @@ func (s *server) settle(err error, sold span) {
 	case err == nil:
 		s.draws++
 		used := s.state == HalfOpen
-		if !used || s.last > sold.last() { // put aside by another one's probe, or behind a call that was under way
-			s.burnt += sold.count()
-			sold = span{}
+		if !used || s.last > allocated.last() { // put aside by another one's probe, or behind a call that was under way
+			s.discarded += allocated.count()
+			allocated = span{}
 		}
 		if !used {
 			return
 		}
-		s.last = max(s.last, sold.last())
+		s.last = max(s.last, allocated.last())
 		s.failures, s.backoff, s.good = 0, s.config.Backoff, time.Now()
-		s.burnt += s.spare.count()
-		s.spare = sold
+		s.discarded += s.spare.count()
+		s.spare = allocated
 		s.become(Closed)
 		return
 	case errors.As(err, &failure):

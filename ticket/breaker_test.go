@@ -81,15 +81,15 @@ func TestBurnt(t *testing.T) {
 					_, err := s.Next(t.Context())
 					wantUnavailable(t, err)
 				}
-				if got := s.Stats().Servers[0].Burnt; got != test.want {
-					t.Errorf("got %d burnt, want %d", got, test.want)
+				if got := s.Stats().Servers[0].Discarded; got != test.want {
+					t.Errorf("got %d discarded, want %d", got, test.want)
 				}
 			})
 		})
 	}
 }
 
-// A block whose answer is lost is burnt as a whole.
+// A block whose answer is lost is discarded as a whole.
 func TestBurntBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := blockSQLite
@@ -106,13 +106,13 @@ func TestBurntBlock(t *testing.T) {
 		if _, err := s.Buy(ctx, 401); !errors.Is(err, errReset) {
 			t.Errorf("got %v, want %v", err, errReset)
 		}
-		if got := s.ServerStats()[0].Burnt; got != 500 {
-			t.Errorf("got %d burnt, want 500", got)
+		if got := s.ServerStats()[0].Discarded; got != 500 {
+			t.Errorf("got %d discarded, want 500", got)
 		}
 	})
 }
 
-// A server that another one's probe put aside while it was probed itself stays so, and what it gave is burnt.
+// A server that another one's probe put aside while it was probed itself stays so, and what it gave is discarded.
 func TestSettlePutAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, two := single{1, 2}, single{2, 2}
@@ -131,8 +131,8 @@ func TestSettlePutAside(t *testing.T) {
 		close(release)
 		synctest.Wait()
 		stats := s.Stats().Servers[1]
-		if stats.State != ticket.Quarantined || !errors.Is(stats.Err, ticket.ErrLayout) || stats.Burnt != 1 || stats.Draws != 1 || stats.Last != 0 {
-			t.Errorf("got %+v, want it in quarantine, and 1 burnt", stats)
+		if stats.State != ticket.Quarantined || !errors.Is(stats.Err, ticket.ErrLayout) || stats.Discarded != 1 || stats.Draws != 1 || stats.Last != 0 {
+			t.Errorf("got %+v, want it in quarantine, and 1 discarded", stats)
 		}
 	})
 }
@@ -168,12 +168,12 @@ func TestSpareIsBurnt(t *testing.T) {
 		s := k.servers(t, ticket.Config{}, newMock(t, append(k.inspected("1/1x100"), draw)...))
 		s.StartProbes()
 		synctest.Wait()
-		if stats := s.ServerStats()[0]; stats.State != ticket.Closed || stats.Burnt != 0 {
+		if stats := s.ServerStats()[0]; stats.State != ticket.Closed || stats.Discarded != 0 {
 			t.Errorf("got %+v, want it in use", stats)
 		}
 		s.Aside(1, ticket.ErrLayout)
-		if stats := s.ServerStats()[0]; stats.State != ticket.Quarantined || stats.Burnt != 100 {
-			t.Errorf("got %+v, want 100 burnt", stats)
+		if stats := s.ServerStats()[0]; stats.State != ticket.Quarantined || stats.Discarded != 100 {
+			t.Errorf("got %+v, want 100 discarded", stats)
 		}
 		_, err := s.Buy(t.Context(), 100)
 		wantUnavailable(t, err, ticket.ErrLayout)

@@ -32,18 +32,18 @@ type Server struct {
 
 // The defaults of a [Config] and a [BlockConfig].
 const (
-	DefaultSequence      = "default"
+	defaultSequence      = "default"
 	DefaultTable         = "snowkey_tickets"
 	DefaultBlockTable    = "snowkey_blocks"
-	DefaultTimeout       = 5 * time.Second
-	DefaultServerTimeout = time.Second
-	DefaultFailures      = 3
-	DefaultBackoff       = 100 * time.Millisecond
-	DefaultMaxBackoff    = 5 * time.Second
-	DefaultUnit          = 1024
-	DefaultReserve       = 10 * time.Second
-	DefaultMinStep       = 1024
-	DefaultMaxStep       = 1_000_000
+	defaultTimeout       = 5 * time.Second
+	defaultServerTimeout = time.Second
+	defaultFailures      = 3
+	defaultBackoff       = 100 * time.Millisecond
+	defaultMaxBackoff    = 5 * time.Second
+	defaultUnit          = 1024
+	defaultReserve       = 10 * time.Second
+	defaultMinStep       = 1024
+	defaultMaxStep       = 1_000_000
 )
 
 // Config says what is drawn, and how long for. The zero value has the defaults.
@@ -87,7 +87,7 @@ type Config struct {
 	Notify func(ServerStats)
 }
 
-// BlockConfig says how large a stock of ids is. The zero value has the defaults.
+// BlockConfig says how large a buffer of ids is. The zero value has the defaults.
 type BlockConfig struct {
 	Config
 
@@ -95,14 +95,14 @@ type BlockConfig struct {
 	// say. At most 1,000,000. Default: 1024, so that id % shards is uniform for 1,024 shards and fewer that are a power of two.
 	Unit int64
 
-	// Reserve is for how long the stock lasts without any server at the rate ids are taken at, where the steps' bounds allow it: less than
+	// Reserve is for how long the buffer lasts without any server at the rate ids are taken at, where the steps' bounds allow it: less than
 	// that is refilled. Default: 10 seconds.
 	Reserve time.Duration
 
 	// Rate is the ids a second to expect at the least, also after a while in which fewer were taken. Default: 0.
 	Rate int64
 
-	// MinStep and MaxStep bound how many ids are bought at once, up to a unit. Defaults: 1024 and 1,000,000.
+	// MinStep and MaxStep bound how many ids are allocated at once, up to a unit. Defaults: 1024 and 1,000,000.
 	MinStep, MaxStep int64
 }
 
@@ -122,15 +122,15 @@ func (c Config) bound(ctx context.Context, limit time.Duration) (context.Context
 
 // complete returns the configuration with its defaults, for that many servers.
 func (c Config) complete(table string, servers int) (Config, error) {
-	c.Sequence = orDefault(c.Sequence, DefaultSequence)
+	c.Sequence = orDefault(c.Sequence, defaultSequence)
 	c.Table = orDefault(c.Table, table)
 	c.Increment = orDefault(c.Increment, servers)
 	c.Limit = orDefault(c.Limit, math.MaxInt64)
-	c.Timeout = orDefault(c.Timeout, DefaultTimeout)
-	c.ServerTimeout = orDefault(c.ServerTimeout, DefaultServerTimeout)
-	c.Failures = orDefault(c.Failures, DefaultFailures)
-	c.Backoff = orDefault(c.Backoff, DefaultBackoff)
-	c.MaxBackoff = orDefault(c.MaxBackoff, max(DefaultMaxBackoff, c.Backoff))
+	c.Timeout = orDefault(c.Timeout, defaultTimeout)
+	c.ServerTimeout = orDefault(c.ServerTimeout, defaultServerTimeout)
+	c.Failures = orDefault(c.Failures, defaultFailures)
+	c.Backoff = orDefault(c.Backoff, defaultBackoff)
+	c.MaxBackoff = orDefault(c.MaxBackoff, max(defaultMaxBackoff, c.Backoff))
 	plain := c.Table[strings.IndexByte(c.Table, '.')+1:]
 	switch {
 	case !validSequence.MatchString(c.Sequence):
@@ -156,10 +156,10 @@ func (c BlockConfig) complete(servers int) (BlockConfig, error) {
 	if c.Config, err = c.Config.complete(DefaultBlockTable, servers); err != nil {
 		return c, err
 	}
-	c.Unit = orDefault(c.Unit, DefaultUnit)
-	c.Reserve = orDefault(c.Reserve, DefaultReserve)
-	c.MaxStep = orDefault(c.MaxStep, max(DefaultMaxStep, c.MinStep))
-	c.MinStep = orDefault(c.MinStep, min(DefaultMinStep, c.MaxStep))
+	c.Unit = orDefault(c.Unit, defaultUnit)
+	c.Reserve = orDefault(c.Reserve, defaultReserve)
+	c.MaxStep = orDefault(c.MaxStep, max(defaultMaxStep, c.MinStep))
+	c.MinStep = orDefault(c.MinStep, min(defaultMinStep, c.MaxStep))
 	switch {
 	case c.Unit < 1 || c.Unit > maxUnit:
 		return c, fmt.Errorf("%w: unit %d, want 1 to %d", ErrConfig, c.Unit, maxUnit)

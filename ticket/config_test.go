@@ -126,7 +126,7 @@ func TestServerErrors(t *testing.T) {
 			}
 		})
 	}
-	if _, err := ticket.Replace(ticket.Server{DB: db, Dialect: ticket.Postgres}, ticket.Config{Table: "keys.snowkey_tickets", Sequence: strings.Repeat("a", 47)}); err != nil {
+	if _, err := ticket.Replace(ticket.Config{Table: "keys.snowkey_tickets", Sequence: strings.Repeat("a", 47)}, ticket.Server{DB: db, Dialect: ticket.Postgres}); err != nil {
 		t.Error(err) // the schema does not count
 	}
 }

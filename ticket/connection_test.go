@@ -108,8 +108,8 @@ func TestReadyOneByOne(t *testing.T) {
 		if got, err := s.Buy(t.Context(), 100); err != nil || got.First != 801 {
 			t.Errorf("got %+v, %v, want 801", got, err)
 		}
-		if stats := s.ServerStats()[0]; stats.Burnt != 0 {
-			t.Errorf("got %d burnt, want none", stats.Burnt)
+		if stats := s.ServerStats()[0]; stats.Discarded != 0 {
+			t.Errorf("got %d discarded, want none", stats.Discarded)
 		}
 	})
 }

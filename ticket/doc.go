@@ -1,9 +1,9 @@
-// Package ticket makes ids in databases: the published ticket servers, one ticket a round trip, and blocks, of which one round trip buys many.
+// Package ticket makes ids in databases: the published ticket servers, one ticket a round trip, and blocks, of which one round trip allocates many.
 // Each is an idgen.Source[int64]. It needs the standard library alone.
 //
 //	Replace   one server; REPLACE INTO … (stub), or a SEQUENCE on PostgreSQL
 //	Flickr    N servers, each with every N-th number; round robin, and failover
-//	Blocks    the same N servers, asked ahead of need: ids flow without a database for as long as the stock lasts
+//	Blocks    the same N servers, asked ahead of need: ids flow without a database for as long as the buffer lasts
 //
 // # What it guarantees
 //
@@ -28,7 +28,7 @@
 //
 // # Layouts
 //
-// Ids are dealt out in units of consecutive numbers; server k of N sells every N-th unit. A unit of single tickets is one id, so the ids of
+// Ids are dealt out in units of consecutive numbers; server k of N allocates every N-th unit. A unit of single tickets is one id, so the ids of
 // server k are k modulo N: Flickr's increment N and offset k. A unit of blocks is 1,024 ids, so that id % shards is uniform for up to
 // 1,024 shards (a power of two) also while one server does all the work. The layout stands in the row, "1/2" or "1/2x1024", and the row is the authority: all who draw from it name it
 // in the statement, and one who finds another one there, because servers were added, goes on with that, if the server still has the place in it
@@ -86,8 +86,8 @@
 //	UPDATE snowkey_blocks SET next = LAST_INSERT_ID(GREATEST(next, :floor) + :units * N * unit)
 //	WHERE name = 'default' AND layout = '1/2x1024' AND next BETWEEN :last + 1 AND :limit …
 //
-// Floor is where the buyer's next unit may begin, above all it has from any server: a server that was away is healed by the first purchase, and one
-// buyer's ids increase. Last is what the server answered last: a row that was set back sells nothing.
+// Floor is where the buyer's next unit may begin, above all it has from any server: a server that was away is healed by the first allocation, and one
+// buyer's ids increase. Last is what the server answered last: a row that was set back allocates nothing.
 //
 // # A server
 //
@@ -123,7 +123,7 @@
 //	increment or offset                            permanent   another server; this one is open for MaxBackoff
 //	number of another server, number not above
 //	the last, row set back, other layout in it     quarantine  another server; this one is not used until Readmit
-//	the answer is lost after the commit            next        the ticket is lost, and counted as burnt
+//	the answer is lost after the commit            next        the ticket is lost, and counted as discarded
 //	kill -9 of the process                         -           what was drawn and not used is lost
 //	kill -9 of the database                        next        committed numbers are on disk, and not given out again
 //	SIGSTOP, a network that swallows packets       next        ServerTimeout, then another server
@@ -141,7 +141,7 @@
 // # Adding servers
 //
 // With an [Config.Increment] that is greater than the number of servers, a new server takes a number that is free: add it to the list, run
-// Setup. Otherwise Resize changes the increment, while the sources go on: it freezes the rows of all servers, so that nothing is sold
+// Setup. Otherwise Resize changes the increment, while the sources go on: it freezes the rows of all servers, so that nothing is allocated
 // any more, finds the greatest number, and gives each row the new layout beyond that. Ids flow again after a few round trips. Sources
 // that have the old list go on with the servers they know. A SEQUENCE's MAXVALUE is given up, and has to belong to who resizes; to draw takes USAGE, SELECT and
 // UPDATE on it. A Resize that was interrupted leaves rows frozen, and is run again.

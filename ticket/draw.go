@@ -21,17 +21,17 @@ func (s *server) draw(parent, ctx context.Context, count, high int64) (span, err
 	s.mu.Lock()
 	good := s.good
 	o := order{layout: s.layout, bare: s.bare, units: (count + s.layout.unit - 1) / s.layout.unit, high: high, last: s.last, limit: s.limit}
-	if sold := s.spare; sold.units > 0 {
+	if allocated := s.spare; allocated.units > 0 {
 		s.spare = span{}
-		if sold.first > high {
+		if allocated.first > high {
 			s.mu.Unlock()
-			return sold, nil
+			return allocated, nil
 		}
-		s.burnt += sold.count()
+		s.discarded += allocated.count()
 	}
 	s.mu.Unlock()
 	start := time.Now()
-	sold, err := s.try(ctx, o)
+	allocated, err := s.try(ctx, o)
 	if err != nil {
 		// A deadline that comes soon says little about the server, however late this machine notices it; that it has given nothing for
 		// so long says more.
@@ -39,8 +39,8 @@ func (s *server) draw(parent, ctx context.Context, count, high int64) (span, err
 		short := ctx.Err() != nil && bound && deadline.Sub(start) < s.config.ServerTimeout/20 && start.Sub(good) < s.config.ServerTimeout
 		return span{}, s.failed(err, o, short || errors.Is(parent.Err(), context.Canceled))
 	}
-	s.drawn(sold)
-	return sold, nil
+	s.drawn(allocated)
+	return allocated, nil
 }
 
 // errChanged says that the row has another layout than the one it is drawn with.
@@ -51,12 +51,12 @@ func (s *server) try(ctx context.Context, o order) (span, error) {
 	stale := s.db.Stats().Idle + 1 // connections that may have to be found out to be closed
 	for attempt := 1; ; attempt++ {
 		restores := s.begun()
-		sold, err := s.once(ctx, &o)
+		allocated, err := s.once(ctx, &o)
 		if err == nil && !o.unused {
-			err = s.take(sold, restores)
+			err = s.take(allocated, restores)
 		}
 		if err == nil {
-			return sold, nil
+			return allocated, nil
 		}
 		if errors.Is(err, driver.ErrBadConn) && stale > 0 {
 			stale--
@@ -82,13 +82,13 @@ func (s *server) begun() int {
 
 // take notes what was drawn, of which Restore then knows. What comes after a Restore has asked is thrown away: the row that was made again may
 // give the same ids.
-func (s *server) take(sold span, restores int) error {
+func (s *server) take(allocated span, restores int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.restores != restores {
 		return &ServerError{Server: s.name, Class: Next, Err: errRestored, lost: true}
 	}
-	s.most = max(s.most, sold.last())
+	s.most = max(s.most, allocated.last())
 	return nil
 }
 
@@ -117,7 +117,7 @@ func (s *server) once(ctx context.Context, o *order) (span, error) {
 		return span{}, err
 	}
 	defer conn.Close() // which gives it back to the pool
-	sold, err := s.sql().draw(ctx, conn, *o)
+	allocated, err := s.sql().draw(ctx, conn, *o)
 	if errors.Is(err, errUnmatched) {
 		return span{}, s.unmatched(ctx, conn, o)
 	}
@@ -130,7 +130,7 @@ func (s *server) once(ctx context.Context, o *order) (span, error) {
 		}
 		return span{}, err
 	}
-	if err := s.verify(*o, sold); err != nil {
+	if err := s.verify(*o, allocated); err != nil {
 		// The statement of a SEQUENCE does not name the layout: a resize may have changed it since.
 		if _, ok := s.counter.(sequenceCounter); ok && errors.Is(err, ErrLayout) {
 			if found := s.unmatched(ctx, conn, o); !errors.Is(found, errUnmatched) {
@@ -144,7 +144,7 @@ func (s *server) once(ctx context.Context, o *order) (span, error) {
 		}
 		return span{}, err
 	}
-	return sold, nil
+	return allocated, nil
 }
 
 // again reports whether to try again at once after that many attempts. On SQLite a lock of another one is waited for as long as the context lasts.
@@ -157,15 +157,15 @@ func (s *server) again(ctx context.Context, failure *ServerError, attempts int) 
 }
 
 // verify checks what was drawn. An error is a *ServerError.
-func (s *server) verify(o order, sold span) error {
+func (s *server) verify(o order, allocated span) error {
 	var err error
 	class := Quarantine
 	switch {
-	case !o.layout.begins(sold.first):
-		err = fmt.Errorf("%w: it gave %d, which is not a number of %s", ErrLayout, sold.first, o.layout)
-	case sold.first <= o.last:
-		err = fmt.Errorf("%w: it gave %d after %d", ErrRegression, sold.first, o.last)
-	case sold.last() > o.limit || sold.last() < sold.first:
+	case !o.layout.begins(allocated.first):
+		err = fmt.Errorf("%w: it gave %d, which is not a number of %s", ErrLayout, allocated.first, o.layout)
+	case allocated.first <= o.last:
+		err = fmt.Errorf("%w: it gave %d after %d", ErrRegression, allocated.first, o.last)
+	case allocated.last() > o.limit || allocated.last() < allocated.first:
 		class, err = Permanent, &ExhaustedError{Limit: o.limit}
 	default:
 		return nil

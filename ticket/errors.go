@@ -22,7 +22,7 @@ var (
 	ErrTwoTables = fmt.Errorf("%w: the sequence is in two tables", ErrTable)
 	// ErrLayout says that a server has other numbers than the ones that are its own: another increment or offset.
 	ErrLayout = errors.New("ticket: the server has another layout")
-	// ErrMoving says that a resize has begun and not ended. Until it does the server sells nothing.
+	// ErrMoving says that a resize has begun and not ended. Until it does the server allocates nothing.
 	ErrMoving = errors.New("ticket: the servers are being resized")
 	// ErrRegression says that a server has come to numbers that it gave out before.
 	ErrRegression = errors.New("ticket: the server gives out numbers again")

@@ -9,7 +9,7 @@ import (
 	"github.com/snowkey-go/snowkey/ticket"
 )
 
-// Blocks of ids are bought ahead of need: a key takes no round trip, and there are keys for a while when the database is down.
+// Blocks of ids are allocated ahead of need: a key takes no round trip, and there are keys for a while when the database is down.
 func ExampleBlocks() {
 	ctx := context.Background()
 	db, done := openExample("blocks.db")
@@ -38,10 +38,10 @@ func ExampleBlocks() {
 		}
 		fmt.Println(id)
 	}
-	fmt.Println("enough in stock:", orders.Stats().Stock >= 30*100-3)
+	fmt.Println("enough in the buffer:", orders.Stats().Buffered >= 30*100-3)
 	// Output:
 	// 1
 	// 2
 	// 3
-	// enough in stock: true
+	// enough in the buffer: true
 }

@@ -19,7 +19,7 @@ func ExampleReplace() {
 	db, done := openExample("tickets.db")
 	defer done()
 
-	orders, err := ticket.Replace(ticket.Server{DB: db, Dialect: ticket.SQLite}, ticket.Config{Sequence: "orders"})
+	orders, err := ticket.Replace(ticket.Config{Sequence: "orders"}, ticket.Server{DB: db, Dialect: ticket.SQLite})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -125,8 +125,8 @@ type Condition struct {
 
 // Try draws from the server with the number, whatever its state.
 func (s *Servers) Try(ctx context.Context, number int, o Order) (Span, error) {
-	sold, err := s.servers[number-1].try(ctx, o.order())
-	return spanOf(sold), err
+	allocated, err := s.servers[number-1].try(ctx, o.order())
+	return spanOf(allocated), err
 }
 
 // Verify checks what a server gave for an order, from its first number on.
@@ -137,8 +137,8 @@ func (s *Servers) Verify(number int, o Order, first int64) error {
 
 // Buy draws ids from any server.
 func (s *Servers) Buy(ctx context.Context, count int64) (Span, error) {
-	sold, err := s.buy(ctx, count)
-	return spanOf(sold.span), err
+	allocated, err := s.allocate(ctx, count)
+	return spanOf(allocated.span), err
 }
 
 // ServerStats are those of all servers.

@@ -41,7 +41,7 @@ func TestKilledServers(t *testing.T) {
 			t.Parallel()
 			servers, databases := pair(t, k)
 			t.Run("two", func(t *testing.T) {
-				r, config := newRecorder(t), quick(ticket.Config{Timeout: patience})
+				r, config := newRecorder(t), quick(ticket.Config{Timeout: retryFactor})
 				source := setUp(t, config, databases...)
 				load := r.load("before", source, 8)
 				load.more(200)
@@ -62,7 +62,7 @@ func TestKilledServers(t *testing.T) {
 				}
 			})
 			t.Run("one", func(t *testing.T) {
-				r, config := newRecorder(t), quick(ticket.Config{Sequence: "one", Timeout: patience, Increment: 2})
+				r, config := newRecorder(t), quick(ticket.Config{Sequence: "one", Timeout: retryFactor, Increment: 2})
 				source := setUp(t, config, databases[0])
 				load := r.load("before", source, 8)
 				for i := range rounds(2, 20) {
@@ -88,7 +88,7 @@ func TestKilledBetweenSessions(t *testing.T) {
 	server := dbtest.StartPostgres(t, "commit_delay=100000", "commit_siblings=0", "wal_writer_delay=10s") // which waits before it writes
 	for name, parameter := range map[string]string{"on": "synchronous_commit=on", "off": "synchronous_commit=off"} {
 		t.Run("synchronous_commit "+name, func(t *testing.T) {
-			d, r, config := server.Database(t), newRecorder(t), quick(ticket.Config{Timeout: patience, ServerTimeout: patience})
+			d, r, config := server.Database(t), newRecorder(t), quick(ticket.Config{Timeout: retryFactor, ServerTimeout: retryFactor})
 			source := flickr(t, config, serverOf(t, d, parameter))
 			mustSetUp(t, source)
 			for i := range rounds(2, 10) {
@@ -111,7 +111,7 @@ func TestKilledBesideOpenTransaction(t *testing.T) {
 	}
 	t.Parallel()
 	server := dbtest.StartPostgres(t, "commit_delay=100000", "commit_siblings=0", "wal_writer_delay=10s", "autovacuum=off")
-	d, r, config := server.Database(t), newRecorder(t), quick(ticket.Config{Timeout: patience, ServerTimeout: patience})
+	d, r, config := server.Database(t), newRecorder(t), quick(ticket.Config{Timeout: retryFactor, ServerTimeout: retryFactor})
 	source := setUp(t, config, d)
 	r.draw("before", source, 5)
 	for i := range rounds(2, 10) {

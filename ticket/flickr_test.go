@@ -30,7 +30,7 @@ func TestFlickr(t *testing.T) {
 	for name, config := range map[string]ticket.Config{"own table": {Sequence: "turns"}, "published table": {Table: "Tickets64", Sequence: "a"}} {
 		t.Run(name, func(t *testing.T) {
 			config := quick(config)
-			config.Timeout = patience
+			config.Timeout = retryFactor
 			r, list := newRecorder(t), list(t)
 			if config.Table != "" {
 				for _, s := range list {
@@ -78,7 +78,7 @@ func TestFlickr(t *testing.T) {
 	}
 
 	t.Run("paused", func(t *testing.T) {
-		r, config := newRecorder(t), quick(ticket.Config{Sequence: "paused", Timeout: patience})
+		r, config := newRecorder(t), quick(ticket.Config{Sequence: "paused", Timeout: retryFactor})
 		mustSetUp(t, flickr(t, config, list(t)...))
 		config.ServerTimeout = 500 * time.Millisecond
 		source := flickr(t, config, list(t)...)
@@ -111,7 +111,7 @@ func TestFlickr(t *testing.T) {
 	})
 
 	t.Run("SET GLOBAL", func(t *testing.T) {
-		r, config := newRecorder(t), quick(ticket.Config{Timeout: patience})
+		r, config := newRecorder(t), quick(ticket.Config{Timeout: retryFactor})
 		servers := list(t)
 		source := flickr(t, config, servers...)
 		mustSetUp(t, source)
@@ -159,7 +159,7 @@ func TestFlickr(t *testing.T) {
 	// A pool whose sessions are made anew all the time, so that each statement finds the settings of now.
 	t.Run("SET GLOBAL without a pool", func(t *testing.T) {
 		for _, wrong := range [][2]int{{1, 1}, {2, 1}, {4, 2}, {3, 3}} {
-			r, config := newRecorder(t), quick(ticket.Config{Sequence: fmt.Sprint("anew", wrong[0]), Timeout: patience})
+			r, config := newRecorder(t), quick(ticket.Config{Sequence: fmt.Sprint("anew", wrong[0]), Timeout: retryFactor})
 			servers := list(t)
 			servers[1].DB.SetMaxIdleConns(-1)
 			source := flickr(t, config, servers...)
@@ -181,7 +181,7 @@ func TestFlickr(t *testing.T) {
 	})
 
 	t.Run("restarted without the offset", func(t *testing.T) {
-		r, config := newRecorder(t), quick(ticket.Config{Sequence: "restarted", Timeout: patience})
+		r, config := newRecorder(t), quick(ticket.Config{Sequence: "restarted", Timeout: retryFactor})
 		source := flickr(t, config, list(t)...)
 		mustSetUp(t, source)
 		load := r.load("throughout", source, 8)
@@ -214,7 +214,7 @@ func TestFlickr(t *testing.T) {
 
 	// The offsets are changed, and with them the two servers' numbers exchanged: the rows say who is who.
 	t.Run("swapped in the list", func(t *testing.T) {
-		r, config := newRecorder(t), quick(ticket.Config{Sequence: "swapped", Timeout: patience})
+		r, config := newRecorder(t), quick(ticket.Config{Sequence: "swapped", Timeout: retryFactor})
 		servers := list(t)
 		r.draw("before", func() *ticket.Tickets { s := flickr(t, config, servers...); mustSetUp(t, s); return s }(), 20)
 		swapped := flickr(t, config, ticket.Server{DB: servers[1].DB, Dialect: ticket.MySQL}, ticket.Server{DB: servers[0].DB, Dialect: ticket.MySQL})
@@ -261,7 +261,7 @@ func waitForDrawing(t *testing.T, r *recorder, source *ticket.Tickets, number in
 // wantFinding tests that Check refuses a server because of an error, with a text. A nil error is a warning.
 func wantFinding(t *testing.T, source *ticket.Tickets, want error, text string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), retryFactor)
 	defer cancel()
 	findings, err := source.Check(ctx)
 	for _, f := range findings {

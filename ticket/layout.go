@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// layout is how the ids are divided among servers: in units of consecutive ids, of which server number k of N sells every N-th.
+// layout is how the ids are divided among servers: in units of consecutive ids, of which server number k of N allocates every N-th.
 //
 //	unit 3, 2 servers:   1 2 3 │ 4 5 6 │ 7 8 9 │ 10 11 12 │ …
-//	sold by server       1       2       1       2
+//	allocated by server       1       2       1       2
 //
 // With units of 1, as single tickets have them, that is Flickr's increment N and offset k: the ids of server k are k modulo N. The row of a
 // sequence has it as a text, "1/2x3" for server 1 of the two above, and "1/2" where the unit is 1. No row, no layout: its zero value.
@@ -77,7 +77,7 @@ func (l layout) after(id int64) (int64, bool) {
 	return l.first() + units*l.jump(), true
 }
 
-// frozen is the text of a layout that a row is on its way to: nothing is sold from it.
+// frozen is the text of a layout that a row is on its way to: nothing is allocated from it.
 func (l layout) frozen() string { return ">" + l.String() }
 
 // parseFrozen reads either text.
@@ -87,7 +87,7 @@ func parseFrozen(text string) (l layout, frozen bool, err error) {
 	return l, frozen, err
 }
 
-// span is what a server sold at once: units of consecutive ids, a jump apart. A single ticket is one unit of one id.
+// span is what a server allocated at once: units of consecutive ids, a jump apart. A single ticket is one unit of one id.
 type span struct {
 	first int64 // of the first unit
 	unit  int64

@@ -117,8 +117,8 @@ func FuzzLayout(f *testing.F) {
 			t.Fatalf("%q is written %q", text, written)
 		}
 		number, servers, unit := l.Parts()
-		// seller is whose unit begins at the id, 0 where none does.
-		seller := func(id *big.Int) int64 {
+		// allocator is whose unit begins at the id, 0 where none does.
+		allocator := func(id *big.Int) int64 {
 			before := new(big.Int).Sub(id, big.NewInt(1))
 			units, within := new(big.Int).DivMod(before, big.NewInt(unit), new(big.Int))
 			if before.Sign() < 0 || within.Sign() != 0 {
@@ -126,7 +126,7 @@ func FuzzLayout(f *testing.F) {
 			}
 			return new(big.Int).Mod(units, big.NewInt(servers)).Int64() + 1
 		}
-		if got, want := l.Begins(id), seller(big.NewInt(id)) == number; got != want {
+		if got, want := l.Begins(id), allocator(big.NewInt(id)) == number; got != want {
 			t.Fatalf("%s begins at %d: got %t, want %t", l, id, got, want)
 		}
 		got, ok := l.After(id)
@@ -145,7 +145,7 @@ func FuzzLayout(f *testing.F) {
 			}
 			return
 		}
-		if !ok || got != reference.Int64() || got <= id || seller(big.NewInt(got)) != number {
+		if !ok || got != reference.Int64() || got <= id || allocator(big.NewInt(got)) != number {
 			t.Fatalf("%s after %d: got %d, %t, want %v", l, id, got, ok, reference)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// No test leaves a goroutine behind, neither one that buys nor a connection's. Parallel tests mostly wait, for servers and other processes, so that more of them run at once
+// No test leaves a goroutine behind, neither one that allocates nor a connection's. Parallel tests mostly wait, for servers and other processes, so that more of them run at once
 // than there are processors, unless -parallel says otherwise.
 func TestMain(m *testing.M) {
 	parallel := "6"

@@ -49,7 +49,7 @@ func place(s source) string {
 	switch s := s.(type) {
 	case *ticket.Tickets:
 		return s.Stats().Servers[0].Place
-	case *ticket.Stock:
+	case *ticket.BlockSource:
 		return s.Stats().Servers[0].Place
 	}
 	return ""
@@ -80,7 +80,7 @@ func newGiven(t *testing.T) *given {
 // draw has a source give n ids.
 func (g *given) draw(name string, s source, n int) {
 	g.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), retryFactor)
 	defer cancel()
 	ids := make([]string, n)
 	for i := range ids {
@@ -211,7 +211,7 @@ func TestPlaceMadeAtOnce(t *testing.T) {
 			execute(t, owner, "CREATE SCHEMA a", "CREATE SCHEMA b")
 			for i := range rounds(8, 50) {
 				g := newGiven(t)
-				config := ticket.Config{Table: fmt.Sprint(m.table, i), Timeout: patience}
+				config := ticket.Config{Table: fmt.Sprint(m.table, i), Timeout: retryFactor}
 				sources := []source{
 					m.make(t, config, serverOf(t, d, "search_path=a,b")), m.make(t, config, serverOf(t, d, "search_path=b,a", "default_transaction_isolation=serializable")),
 					m.make(t, config, serverOf(t, d, "search_path=b")), m.make(t, config, serverOf(t, d, "search_path=a")),
@@ -247,12 +247,12 @@ func TestPlaceOfPool(t *testing.T) {
 			d, tenant, g := dbtest.MySQL(t), dbtest.MySQL(t), newGiven(t)
 			server := serverOf(t, d)
 			server.DB.SetMaxOpenConns(1)
-			s := m.make(t, ticket.Config{Timeout: patience}, server)
+			s := m.make(t, ticket.Config{Timeout: retryFactor}, server)
 			must(t, s.Setup(t.Context()))
 			g.draw("the source", s, 100)
-			other := m.make(t, ticket.Config{Timeout: patience}, serverOf(t, d))
+			other := m.make(t, ticket.Config{Timeout: retryFactor}, serverOf(t, d))
 			g.draw("another process", other, 100)
-			theirs := m.make(t, ticket.Config{Timeout: patience}, serverOf(t, tenant))
+			theirs := m.make(t, ticket.Config{Timeout: retryFactor}, serverOf(t, tenant))
 			must(t, theirs.Setup(t.Context()))
 			newGiven(t).draw("the tenant", theirs, 600)
 			var account string
@@ -277,10 +277,10 @@ func TestPlaceOfPool(t *testing.T) {
 			owner := open(t, d)
 			server := serverOf(t, d)
 			server.DB.SetMaxOpenConns(1)
-			s := m.make(t, ticket.Config{Timeout: patience}, server)
+			s := m.make(t, ticket.Config{Timeout: retryFactor}, server)
 			must(t, s.Setup(t.Context()))
 			g.draw("the source", s, 500)
-			other := m.make(t, ticket.Config{Timeout: patience}, serverOf(t, d))
+			other := m.make(t, ticket.Config{Timeout: retryFactor}, serverOf(t, d))
 			g.draw("another process", other, 100)
 			copies := []string{"CREATE SCHEMA tenant", "CREATE TABLE tenant." + m.table + " AS SELECT * FROM public." + m.table, "CREATE TABLE tenant." + m.table + "_register AS SELECT * FROM public." + m.table + "_register"}
 			if m.name == "tickets" {
@@ -301,7 +301,7 @@ func TestPlaceOfPool(t *testing.T) {
 				t.Errorf("Setup: got %v, want ErrTwoTables", err)
 			}
 			execute(t, owner, "DROP SCHEMA tenant CASCADE")
-			fresh = m.make(t, ticket.Config{Timeout: patience}, serverOf(t, d))
+			fresh = m.make(t, ticket.Config{Timeout: retryFactor}, serverOf(t, d))
 			g.draw("a new process", fresh, 100)
 		})
 	}
@@ -347,15 +347,15 @@ func TestPlaceOfResetSessions(t *testing.T) {
 					db.SetMaxOpenConns(4)
 					return ticket.Server{DB: db, Dialect: ticket.Postgres}
 				}
-				app := m.make(t, ticket.Config{Timeout: patience}, serverOf(t, d, "search_path=app"))
+				app := m.make(t, ticket.Config{Timeout: retryFactor}, serverOf(t, d, "search_path=app"))
 				must(t, app.Setup(t.Context()))
 				g.draw("without a pooler", app, 300)
-				s := m.make(t, ticket.Config{Timeout: patience}, pool())
+				s := m.make(t, ticket.Config{Timeout: retryFactor}, pool())
 				must(t, s.Setup(t.Context()))
-				other := m.make(t, ticket.Config{Timeout: patience}, pool())
+				other := m.make(t, ticket.Config{Timeout: retryFactor}, pool())
 				must(t, other.Setup(t.Context()))
 				var group sync.WaitGroup
-				for name, s := range map[string]source{"without a pooler": app, "one": s, "another": other, "unset": m.make(t, ticket.Config{Timeout: patience}, serverOf(t, d))} {
+				for name, s := range map[string]source{"without a pooler": app, "one": s, "another": other, "unset": m.make(t, ticket.Config{Timeout: retryFactor}, serverOf(t, d))} {
 					group.Go(func() { g.draw(name, s, 500) })
 				}
 				group.Wait()
@@ -537,7 +537,7 @@ func TestPlaceNowhere(t *testing.T) {
 func TestPlaceOfServersBesides(t *testing.T) {
 	t.Parallel()
 	d, g := dbtest.StartMySQL(t), newGiven(t)
-	config := ticket.Config{Timeout: patience}
+	config := ticket.Config{Timeout: retryFactor}
 	servers := []ticket.Server{serverOf(t, d.Database(t).Admin()), serverOf(t, d.Database(t).Admin())}
 	both := makers[1].make(t, config, servers...)
 	must(t, both.Setup(t.Context()))

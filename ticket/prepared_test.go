@@ -12,7 +12,7 @@ import (
 // forget has connections of a pool lose what is prepared on them, as a pooler's do between two clients.
 func forget(t *testing.T, db *sql.DB, statement string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), retryFactor)
 	defer cancel()
 	conns := make([]*sql.Conn, 3)
 	for i := range conns {
@@ -44,7 +44,7 @@ func TestPreparedStatementsAreGone(t *testing.T) {
 	for _, statement := range []string{"DISCARD ALL", "DEALLOCATE ALL"} {
 		t.Run("tickets/"+statement, func(t *testing.T) {
 			t.Parallel()
-			r, config := newRecorder(t), inUse(t, ticket.Config{Timeout: patience, ServerTimeout: patience})
+			r, config := newRecorder(t), inUse(t, ticket.Config{Timeout: retryFactor, ServerTimeout: retryFactor})
 			server := serverOf(t, dbtest.Postgres(t))
 			source := flickr(t, config, server)
 			mustSetUp(t, source)

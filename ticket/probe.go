@@ -8,7 +8,7 @@ import (
 )
 
 // probe checks a server, and draws from it. It is the only one at it, and what brings a server into use.
-func (s *Servers) probe(ctx context.Context, p *server) (sold span, err error) {
+func (s *Servers) probe(ctx context.Context, p *server) (allocated span, err error) {
 	c, err := p.look(ctx)
 	if err != nil {
 		return span{}, err
@@ -32,24 +32,24 @@ func (s *Servers) probe(ctx context.Context, p *server) (sold span, err error) {
 	if !s.blocks {
 		o.high = 0 // single tickets have no floor
 	}
-	if sold, err = p.try(ctx, o); err != nil {
+	if allocated, err = p.try(ctx, o); err != nil {
 		p.lose(err, o)
 		return span{}, err
 	}
-	// A block that others got ahead of meanwhile is thrown away by the purchase that finds it, which has a floor of its own.
-	if high := s.high.Load(); !s.blocks && sold.first <= high {
-		if sold, err = s.fence(ctx, p, o, sold, high); err != nil {
+	// A block that others got ahead of meanwhile is thrown away by the allocation that finds it, which has a floor of its own.
+	if high := s.high.Load(); !s.blocks && allocated.first <= high {
+		if allocated, err = s.fence(ctx, p, o, allocated, high); err != nil {
 			return span{}, err
 		}
 	}
 	p.mu.Lock()
 	p.layout, p.bare, p.limit = o.layout, o.bare, o.limit
 	p.mu.Unlock()
-	return sold, nil
+	return allocated, nil
 }
 
 // admit brings a server into use, if its layout agrees with those of the servers that are. One at a time, so that each is held against those before.
-func (s *Servers) admit(ctx context.Context, p *server, sold span) {
+func (s *Servers) admit(ctx context.Context, p *server, allocated span) {
 	var err error
 	select {
 	case s.admission <- struct{}{}:
@@ -58,15 +58,15 @@ func (s *Servers) admit(ctx context.Context, p *server, sold span) {
 	case <-ctx.Done():
 		err = p.classify(ctx.Err())
 	}
-	p.settle(err, sold)
+	p.settle(err, allocated)
 }
 
 // fence moves a server that is behind the others beyond them, and draws again.
-func (s *Servers) fence(ctx context.Context, p *server, o order, sold span, high int64) (span, error) {
+func (s *Servers) fence(ctx context.Context, p *server, o order, allocated span, high int64) (span, error) {
 	p.mu.Lock()
 	p.fences++
-	p.burnt += sold.count()
-	p.last = max(p.last, sold.last())
+	p.discarded += allocated.count()
+	p.last = max(p.last, allocated.last())
 	o.last, o.high = p.last, high
 	p.mu.Unlock()
 	if high >= o.limit {
@@ -76,12 +76,12 @@ func (s *Servers) fence(ctx context.Context, p *server, o order, sold span, high
 		return span{}, err
 	}
 	o.high = 0
-	sold, err := p.try(ctx, o)
-	if err == nil && sold.first <= high {
-		err = &ServerError{Server: p.name, Class: Next, Err: fmt.Errorf("it is at %d, behind %d of the others, and could not be moved forward", sold.first, high), lost: true}
+	allocated, err := p.try(ctx, o)
+	if err == nil && allocated.first <= high {
+		err = &ServerError{Server: p.name, Class: Next, Err: fmt.Errorf("it is at %d, behind %d of the others, and could not be moved forward", allocated.first, high), lost: true}
 	}
 	p.lose(err, o)
-	return sold, err
+	return allocated, err
 }
 
 // agree reports whether the servers have one way to divide the ids. While they are resized some have the layout of before, are frozen, or have the new
@@ -147,10 +147,10 @@ func (s *Servers) probeDue() {
 		}
 		go func() {
 			defer s.probes.Done()
-			ctx, cancel := context.WithTimeout(s.closing, patience*p.config.ServerTimeout)
+			ctx, cancel := context.WithTimeout(s.closing, retryFactor*p.config.ServerTimeout)
 			defer cancel()
-			if sold, err := s.probe(ctx, p); err == nil {
-				s.admit(ctx, p, sold)
+			if allocated, err := s.probe(ctx, p); err == nil {
+				s.admit(ctx, p, allocated)
 			} else if s.closing.Err() != nil {
 				p.settle(ErrClosed, span{})
 			} else {

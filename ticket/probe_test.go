@@ -40,7 +40,7 @@ func TestProbeHangs(t *testing.T) {
 			t.Errorf("waited %v", waited)
 		}
 		wantNotes(t, notes, "server 1 open")
-		if stats := s.Stats().Servers[0]; stats.Since.Sub(start) != time.Second || !errors.Is(stats.Err, context.DeadlineExceeded) || stats.Burnt != 0 {
+		if stats := s.Stats().Servers[0]; stats.Since.Sub(start) != time.Second || !errors.Is(stats.Err, context.DeadlineExceeded) || stats.Discarded != 0 {
 			t.Errorf("got %+v after %v, want that it was opened after 1s", stats, stats.Since.Sub(start))
 		}
 	})
@@ -107,7 +107,7 @@ func TestSetupPublished(t *testing.T) {
 	}
 }
 
-// The block that a probe bought is thrown away where it is not above all ids that the source has.
+// The block that a probe allocated is thrown away where it is not above all ids that the source has.
 func TestSpareIsThrownAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := blockSQLite
@@ -124,12 +124,12 @@ func TestSpareIsThrownAway(t *testing.T) {
 		if got, err := s.Buy(t.Context(), 100); err != nil || got.First != 801 {
 			t.Errorf("got %+v, %v, want 801", got, err)
 		}
-		b.expect(draw("2/2x100", 901, 200, 800, 1101)) // 701 to 800 was bought
+		b.expect(draw("2/2x100", 901, 200, 800, 1101)) // 701 to 800 was allocated
 		if got, err := s.Buy(t.Context(), 100); err != nil || got.First != 901 {
 			t.Errorf("got %+v, %v, want 901", got, err)
 		}
-		if stats := s.ServerStats()[1]; stats.Burnt != 100 {
-			t.Errorf("got %+v, want 100 burnt", stats)
+		if stats := s.ServerStats()[1]; stats.Discarded != 100 {
+			t.Errorf("got %+v, want 100 discarded", stats)
 		}
 	})
 }

@@ -143,7 +143,7 @@ func TestAnswerLostAfterCommit(t *testing.T) {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
 			cuts := int64(rounds(12, 100))
-			r, config := newRecorder(t), quick(ticket.Config{Timeout: patience, ServerTimeout: patience, Failures: 1000})
+			r, config := newRecorder(t), quick(ticket.Config{Timeout: retryFactor, ServerTimeout: retryFactor, Failures: 1000})
 			direct := k.database(t)
 			p, d := through(t, direct)
 			source := setUp(t, config, d)
@@ -164,8 +164,8 @@ func TestAnswerLostAfterCommit(t *testing.T) {
 			if lost := drawn - given; lost != cuts {
 				t.Errorf("%d numbers were drawn, %d given out, so that %d were lost, want %d", drawn, given, lost, cuts)
 			}
-			if s := source.Stats().Servers[0]; s.Burnt != cuts || s.Failures[ticket.Next]+s.Failures[ticket.Retry] != cuts {
-				t.Errorf("got %+v, want %d burnt", s, cuts)
+			if s := source.Stats().Servers[0]; s.Discarded != cuts || s.Failures[ticket.Next]+s.Failures[ticket.Retry] != cuts {
+				t.Errorf("got %+v, want %d discarded", s, cuts)
 			}
 			// And with many at it.
 			load := r.load("at once", source, 8)

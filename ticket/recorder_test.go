@@ -26,8 +26,8 @@ func init() { _ = mysql.SetLogger(log.New(io.Discard, "", 0)) }
 // quickDeadline is for calls that end with their context.
 const quickDeadline = 300 * time.Millisecond
 
-// patience is for what may take its time on a busy machine, but must happen.
-const patience = 30 * time.Second
+// retryFactor is for what may take its time on a busy machine, but must happen.
+const retryFactor = 30 * time.Second
 
 // recorder collects the ids of all sources of a sequence, of all processes, and reports those that come twice.
 type recorder struct {
@@ -90,7 +90,7 @@ func (r *recorder) count() int {
 // draw records n ids of a source, and returns them. It fails the test if they do not come.
 func (r *recorder) draw(name string, source *ticket.Tickets, n int) []int64 {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), retryFactor)
 	defer cancel()
 	ids := make([]int64, 0, n)
 	for len(ids) < n {
@@ -179,11 +179,11 @@ func (l *load) stop() {
 // eventually waits until something is so.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), retryFactor)
 	defer cancel()
 	for !is() {
 		if ctx.Err() != nil {
-			t.Fatalf("not in %s: %s", patience, what)
+			t.Fatalf("not in %s: %s", retryFactor, what)
 		}
 		rest(ctx)
 	}
@@ -193,7 +193,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 // time on a busy machine, a call has only the end of its moment to tell of.
 func reasonOf(t testing.TB, want error, next func(context.Context) (int64, error), drawn func(id int64)) error {
 	t.Helper()
-	for end := time.Now().Add(patience); ; {
+	for end := time.Now().Add(retryFactor); ; {
 		ctx, cancel := context.WithTimeout(context.Background(), quickDeadline)
 		id, err := next(ctx)
 		cancel()
@@ -206,7 +206,7 @@ func reasonOf(t testing.TB, want error, next func(context.Context) (int64, error
 			t.Fatalf("got %v, want %v", err, want)
 		}
 		if time.Now().After(end) {
-			t.Fatalf("got %d, %v for %s, want %v", id, err, patience, want)
+			t.Fatalf("got %d, %v for %s, want %v", id, err, retryFactor, want)
 		}
 	}
 }
@@ -277,7 +277,7 @@ func serverOf(t testing.TB, d dbtest.Database, parameters ...string) ticket.Serv
 // that hang say how soon that is noticed.
 func quick(c ticket.Config) ticket.Config {
 	if c.ServerTimeout == 0 {
-		c.ServerTimeout = patience / 5 // Setup, Restore and Resize give it five times as much
+		c.ServerTimeout = retryFactor / 5 // Setup, Restore and Resize give it five times as much
 	}
 	c.Backoff, c.MaxBackoff = 10*time.Millisecond, 200*time.Millisecond
 	return c
@@ -313,7 +313,7 @@ func setUp(t testing.TB, c ticket.Config, databases ...dbtest.Database) *ticket.
 
 func mustSetUp(t testing.TB, source *ticket.Tickets) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), retryFactor)
 	defer cancel()
 	if err := source.Setup(ctx); err != nil {
 		t.Fatalf("Setup: %v", err)
@@ -322,7 +322,7 @@ func mustSetUp(t testing.TB, source *ticket.Tickets) {
 
 func execute(t testing.TB, db *sql.DB, statements ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), retryFactor)
 	defer cancel()
 	for _, statement := range statements {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
@@ -334,7 +334,7 @@ func execute(t testing.TB, db *sql.DB, statements ...string) {
 // ask returns a number out of the database.
 func ask(t testing.TB, db *sql.DB, query string) (n int64) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), retryFactor)
 	defer cancel()
 	if err := db.QueryRowContext(ctx, query).Scan(&n); err != nil {
 		t.Fatalf("%s: %v", query, err)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// start starts the goroutine that buys. There has to be none, and the stock not to be closed: so there is never a second one, and Close,
+// start starts the goroutine that allocates. There has to be none, and the buffer not to be closed: so there is never a second one, and Close,
 // which has set closed before it waits, awaits every one.
-func (s *Stock) start() {
+func (s *BlockSource) start() {
 	s.refilling = true
 	s.setGate()
 	s.refill.Go(func() {
@@ -15,26 +15,26 @@ func (s *Stock) start() {
 		count := s.wanted()
 		s.mu.Unlock()
 		for count > 0 {
-			bought, err := s.seller.buy(s.ctx, count)
-			count = s.settle(bought, err)
+			allocated, err := s.allocator.allocate(s.ctx, count)
+			count = s.settle(allocated, err)
 		}
 	})
 }
 
-// wanted returns how many ids the goroutine that buys is to buy next. Where that is none, it has to end without another look at the stock:
+// wanted returns how many ids the goroutine that allocates is to allocate next. Where that is none, it has to end without another look at the buffer:
 // there may be the next one from here on.
-func (s *Stock) wanted() int64 {
+func (s *BlockSource) wanted() int64 {
 	missing := s.missing()
 	if s.closed || s.left > s.low && missing <= 0 {
 		s.refilling = false
 		s.setGate()
 		return 0
 	}
-	return min(max(missing, s.pace.step), s.config.MaxStep)
+	return min(max(missing, s.meter.step), s.config.MaxStep)
 }
 
-// settle puts what was bought in stock, or lets the calls that wait know why nothing was, and returns how many ids to buy next.
-func (s *Stock) settle(bought sale, err error) int64 {
+// settle puts what was allocated in the buffer, or lets the calls that wait know why nothing was, and returns how many ids to allocate next.
+func (s *BlockSource) settle(allocated allocation, err error) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -42,29 +42,29 @@ func (s *Stock) settle(bought sale, err error) int64 {
 		s.fail(err, time.Now())
 		return 0
 	case s.closed:
-		s.sold += bought.count()
-		s.burnt += bought.count()
+		s.allocated += allocated.count()
+		s.discarded += allocated.count()
 		s.refills++
 	default:
-		s.sold += bought.count()
-		s.left += bought.count()
+		s.allocated += allocated.count()
+		s.left += allocated.count()
 		s.refills++
-		s.spans = append(s.spans, bought.span)
+		s.spans = append(s.spans, allocated.span)
 		s.inTurn = true
 		s.serve()
-		s.pace.bought(time.Now(), s.issued(), bought.took, bought.troubled || s.failures > 0)
-		s.low = s.pace.low()
+		s.meter.allocated(time.Now(), s.issued(), allocated.took, allocated.troubled || s.failures > 0)
+		s.low = s.meter.low()
 		s.failures, s.failed = 0, nil
 		s.setGate()
 	}
 	return s.wanted()
 }
 
-// fail notes that a purchase has failed. The next one is not sooner than the backoff says, unless a call waits for it, and up to a fifth
+// fail notes that an allocation has failed. The next one is not sooner than the backoff says, unless a call waits for it, and up to a fifth
 // later, lest processes come all at once.
-func (s *Stock) fail(err error, now time.Time) {
+func (s *BlockSource) fail(err error, now time.Time) {
 	s.refilling = false
-	if !s.closed { // its end is why the purchase failed, very likely
+	if !s.closed { // its end is why the allocation failed, very likely
 		backoff := min(s.config.Backoff<<min(s.failures, 16), s.config.MaxBackoff) // an hour at most is far from overflowing
 		s.retry = now.Add(backoff + rand.N(backoff/5+1))
 		s.failures++

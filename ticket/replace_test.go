@@ -39,7 +39,7 @@ func TestReplaceAtOnce(t *testing.T) {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
 			d, r := k.database(t), newRecorder(t)
-			config := ticket.Config{Timeout: patience, ServerTimeout: patience}
+			config := ticket.Config{Timeout: retryFactor, ServerTimeout: retryFactor}
 			source := setUp(t, config, d)
 			var left atomic.Int64
 			left.Store(many())
@@ -79,7 +79,7 @@ func TestReplaceShortDeadlines(t *testing.T) {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
 			r := newRecorder(t)
-			source := setUp(t, ticket.Config{ServerTimeout: 4 * time.Second, Timeout: patience}, k.database(t))
+			source := setUp(t, ticket.Config{ServerTimeout: 4 * time.Second, Timeout: retryFactor}, k.database(t))
 			r.draw("before", source, 1)
 			var late atomic.Int64
 			var wg sync.WaitGroup
@@ -115,7 +115,7 @@ func TestReplaceShortDeadlines(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			t.Logf("%d calls were late, %d tickets burnt at most", late.Load(), source.Stats().Servers[0].Burnt)
+			t.Logf("%d calls were late, %d tickets discarded at most", late.Load(), source.Stats().Servers[0].Discarded)
 			if late.Load() == 0 {
 				t.Log("no call was late, so nothing was tested")
 			}
@@ -191,7 +191,7 @@ func TestReplaceExhausted(t *testing.T) {
 			t.Run(k.String()+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				d, r := k.database(t), newRecorder(t)
-				config := quick(ticket.Config{Limit: test.limit, Timeout: patience})
+				config := quick(ticket.Config{Limit: test.limit, Timeout: retryFactor})
 				server := serverOf(t, d)
 				source := flickr(t, config, server)
 				mustSetUp(t, source)
@@ -239,7 +239,7 @@ func TestReplaceNotifiesOfTheEnd(t *testing.T) {
 			t.Parallel()
 			r := newRecorder(t)
 			var near []int64
-			source := setUp(t, quick(ticket.Config{Limit: 100, Timeout: patience, Notify: func(s ticket.ServerStats) {
+			source := setUp(t, quick(ticket.Config{Limit: 100, Timeout: retryFactor, Notify: func(s ticket.ServerStats) {
 				if s.State == ticket.Closed && s.Used >= 0.9 {
 					near = append(near, s.Last)
 				}
@@ -260,7 +260,7 @@ func TestReplaceClosed(t *testing.T) {
 			t.Parallel()
 			r := newRecorder(t)
 			server := serverOf(t, k.database(t))
-			source := flickr(t, quick(ticket.Config{Timeout: patience}), server)
+			source := flickr(t, quick(ticket.Config{Timeout: retryFactor}), server)
 			mustSetUp(t, source)
 			load := r.load("closed", source, 8)
 			load.more(100)

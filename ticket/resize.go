@@ -18,10 +18,10 @@ import (
 //
 // All servers have to be there, also those of before, at their places in the list. On MySQL and MariaDB, tickets by REPLACE need the new increment
 // and offset in the servers' configuration; Resize also sets them for new sessions, which needs a privilege, if they are not yet. What can be found to be
-// in the way is found before anything is changed. An error after that leaves rows frozen, from which nothing is sold: run it again. Two at once
+// in the way is found before anything is changed. An error after that leaves rows frozen, from which nothing is allocated: run it again. Two at once
 // for the same list do no harm, and all sequences on the same MySQL or MariaDB servers have to be resized one after the other, as they share the increment.
 func (s *Servers) Resize(ctx context.Context) error {
-	ctx, cancel := s.config.bound(ctx, patience*s.config.Timeout)
+	ctx, cancel := s.config.bound(ctx, retryFactor*s.config.Timeout)
 	defer cancel()
 	var err error
 	for range resizeAttempts {

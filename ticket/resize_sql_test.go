@@ -103,7 +103,7 @@ func TestResizeAgain(t *testing.T) {
 	}
 }
 
-// A row that has the layout already is frozen as well where another one has not: what is sold by the two may be the same ids.
+// A row that has the layout already is frozen as well where another one has not: what is allocated by the two may be the same ids.
 func TestResizeFreezesAll(t *testing.T) {
 	s, a, b, r := resizes(t)
 	a.expect(slices.Concat(
@@ -327,7 +327,7 @@ func TestResizedSequenceIsNotQuarantined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := sequence
 		m := newMock(t)
-		source, err := ticket.Replace(ticket.Server{DB: m.db, Dialect: ticket.Postgres}, ticket.Config{Increment: 2})
+		source, err := ticket.Replace(ticket.Config{Increment: 2}, ticket.Server{DB: m.db, Dialect: ticket.Postgres})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -337,7 +337,7 @@ func TestResizedSequenceIsNotQuarantined(t *testing.T) {
 		now := k.inspected("1/3").answer("value", values(604, true))
 		m.expect(slices.Concat(script{k.draw(604)}, now, now, script{k.draw(607)})...)
 		wantNext(t, source, 607)
-		if stats := source.Stats().Servers[0]; stats.Layout != "1/3" || stats.Burnt != 1 {
+		if stats := source.Stats().Servers[0]; stats.Layout != "1/3" || stats.Discarded != 1 {
 			t.Errorf("got %+v", stats)
 		}
 	})

@@ -37,7 +37,7 @@ func TestResize(t *testing.T) {
 						execute(t, open(t, d[i]), fmt.Sprintf("SET GLOBAL auto_increment_increment = %d, GLOBAL auto_increment_offset = %d", []int{2, 2, 1}[i], []int{1, 2, 1}[i]))
 					}
 				}
-				r, config := newRecorder(t), quick(ticket.Config{Sequence: name, Timeout: patience})
+				r, config := newRecorder(t), quick(ticket.Config{Sequence: name, Timeout: retryFactor})
 				r.draw("before", setUp(t, config, d[0], d[1]), 50)
 				return r, config
 			}
@@ -220,7 +220,7 @@ func TestResizeOfRowsThatDisagree(t *testing.T) {
 	for _, k := range []system{sqliteKind, postgresKind} {
 		t.Run("tickets/"+k.String(), func(t *testing.T) {
 			t.Parallel()
-			d, r, config := []dbtest.Database{k.database(t), k.database(t)}, newRecorder(t), quick(ticket.Config{Timeout: patience})
+			d, r, config := []dbtest.Database{k.database(t), k.database(t)}, newRecorder(t), quick(ticket.Config{Timeout: retryFactor})
 			r.draw("the first, alone", setUp(t, config, d[0]), 50)
 			setUp(t, config, d[1])
 			disagree(t, serverOf(t, d[1]))
@@ -292,7 +292,7 @@ func TestResizeOfRowsThatDisagree(t *testing.T) {
 			_, most, _ := l.audit()
 			inTime(t, "Resize", source.Resize)
 			if id := l.draw("the second, alone", blocks(t, config, nowhere(t), blockServer(t, d[1])), 3000)[0]; id <= most {
-				t.Errorf("got %d, and the first had sold %d", id, most)
+				t.Errorf("got %d, and the first had allocated %d", id, most)
 			}
 			for i := range d {
 				noError(t, source.Readmit(fmt.Sprintf("server %d", i+1)))
@@ -312,7 +312,7 @@ func TestResizesToDifferentLists(t *testing.T) {
 			t.Parallel()
 			list := []ticket.Server{serverOf(t, k.database(t)), serverOf(t, k.database(t)), serverOf(t, k.database(t)), serverOf(t, k.database(t))}
 			for i := range rounds {
-				r, config := newRecorder(t), quick(ticket.Config{Sequence: fmt.Sprintf("lists%d", i), Timeout: patience, ServerTimeout: patience})
+				r, config := newRecorder(t), quick(ticket.Config{Sequence: fmt.Sprintf("lists%d", i), Timeout: retryFactor, ServerTimeout: retryFactor})
 				old := flickr(t, config, list[:2]...)
 				mustSetUp(t, old)
 				l := r.load("the old list", old, 2)
@@ -344,7 +344,7 @@ func TestResizesToDifferentLists(t *testing.T) {
 // resizeAtOnce has Resizes to three and to four servers run at once, and then one of them again.
 func resizeAtOnce(t *testing.T, resize func(servers int) func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), retryFactor)
 	defer cancel()
 	var wg sync.WaitGroup
 	errs := make([]error, 2)

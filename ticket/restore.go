@@ -17,7 +17,7 @@ import (
 //
 // The name is the one that errors and Stats have. The error wraps [ErrConfig] for a name or a number that is none.
 func (s *Servers) Restore(ctx context.Context, name string, after int64) error {
-	ctx, cancel := s.config.bound(ctx, patience*s.config.Timeout)
+	ctx, cancel := s.config.bound(ctx, retryFactor*s.config.Timeout)
 	defer cancel()
 	p := s.find(name)
 	if p == nil {
@@ -26,7 +26,7 @@ func (s *Servers) Restore(ctx context.Context, name string, after int64) error {
 	if after < 1 || after >= s.config.Limit {
 		return fmt.Errorf("%w: to go on after %d, want 1 to less than the limit, %d", ErrConfig, after, s.config.Limit)
 	}
-	after = max(after, s.high.Load(), p.restoring()) // also what is in a stock is in use
+	after = max(after, s.high.Load(), p.restoring()) // also what is in a buffer is in use
 	conditions, errs := s.lookAtAll(ctx)
 	c := conditions[p.number-1]
 	if err := errs[p.number-1]; err != nil {

@@ -11,7 +11,7 @@ import (
 // TestRestoreByTheListOfBefore refuses to make the row of a server in the layout of a list that is not all there is any more.
 func TestRestoreByTheListOfBefore(t *testing.T) {
 	t.Parallel()
-	d, r, config := []dbtest.Database{dbtest.SQLite(t), dbtest.SQLite(t)}, newRecorder(t), quick(ticket.Config{Timeout: patience})
+	d, r, config := []dbtest.Database{dbtest.SQLite(t), dbtest.SQLite(t)}, newRecorder(t), quick(ticket.Config{Timeout: retryFactor})
 	before := setUp(t, config, d[0])
 	r.draw("before", before, 20)
 	both := sourceOf(t, config, d...)
@@ -30,7 +30,7 @@ func TestRestoreByTheListOfBefore(t *testing.T) {
 // TestRestoreAmidAResize makes a row that was lost while a Resize was interrupted, so that the Resize can be run again.
 func TestRestoreAmidAResize(t *testing.T) {
 	t.Parallel()
-	d, r, config := []dbtest.Database{dbtest.SQLite(t), dbtest.SQLite(t), dbtest.SQLite(t)}, newRecorder(t), quick(ticket.Config{Timeout: patience})
+	d, r, config := []dbtest.Database{dbtest.SQLite(t), dbtest.SQLite(t), dbtest.SQLite(t)}, newRecorder(t), quick(ticket.Config{Timeout: retryFactor})
 	r.draw("two", setUp(t, config, d[:2]...), 20)
 	three := sourceOf(t, config, d...)
 	freezeAt(t, serverOf(t, d[0]), ticket.DefaultTable, "1/3")

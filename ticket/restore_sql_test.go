@@ -255,7 +255,7 @@ func TestRestoreWhileAnAnswerIsUnderWay(t *testing.T) {
 					}
 				}
 				wantNext(t, s, 9001)
-				if stats := s.Stats().Servers[0]; stats.Burnt != 1 || stats.State != ticket.Closed {
+				if stats := s.Stats().Servers[0]; stats.Discarded != 1 || stats.State != ticket.Closed {
 					t.Errorf("got %+v, want one that was thrown away, of a server in use", stats)
 				}
 			})

@@ -47,7 +47,7 @@ func TestRestore(t *testing.T) {
 	for _, k := range systems {
 		t.Run("tickets/"+k.String(), func(t *testing.T) {
 			t.Parallel()
-			d, r, config := k.database(t), newRecorder(t), quick(ticket.Config{Timeout: patience, Limit: 1_000_000})
+			d, r, config := k.database(t), newRecorder(t), quick(ticket.Config{Timeout: retryFactor, Limit: 1_000_000})
 			source, admin := setUp(t, config, d), serverOf(t, d)
 			r.draw("before", source, 50)
 			at := position(t, admin.DB, k.dialect)
@@ -157,7 +157,7 @@ func TestDatabaseLost(t *testing.T) {
 	for _, k := range []system{sqliteKind, postgresKind} {
 		t.Run("tickets/"+k.String(), func(t *testing.T) {
 			t.Parallel()
-			d, r, config := []dbtest.Database{k.database(t), k.database(t)}, newRecorder(t), quick(ticket.Config{Timeout: patience})
+			d, r, config := []dbtest.Database{k.database(t), k.database(t)}, newRecorder(t), quick(ticket.Config{Timeout: retryFactor})
 			before := setUp(t, config, d...)
 			r.draw("before", before, 100)
 			for i := range d {
@@ -213,7 +213,7 @@ func TestDatabaseLost(t *testing.T) {
 				l.draw("restored", source, 5000)
 				return source.Stats().Servers[1].State == ticket.Closed
 			})
-			fresh := blocks(t, config, nowhere(t), blockServer(t, d[1])) // sells what the restored one has
+			fresh := blocks(t, config, nowhere(t), blockServer(t, d[1])) // allocates what the restored one has
 			l.draw("from it alone", fresh, 5000)
 		})
 	}
@@ -225,7 +225,7 @@ func TestSetupWithoutOne(t *testing.T) {
 	for _, k := range []system{sqliteKind, postgresKind} {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
-			d, r, config := []dbtest.Database{k.database(t), k.database(t)}, newRecorder(t), quick(ticket.Config{Timeout: patience})
+			d, r, config := []dbtest.Database{k.database(t), k.database(t)}, newRecorder(t), quick(ticket.Config{Timeout: retryFactor})
 			without := flickr(t, config, serverOf(t, d[0]), nowhere(t))
 			if err := without.Setup(t.Context()); err == nil {
 				t.Error("Setup of what was never set up: got no error while a server is down")
@@ -261,7 +261,7 @@ func TestMissingRowHasItsPlace(t *testing.T) {
 	for _, k := range systems {
 		t.Run("tickets/"+k.String(), func(t *testing.T) {
 			t.Parallel()
-			d, r, config := []dbtest.Database{k.database(t), k.database(t)}, newRecorder(t), quick(ticket.Config{Timeout: patience})
+			d, r, config := []dbtest.Database{k.database(t), k.database(t)}, newRecorder(t), quick(ticket.Config{Timeout: retryFactor})
 			if k.dialect == ticket.MySQL {
 				d[0] = dbtest.SQLite(t) // the shared server has not the increment
 			}
@@ -298,7 +298,7 @@ func TestMissingRowHasItsPlace(t *testing.T) {
 		})
 		t.Run("no place/"+k.String(), func(t *testing.T) {
 			t.Parallel()
-			d, r, config := []dbtest.Database{k.database(t), k.database(t)}, newRecorder(t), quick(ticket.Config{Timeout: patience})
+			d, r, config := []dbtest.Database{k.database(t), k.database(t)}, newRecorder(t), quick(ticket.Config{Timeout: retryFactor})
 			r.draw("before", setUp(t, config, d[0]), 20)
 			source := sourceOf(t, config, d...)
 			r.draw("one of two", source, 20)

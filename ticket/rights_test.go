@@ -12,7 +12,7 @@ import (
 // a server forward that is behind.
 func TestPostgresRoleThatOwnsNothing(t *testing.T) {
 	t.Parallel()
-	d, r, config := []dbtest.Database{dbtest.Postgres(t), dbtest.Postgres(t)}, newRecorder(t), quick(ticket.Config{Timeout: patience})
+	d, r, config := []dbtest.Database{dbtest.Postgres(t), dbtest.Postgres(t)}, newRecorder(t), quick(ticket.Config{Timeout: retryFactor})
 	r.draw("the owner", setUp(t, config, d...), 20)
 	const object = `"snowkey_tickets.default"`
 	user := make([]ticket.Server, 2)

@@ -51,32 +51,32 @@ type server struct {
 
 	told State // to Notify; guarded by Servers.telling
 
-	mu       sync.Mutex       // guards all below
-	schema   string           // that the table was found in; empty before
-	place    dialect.Location // where the table is, or is to be made, as it was seen last
-	state    State
-	probing  bool          // HalfOpen, and somebody is at it
-	lasting  bool          // Open, and not by itself closed again
-	failures int           // in a row
-	backoff  time.Duration // of the next time that it is opened
-	due      time.Time     // Open until then
-	layout   layout        // that it is drawn with
-	bare     bool          // its row has no layout
-	limit    int64         // the greatest id: the configuration's, or its column's
-	last     int64         // the greatest id it has given
-	most     int64         // the greatest id that was drawn from it, given or not
-	restores int           // that were begun, by this source
-	others   layout        // that another server's row has, for one that is missing here
-	unsure   bool          // of others: not all could be asked
-	spare    span          // drawn by a probe, not given out yet; units is 0 where there is none
-	warned   bool          // that it comes to its end
-	err      *ServerError  // the latest
-	since    time.Time     // it is in the state
-	good     time.Time     // it gave a ticket last
-	draws    int64
-	fences   int64
-	burnt    int64
-	faults   map[Class]int64
+	mu        sync.Mutex       // guards all below
+	schema    string           // that the table was found in; empty before
+	place     dialect.Location // where the table is, or is to be made, as it was seen last
+	state     State
+	probing   bool          // HalfOpen, and somebody is at it
+	lasting   bool          // Open, and not by itself closed again
+	failures  int           // in a row
+	backoff   time.Duration // of the next time that it is opened
+	due       time.Time     // Open until then
+	layout    layout        // that it is drawn with
+	bare      bool          // its row has no layout
+	limit     int64         // the greatest id: the configuration's, or its column's
+	last      int64         // the greatest id it has given
+	most      int64         // the greatest id that was drawn from it, given or not
+	restores  int           // that were begun, by this source
+	others    layout        // that another server's row has, for one that is missing here
+	unsure    bool          // of others: not all could be asked
+	spare     span          // drawn by a probe, not given out yet; units is 0 where there is none
+	warned    bool          // that it comes to its end
+	err       *ServerError  // the latest
+	since     time.Time     // it is in the state
+	good      time.Time     // it gave a ticket last
+	draws     int64
+	fences    int64
+	discarded int64
+	faults    map[Class]int64
 }
 
 // connect returns a connection. The error is a *ServerError.
@@ -116,12 +116,12 @@ func (s *server) readySQLite(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// patience is how many times the timeout of an attempt there is for what takes about as many round trips.
-const patience = 5
+// retryFactor is how many times the timeout of an attempt there is for what takes about as many round trips.
+const retryFactor = 5
 
 // look inspects the server on a connection of its own, one that has the settings of now if there is one.
 func (s *server) look(ctx context.Context) (c condition, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience*s.config.ServerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, retryFactor*s.config.ServerTimeout)
 	defer cancel()
 	for stale := s.db.Stats().Idle + 1; ; stale-- {
 		err = s.with(ctx, func(conn *sql.Conn) error {

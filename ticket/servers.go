@@ -29,7 +29,7 @@ type Servers struct {
 	probes  sync.WaitGroup
 }
 
-var _ seller = (*Servers)(nil)
+var _ allocator = (*Servers)(nil)
 
 // newServers takes a complete configuration.
 func newServers(config Config, unit int64, list []Server) (*Servers, error) {
@@ -89,24 +89,24 @@ func (s *Servers) close() {
 	s.probes.Wait()
 }
 
-// buy is [seller.buy]: a round robin over the servers in use, until one gives.
-func (s *Servers) buy(ctx context.Context, count int64) (sale, error) {
+// allocate is [allocator.allocate]: a round robin over the servers in use, until one gives.
+func (s *Servers) allocate(ctx context.Context, count int64) (allocation, error) {
 	troubled := false
 	for round := 0; ; round++ {
 		if s.closing.Err() != nil {
-			return sale{}, ErrClosed
+			return allocation{}, ErrClosed
 		}
 		if ctx.Err() != nil {
-			return sale{}, s.unavailable(ctx.Err())
+			return allocation{}, s.unavailable(ctx.Err())
 		}
 		changed := s.changed.next()
 		s.probeDue()
 		tried := make([]bool, len(s.servers))
 		for p := s.pick(tried); p != nil; p = s.pick(tried) {
 			start := time.Now()
-			sold, err := s.drawFrom(ctx, p, count, tried)
+			allocated, err := s.drawFrom(ctx, p, count, tried)
 			if err == nil {
-				return sale{span: sold, took: time.Since(start), troubled: troubled}, nil
+				return allocation{span: allocated, took: time.Since(start), troubled: troubled}, nil
 			}
 			troubled = true
 			if ctx.Err() != nil {
@@ -115,7 +115,7 @@ func (s *Servers) buy(ctx context.Context, count int64) (sale, error) {
 		}
 		wait, hopeless := s.wait(round, troubled)
 		if hopeless {
-			return sale{}, s.unavailable(nil)
+			return allocation{}, s.unavailable(nil)
 		}
 		if wait == 0 {
 			troubled = true
@@ -145,7 +145,7 @@ func (s *Servers) drawFrom(ctx context.Context, p *server, count int64, tried []
 	if s.blocks {
 		high = s.high.Load()
 	}
-	sold, err := p.draw(ctx, attempt, count, high)
+	allocated, err := p.draw(ctx, attempt, count, high)
 	if err != nil {
 		if !p.used() {
 			s.changed.broadcast()
@@ -153,14 +153,14 @@ func (s *Servers) drawFrom(ctx context.Context, p *server, count int64, tried []
 		s.notify(p)
 		return span{}, err
 	}
-	for last := sold.last(); ; {
+	for last := allocated.last(); ; {
 		high := s.high.Load()
 		if last <= high || s.high.CompareAndSwap(high, last) {
 			break
 		}
 	}
 	s.warn(p)
-	return sold, nil
+	return allocated, nil
 }
 
 // left is how many servers in use were not tried yet.
@@ -217,7 +217,7 @@ func (s *Servers) wait(round int, failed bool) (wait time.Duration, hopeless boo
 	return max(wait, 0), hopeless
 }
 
-// unavailable is [seller.unavailable].
+// unavailable is [allocator.unavailable].
 func (s *Servers) unavailable(ended error) error {
 	e := &UnavailableError{Ended: ended}
 	for _, p := range s.servers {
@@ -310,7 +310,7 @@ func (s *Servers) find(name string) *server {
 // Check looks at the settings, tables and rows of all servers, and returns what matters: what keeps a server from being used, and what is worth to be
 // known. The error joins those of the servers that could not be asked, and of those whose sequence is missing, each a [*ServerError].
 func (s *Servers) Check(ctx context.Context) ([]Finding, error) {
-	ctx, cancel := s.config.bound(ctx, patience*s.config.Timeout)
+	ctx, cancel := s.config.bound(ctx, retryFactor*s.config.Timeout)
 	defer cancel()
 	var findings []Finding
 	var errs []error

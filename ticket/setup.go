@@ -20,7 +20,7 @@ import (
 // [ErrForgotten] says that a row was there before and is not any more: it is not made again by itself, because it would begin with
 // numbers that are in use. One that wraps [ErrLayout] says that the rows which are there have no place for a new server: see [Servers.Resize].
 func (s *Servers) Setup(ctx context.Context) error {
-	ctx, cancel := s.config.bound(ctx, patience*s.config.Timeout)
+	ctx, cancel := s.config.bound(ctx, retryFactor*s.config.Timeout)
 	defer cancel()
 	conditions, err := s.survey(ctx)
 	if err != nil {

@@ -58,7 +58,7 @@ func TestProcessOfSetup(t *testing.T) {
 	var orders setupOrders
 	must(t, json.Unmarshal([]byte(text), &orders))
 	kindOf := map[ticket.Dialect]string{ticket.SQLite: "sqlite", ticket.MySQL: "mysql", ticket.Postgres: "postgres"}
-	source := setUp(t, ticket.Config{Timeout: patience}, dbtest.Database{Kind: kindOf[orders.Dialect], DriverName: orders.Driver, DriverDSN: orders.DSN})
+	source := setUp(t, ticket.Config{Timeout: retryFactor}, dbtest.Database{Kind: kindOf[orders.Dialect], DriverName: orders.Driver, DriverDSN: orders.DSN})
 	ids := make([]int64, setupIDs)
 	must(t, source.Fill(context.Background(), ids))
 	line, err := json.Marshal(ids)
@@ -117,7 +117,7 @@ func TestSetupRace(t *testing.T) {
 			t.Parallel()
 			d := []dbtest.Database{k.database(t), k.database(t), k.database(t)}
 			for i := range rounds(5, 50) {
-				r, config := newRecorder(t), quick(ticket.Config{Sequence: fmt.Sprintf("race%d", i), Timeout: patience})
+				r, config := newRecorder(t), quick(ticket.Config{Sequence: fmt.Sprintf("race%d", i), Timeout: retryFactor})
 				sources := []*ticket.Tickets{sourceOf(t, config, d[0], d[1]), sourceOf(t, config, d...)}
 				errs := make([]error, len(sources))
 				var wg sync.WaitGroup

@@ -121,7 +121,7 @@ func TestNext(t *testing.T) {
 		if stats.Issued != 3 || len(stats.Servers) != 1 {
 			t.Fatalf("got %+v", stats)
 		}
-		if got := stats.Servers[0]; got.Name != "server 1" || got.State != ticket.Closed || got.Layout != "1/1" || got.Last != 610 || got.Draws != 3 || got.Burnt != 0 || got.Err != nil {
+		if got := stats.Servers[0]; got.Name != "server 1" || got.State != ticket.Closed || got.Layout != "1/1" || got.Last != 610 || got.Draws != 3 || got.Discarded != 0 || got.Err != nil {
 			t.Errorf("got %+v", got)
 		}
 	})
@@ -140,7 +140,7 @@ func TestFailover(t *testing.T) {
 		wantNotes(t, notes, "server 1 open")
 		wantNext(t, s, 608, 610)
 		stats := s.Stats().Servers[0]
-		if stats.State != ticket.Open || stats.Failures[ticket.Next] != 2 || stats.Burnt != 0 || stats.Err == nil || !strings.Contains(stats.Err.Error(), "1040") {
+		if stats.State != ticket.Open || stats.Failures[ticket.Next] != 2 || stats.Discarded != 0 || stats.Err == nil || !strings.Contains(stats.Err.Error(), "1040") {
 			t.Errorf("got %+v", stats)
 		}
 		time.Sleep(2 * time.Second) // of the bubble's clock
@@ -148,7 +148,7 @@ func TestFailover(t *testing.T) {
 		a.expect(append(one.look(603), one.draw(603, 605), one.fence(605, 610), one.draw(605, 611))...)
 		probe(s)
 		wantNotes(t, notes, "server 1 closed")
-		if stats := s.Stats().Servers[0]; stats.Fences != 1 || stats.Burnt != 1 || stats.State != ticket.Closed {
+		if stats := s.Stats().Servers[0]; stats.Fences != 1 || stats.Discarded != 1 || stats.State != ticket.Closed {
 			t.Errorf("got %+v", stats)
 		}
 		b.expect(two.draw(610, 612))
@@ -160,13 +160,13 @@ func TestFailover(t *testing.T) {
 func TestFence(t *testing.T) {
 	one, two := single{1, 2}, single{2, 2}
 	for _, test := range []struct {
-		name  string
-		steps []step // of server 2, which is at 2
-		limit int64
-		class ticket.Class
-		is    error
-		text  string
-		burnt int64
+		name      string
+		steps     []step // of server 2, which is at 2
+		limit     int64
+		class     ticket.Class
+		is        error
+		text      string
+		discarded int64
 	}{
 		{"helps", []step{two.fence(2, 601), two.draw(2, 602)}, 0, 0, nil, "", 1},
 		{"fails", []step{two.fence(2, 601).fails(my(1836))}, 0, ticket.Next, ticket.ErrReadOnly, "1836", 1},
@@ -189,8 +189,8 @@ func TestFence(t *testing.T) {
 				b.expect(append(append(two.look(0), two.draw(0, 2)), test.steps...)...)
 				probe(s)
 				stats := s.Stats().Servers[1]
-				if stats.Fences != 1 || stats.Burnt != test.burnt {
-					t.Errorf("got %d fences, %d burnt, want 1 and %d", stats.Fences, stats.Burnt, test.burnt)
+				if stats.Fences != 1 || stats.Discarded != test.discarded {
+					t.Errorf("got %d fences, %d discarded, want 1 and %d", stats.Fences, stats.Discarded, test.discarded)
 				}
 				if test.class == 0 {
 					wantNext(t, s, 602)

@@ -122,7 +122,7 @@ func TestSQLiteLockEndsWithContext(t *testing.T) {
 	}
 	t.Run("tickets", func(t *testing.T) {
 		t.Parallel()
-		d, r, config := dbtest.SQLite(t), newRecorder(t), quick(ticket.Config{ServerTimeout: patience})
+		d, r, config := dbtest.SQLite(t), newRecorder(t), quick(ticket.Config{ServerTimeout: retryFactor})
 		source, fresh := setUp(t, config, d), sourceOf(t, config, d)
 		r.draw("before", source, 20)
 		if !held(t, d, func() {
@@ -151,7 +151,7 @@ func TestSQLiteLockEndsWithContext(t *testing.T) {
 		l.draw("before", source, 1000)
 		idle(t, source)
 		if !held(t, d, func() {
-			book := l.book("the stock")
+			book := l.book("the buffer")
 			late(t, "a source that runs", func(ctx context.Context) error {
 				for range 100_000 {
 					id, err := source.Next(ctx)
@@ -164,7 +164,7 @@ func TestSQLiteLockEndsWithContext(t *testing.T) {
 			})
 			late(t, "a new one", func(ctx context.Context) error { _, err := fresh.Next(ctx); return err })
 			if !source.Stats().Refilling { // Close has to end that
-				t.Errorf("got %+v, want a purchase under way", source.Stats())
+				t.Errorf("got %+v, want an allocation under way", source.Stats())
 			}
 			noError(t, source.Close())
 			noError(t, fresh.Close())

@@ -19,7 +19,7 @@ var _ idgen.Source[int64] = (*Tickets)(nil)
 
 // Replace returns a source of tickets from one server: the published REPLACE INTO … (stub) on MySQL, MariaDB and SQLite, a SEQUENCE on PostgreSQL.
 // It does nothing yet: Setup makes what is missing, and the first call checks the server. The error wraps [ErrConfig] or [ErrDialect].
-func Replace(server Server, config Config) (*Tickets, error) {
+func Replace(config Config, server Server) (*Tickets, error) {
 	return Flickr(config, server)
 }
 
@@ -52,12 +52,12 @@ func (t *Tickets) Next(ctx context.Context) (int64, error) {
 }
 
 func (t *Tickets) next(ctx context.Context) (int64, error) {
-	sold, err := t.buy(ctx, 1)
+	allocated, err := t.allocate(ctx, 1)
 	if err != nil {
 		return 0, err
 	}
 	t.issued.Add(1)
-	return sold.first, nil
+	return allocated.first, nil
 }
 
 // Fill draws a ticket for each key, one after the other; blocks are the way to draw many. All are bound by one time, as Next is.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// waiter is a call that waits: for ids, or of Warm until there are as many in stock.
+// waiter is a call that waits: for ids, or of Warm until there are as many in the buffer.
 type waiter struct {
 	keys  []int64 // what to set; none of Warm
 	count int64
@@ -14,25 +14,25 @@ type waiter struct {
 	err   error         // to be read when done is closed
 }
 
-// await unlocks the stock, and waits in a line until the waiter is done or the context ends. It has a refill started if there is none,
+// await unlocks the buffer, and waits in a line until the waiter is done or the context ends. It has a refill started if there is none,
 // even shortly after one that failed.
 //
-// Ids stay in the stock while a Fill waits for more, and calls for which there are enough get ahead of it: when no server answers, a large
-// Fill in vain must not keep others from the last ids. From the first purchase on that was not enough nobody does, lest it waits for ever.
-func (s *Stock) await(ctx context.Context, line *list.List, w *waiter) error {
+// Ids stay in the buffer while a Fill waits for more, and calls for which there are enough get ahead of it: when no server answers, a large
+// Fill in vain must not keep others from the last ids. From the first allocation on that was not enough nobody does, lest it waits for ever.
+func (s *BlockSource) await(ctx context.Context, line *list.List, w *waiter) error {
 	if s.closed {
 		s.mu.Unlock()
 		return ErrClosed
 	}
 	if err := ctx.Err(); err != nil {
 		s.mu.Unlock()
-		return s.seller.unavailable(err)
+		return s.allocator.unavailable(err)
 	}
 	w.done = make(chan struct{})
 	if line == &s.waiting {
 		s.waits++
 		if line.Len() == 0 {
-			s.pace.block(time.Now())
+			s.meter.block(time.Now())
 		}
 	}
 	place := line.PushBack(w)
@@ -52,13 +52,13 @@ func (s *Stock) await(ctx context.Context, line *list.List, w *waiter) error {
 	case <-ctx.Done():
 	}
 	if s.withdraw(line, place) {
-		return s.seller.unavailable(ctx.Err())
+		return s.allocator.unavailable(ctx.Err())
 	}
 	return w.err
 }
 
 // withdraw takes a waiter out of its line, and serves those who may have been behind it. It is false where the waiter was done.
-func (s *Stock) withdraw(line *list.List, place *list.Element) bool {
+func (s *BlockSource) withdraw(line *list.List, place *list.Element) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
@@ -77,7 +77,7 @@ func (s *Stock) withdraw(line *list.List, place *list.Element) bool {
 }
 
 // serve gives the waiters what there is, as far as there is enough. If inTurn, the first one for whom there is not keeps the others waiting.
-func (s *Stock) serve() {
+func (s *BlockSource) serve() {
 	for place := s.warming.Front(); place != nil; {
 		w, at := place.Value.(*waiter), place
 		place = place.Next()
@@ -99,12 +99,12 @@ func (s *Stock) serve() {
 	}
 	if s.waiting.Len() == 0 {
 		s.inTurn = false
-		s.pace.unblock(time.Now())
+		s.meter.unblock(time.Now())
 	}
 }
 
 // dismiss ends all waits with an error.
-func (s *Stock) dismiss(err error) {
+func (s *BlockSource) dismiss(err error) {
 	for _, line := range []*list.List{&s.warming, &s.waiting} {
 		for place := line.Front(); place != nil; place = place.Next() {
 			w := place.Value.(*waiter)
@@ -114,11 +114,11 @@ func (s *Stock) dismiss(err error) {
 		line.Init()
 	}
 	s.inTurn = false
-	s.pace.unblock(time.Now())
+	s.meter.unblock(time.Now())
 }
 
 // missing returns how many more ids the waiters need.
-func (s *Stock) missing() int64 {
+func (s *BlockSource) missing() int64 {
 	var most, sum int64
 	for place := s.warming.Front(); place != nil; place = place.Next() {
 		most = max(most, place.Value.(*waiter).count)

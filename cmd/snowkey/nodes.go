@@ -70,7 +70,7 @@ func withNodes(c *cobra.Command, named *dsnFlag, flag, table, space string, writ
 		return err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	nodes, err := listNodes(ctx, grant.SQL(pool, d.dialect, grant.Table(table)), space)
+	nodes, err := listNodes(ctx, grant.SQL(pool, d.dialect, grant.WithTable(table)), space)
 	if err != nil {
 		return fmt.Errorf("%s: %w", d, err)
 	}

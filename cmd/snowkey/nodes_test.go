@@ -237,7 +237,7 @@ func TestNodesDDL(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			k, err := grant.Open(t.Context(), grant.SQL(pool, dialect, grant.Table("numbers")), grant.Config{})
+			k, err := grant.Open(t.Context(), grant.SQL(pool, dialect, grant.WithTable("numbers")), grant.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -57,7 +57,7 @@ func (p Place) granted(ctx context.Context, table string, options ...idgen.Optio
 	// The keeper works for longer than it takes to open it, so only the opening ends with the context.
 	own, end := context.WithCancel(context.WithoutCancel(ctx))
 	opened := context.AfterFunc(ctx, end)
-	k, err := grant.Open(own, grant.SQL(p.DB, dialect, grant.Table(p.name(table))), grant.Config{Generator: options})
+	k, err := grant.Open(own, grant.SQL(p.DB, dialect, grant.WithTable(p.name(table))), grant.Config{Generator: options})
 	if err != nil {
 		end()
 		return nil, err

@@ -70,7 +70,7 @@ func openReplace(ctx context.Context, at Place) (idgen.Source[int64], error) {
 	if err != nil {
 		return nil, err
 	}
-	source, err := ticket.Replace(server, ticket.Config{Table: at.name("replace")})
+	source, err := ticket.Replace(ticket.Config{Table: at.name("replace")}, server)
 	if err != nil {
 		return nil, err
 	}

@@ -16,10 +16,10 @@ import (
 // The defaults of a [Config].
 const (
 	DefaultSpace   = "default"
-	DefaultFor     = 10 * time.Minute
-	DefaultFirst   = 10 * time.Second
-	DefaultMaxSkew = 5 * time.Minute
-	DefaultWait    = 2 * time.Second
+	defaultFor     = 10 * time.Minute
+	defaultFirst   = 10 * time.Second
+	defaultMaxSkew = 5 * time.Minute
+	defaultWait    = 2 * time.Second
 )
 
 // longest is the most that For and MaxSkew may be, a leap year: beyond that a number that is not given back is as good as lost.
@@ -90,7 +90,7 @@ func (c Config) complete(layout idgen.Layout) (Config, error) {
 	}
 	least := max(2*layout.Unit(), 10*time.Millisecond)
 	if c.For == 0 {
-		c.For = max(DefaultFor, least)
+		c.For = max(defaultFor, least)
 	}
 	if c.For < least {
 		return c, fmt.Errorf("%w: For %s, at least %s with ticks of %s", ErrConfig, c.For, least, layout.Unit())
@@ -99,7 +99,7 @@ func (c Config) complete(layout idgen.Layout) (Config, error) {
 		return c, fmt.Errorf("%w: For %s and MaxSkew %s, at most %s", ErrConfig, c.For, c.MaxSkew, longest)
 	}
 	if c.First == 0 {
-		c.First = min(max(DefaultFirst, least), c.For)
+		c.First = min(max(defaultFirst, least), c.For)
 	}
 	if c.First < least || c.First > c.For {
 		return c, fmt.Errorf("%w: First %s, at least %s with ticks of %s and at most For, which is %s", ErrConfig, c.First, least, layout.Unit(), c.For)
@@ -111,10 +111,10 @@ func (c Config) complete(layout idgen.Layout) (Config, error) {
 		return c, fmt.Errorf("%w: Every %s, more than 0 and at most half of For, which is %s", ErrConfig, c.Every, c.For)
 	}
 	if c.MaxSkew == 0 {
-		c.MaxSkew = DefaultMaxSkew
+		c.MaxSkew = defaultMaxSkew
 	}
 	if c.Wait == 0 {
-		c.Wait = DefaultWait
+		c.Wait = defaultWait
 	}
 	if c.Timeout == 0 {
 		c.Timeout = min(max(c.Every, time.Second), 10*time.Second)

@@ -35,7 +35,7 @@
 //     the GRANT statements, and makes no second one. The first role makes it, in the first schema of its search path that is not the role's own (called
 //     like the role) and in which it may make tables, which usually is public; only where there is none in the role's own.
 //   - MySQL, MariaDB: a database has one, and which database it is says the DSN. USE on a pooled connection changes nothing. Where an
-//     application has several databases, all its processes name one: grant.Table("app.snowkey_nodes").
+//     application has several databases, all its processes name one: grant.WithTable("app.snowkey_nodes").
 //   - SQLite: the main file has one, known by its inode, so that another file of that name is noticed.
 //
 // A key space in two tables that the account can see is an [ErrTwoTables] at the start, which names both; so is a table that cannot be

@@ -28,7 +28,7 @@ var (
 	ErrTwoTables = errors.New("grant: the key space is in two tables")
 	// ErrMoved says that the table of grants, or its database, is not the one in which a keeper began.
 	ErrMoved = errors.New("grant: the table of grants is another one")
-	// ErrUnsafe says that the database may lose what it has committed. [AllowUnsafe] takes such a database all the same, in tests.
+	// ErrUnsafe says that the database may lose what it has committed. [WithUnsafe] takes such a database all the same, in tests.
 	ErrUnsafe = errors.New("grant: the database may lose what is committed")
 	// ErrReadOnly says that the database takes no writes.
 	ErrReadOnly = errors.New("grant: the database is read-only")

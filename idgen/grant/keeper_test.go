@@ -201,7 +201,7 @@ func TestSkewAtTheStart(t *testing.T) {
 				clock := &steppedClock{by: off}
 				config := grant.Config{Generator: with(idgen.WithClock(clock))}
 				k, err := grant.Open(t.Context(), newFlaky(), config)
-				if off.Abs() > grant.DefaultMaxSkew {
+				if off.Abs() > (5 * time.Minute) {
 					var skew *grant.SkewError
 					if !errors.As(err, &skew) || !errors.Is(err, grant.ErrSkew) || skew.By != off {
 						t.Fatalf("got %v, want a SkewError of %s", err, off)
@@ -282,7 +282,7 @@ func TestClocksStep(t *testing.T) {
 func TestAllNumbersTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFlaky()
-		config := grant.Config{Generator: []idgen.Option{small(t)}, First: grant.DefaultFor}
+		config := grant.Config{Generator: []idgen.Option{small(t)}, First: (10 * time.Minute)}
 		var keepers []*grant.Keeper
 		seen := map[int64]bool{}
 		for range 16 {
@@ -544,7 +544,7 @@ func TestLongTicks(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				k := open(t, newFlaky(), grant.Config{Generator: []idgen.Option{layout}, For: tt.length})
-				length := max(tt.length, grant.DefaultFor, 2*tt.unit)
+				length := max(tt.length, (10 * time.Minute), 2*tt.unit)
 				if tt.length > 0 {
 					length = tt.length
 				}
@@ -722,7 +722,7 @@ func TestStockAfterAStepAhead(t *testing.T) {
 	for _, by := range []time.Duration{time.Minute, 6 * time.Minute, 10 * time.Minute, 15*time.Minute - 5*time.Millisecond, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			clock, store := &steppedClock{}, newFlaky()
-			k := open(t, store, grant.Config{Generator: with(idgen.WithClock(clock)), First: grant.DefaultFor})
+			k := open(t, store, grant.Config{Generator: with(idgen.WithClock(clock)), First: (10 * time.Minute)})
 			next(t, k)
 			clock.step(by)
 			time.Sleep(3 * time.Minute)

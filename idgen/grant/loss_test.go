@@ -137,7 +137,7 @@ func TestRowsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newBackup(t)
 		config := grant.Config{
-			Generator: []idgen.Option{small(t), idgen.WithNode(3)}, Every: 5 * time.Minute, First: grant.DefaultFor, Logger: slog.New(slog.DiscardHandler),
+			Generator: []idgen.Option{small(t), idgen.WithNode(3)}, Every: 5 * time.Minute, First: (10 * time.Minute), Logger: slog.New(slog.DiscardHandler),
 		}
 		k := open(t, store, config)
 		other := open(t, store, grant.Config{Generator: []idgen.Option{small(t), idgen.WithNode(4)}})

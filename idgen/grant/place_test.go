@@ -29,7 +29,7 @@ func TestLocate(t *testing.T) {
 		elsewhere := secondPlace(t, dialect, pool)
 		create := func(table, space string) {
 			t.Helper()
-			second := grant.SQL(pool, dialect, grant.Table(table))
+			second := grant.SQL(pool, dialect, grant.WithTable(table))
 			if _, err := second.Prepare(t.Context(), space, "layout"); err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +71,7 @@ func TestLocateUnsafe(t *testing.T) {
 	database := dbtest.SQLite(t)
 	database.DriverDSN += "?_synchronous=OFF"
 	pool := database.Open(t)
-	if _, err := grant.SQL(pool, grant.SQLite, grant.AllowUnsafe()).Prepare(t.Context(), "orders", "layout"); err != nil {
+	if _, err := grant.SQL(pool, grant.SQLite, grant.WithUnsafe()).Prepare(t.Context(), "orders", "layout"); err != nil {
 		t.Fatal(err)
 	}
 	store := grant.SQL(pool, grant.SQLite)

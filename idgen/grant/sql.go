@@ -53,14 +53,14 @@ var _ Store = (*SQLStore)(nil)
 // SQLOption is a setting of [SQL].
 type SQLOption func(*SQLStore)
 
-// Table has the grants kept in the table of that name rather than in [DefaultTable]. See [DDL] for the names that are allowed.
-func Table(name string) SQLOption {
+// WithTable keeps the grants in the table of that name rather than in [DefaultTable]. See [DDL] for the names that are allowed.
+func WithTable(name string) SQLOption {
 	return func(s *SQLStore) { s.table = name }
 }
 
-// AllowUnsafe takes a database that may lose what it has committed when it or its machine crashes, for tests and demonstrations. What is
+// WithUnsafe accepts a database that may lose what it has committed when it or its machine crashes, for tests and demonstrations. What is
 // wrong is then a warning only.
-func AllowUnsafe() SQLOption {
+func WithUnsafe() SQLOption {
 	return func(s *SQLStore) { s.unsafe = true }
 }
 

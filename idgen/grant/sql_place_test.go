@@ -196,7 +196,7 @@ func TestTwoTables(t *testing.T) {
 	mustExec(t, admin, "INSERT INTO "+batch+".snowkey_nodes SELECT * FROM public.snowkey_nodes")
 	for _, store := range []*grant.SQLStore{
 		grant.SQL(admin, grant.Postgres), grant.SQL(second, grant.Postgres),
-		grant.SQL(admin, grant.Postgres, grant.Table("public.snowkey_nodes")), grant.SQL(admin, grant.Postgres, grant.Table(batch+".snowkey_nodes")),
+		grant.SQL(admin, grant.Postgres, grant.WithTable("public.snowkey_nodes")), grant.SQL(admin, grant.Postgres, grant.WithTable(batch+".snowkey_nodes")),
 	} {
 		_, err := store.Prepare(t.Context(), "default", "layout")
 		wantTwoTables(t, err, ".public.snowkey_nodes", "."+batch+".snowkey_nodes")
@@ -209,7 +209,7 @@ func TestTwoTables(t *testing.T) {
 	mustExec(t, admin, "REVOKE ALL ON public.snowkey_nodes FROM "+batch, "TRUNCATE "+batch+".snowkey_nodes")
 	_, err := grant.SQL(second, grant.Postgres).Prepare(t.Context(), "default", "layout")
 	wantTwoTables(t, err, ".public.snowkey_nodes", "."+batch+".snowkey_nodes")
-	mustPrepare(t, grant.SQL(second, grant.Postgres, grant.Table(batch+".snowkey_nodes")), "default")
+	mustPrepare(t, grant.SQL(second, grant.Postgres, grant.WithTable(batch+".snowkey_nodes")), "default")
 }
 
 // Two tables that are there, and have no space: of two processes that add it at once, one to each, at least one is refused.
@@ -472,7 +472,7 @@ func TestOtherDatabase(t *testing.T) {
 	if _, err := grant.SQL(nowhere, grant.MySQL).Prepare(t.Context(), "default", "layout"); err == nil || !strings.Contains(err.Error(), "no database is selected") {
 		t.Errorf("got %v, want an error that no database is selected", err)
 	}
-	named := grant.SQL(nowhere, grant.MySQL, grant.Table(name+".snowkey_nodes"))
+	named := grant.SQL(nowhere, grant.MySQL, grant.WithTable(name+".snowkey_nodes"))
 	mustPrepare(t, named, "default")
 	mustAdd(t, first, 5, true)
 	mustAdd(t, named, 5, false)
@@ -483,7 +483,7 @@ func TestAttachedDatabase(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other's.db")
 	d := dbtest.SQLite(t)
 	db := openSessions(t, d, "ATTACH '"+strings.ReplaceAll(other, "'", "''")+"' AS other")
-	attached := grant.SQL(db, grant.SQLite, grant.Table("other.snowkey_nodes"))
+	attached := grant.SQL(db, grant.SQLite, grant.WithTable("other.snowkey_nodes"))
 	mustPrepare(t, attached, "default")
 	mustAdd(t, attached, 5, true)
 	if attached.Place() != "other.snowkey_nodes" {
@@ -493,7 +493,7 @@ func TestAttachedDatabase(t *testing.T) {
 	wantTwoTables(t, err, "main.snowkey_nodes", "other.snowkey_nodes")
 	mustPrepare(t, grant.SQL(db, grant.SQLite), "another")
 	mustPrepare(t, attached, "default")
-	if _, err := grant.SQL(db, grant.SQLite, grant.Table("missing.snowkey_nodes")).Prepare(t.Context(), "default", "layout"); err == nil || !strings.Contains(err.Error(), `attached as "missing"`) {
+	if _, err := grant.SQL(db, grant.SQLite, grant.WithTable("missing.snowkey_nodes")).Prepare(t.Context(), "default", "layout"); err == nil || !strings.Contains(err.Error(), `attached as "missing"`) {
 		t.Errorf("got %v, want an error of a database that is not attached", err)
 	}
 }
@@ -581,7 +581,7 @@ func TestUnsafeDatabases(t *testing.T) {
 			if err := grant.SQL(db, test.dialect).Check(t.Context(), "default"); !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
 				t.Errorf("Check: got %v, want %v, with %s", err, test.want, test.text)
 			}
-			store := grant.SQL(db, test.dialect, grant.AllowUnsafe())
+			store := grant.SQL(db, test.dialect, grant.WithUnsafe())
 			if test.want == grant.ErrReadOnly {
 				if _, err := store.Prepare(t.Context(), "default", "layout"); !errors.Is(err, test.want) {
 					t.Errorf("got %v, want %v", err, test.want)

@@ -160,7 +160,7 @@ func TestStores(t *testing.T) {
 						t.Errorf("%d connections were not given back", n)
 					}
 				})
-				return grant.SQL(db, test.dialect, grant.Table(fmt.Sprint("grants_", tables)))
+				return grant.SQL(db, test.dialect, grant.WithTable(fmt.Sprint("grants_", tables)))
 			}, test.options...)
 		})
 	}
@@ -547,7 +547,7 @@ func TestTableNames(t *testing.T) {
 			mustExec(t, db, `CREATE SCHEMA "Other"`)
 		}
 		for i, table := range []string{"select", "Grants_of_2", "_", schema + ".order", schema + "." + strings.Repeat("x", 63)} {
-			store := grant.SQL(db, dialect, grant.Table(table))
+			store := grant.SQL(db, dialect, grant.WithTable(table))
 			layout := fmt.Sprint("layout ", i)
 			if got, err := store.Prepare(t.Context(), "default", layout); err != nil || got != layout {
 				t.Fatalf("%s: got %q, %v", table, got, err)

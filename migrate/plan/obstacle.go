@@ -123,7 +123,7 @@ func (b *builder) number(ctx context.Context) error {
 		return fmt.Errorf("plan: the table of grants: %w", err)
 	}
 	granted := map[int64]bool{}
-	store := grant.SQL(b.db, b.dialect(), grant.Table(b.options.Grants))
+	store := grant.SQL(b.db, b.dialect(), grant.WithTable(b.options.Grants))
 	switch err := store.Check(ctx, b.options.Space); {
 	case err == nil, errors.Is(err, grant.ErrTable), errors.Is(err, grant.ErrReadOnly): // what matters is what the user may who runs the plan
 	case errors.Is(err, grant.ErrTwoTables):

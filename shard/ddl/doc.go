@@ -140,6 +140,6 @@
 // # Ids from before
 //
 // Auto-increment numbers are small. With the bucket on top all of them are in the first shard, as if of bucket 0, and a user's rows are in that and in
-// the user's own; [shard.Before] has OfShardingKey read both. With the bucket below the time they are in the shard of their low bits, so a user's
+// the user's own; [shard.WithBefore] has OfShardingKey read both. With the bucket below the time they are in the shard of their low bits, so a user's
 // old rows are in all shards: OfShardingKey reads all, and a statement that names a shard misses them.
 package ddl

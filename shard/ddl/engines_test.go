@@ -498,7 +498,7 @@ func (s *suite) beside(t *testing.T) {
 	if s.isPostgres() {
 		dialect = ticket.Postgres
 	}
-	tickets, err := ticket.Replace(ticket.Server{DB: s.pool, Dialect: dialect}, ticket.Config{Sequence: "beside"})
+	tickets, err := ticket.Replace(ticket.Config{Sequence: "beside"}, ticket.Server{DB: s.pool, Dialect: dialect})
 	if err != nil {
 		t.Fatal(err)
 	}

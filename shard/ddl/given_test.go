@@ -94,7 +94,7 @@ func TestGivenGrants(t *testing.T) {
 				if f.isPostgres() {
 					dialect = grant.Postgres
 				}
-				return grant.SQL(f.pool, dialect, grant.Table(table))
+				return grant.SQL(f.pool, dialect, grant.WithTable(table))
 			})
 		})
 	}

@@ -25,7 +25,7 @@ func TestGORMShardingGrows(t *testing.T) {
 				t.Run(fmt.Sprint(at.Kind, " ", preset.Name(), " ", shards), func(t *testing.T) {
 					f := open(t, at)
 					f.engine, f.preset = ddl.GORMSharding, preset
-					plugin := gormplugin.New(gormplugin.Grants(grant.Config{Generator: []idgen.Option{preset, idgen.WithShards()}}, grant.AllowUnsafe()))
+					plugin := gormplugin.New(gormplugin.Grants(grant.Config{Generator: []idgen.Option{preset, idgen.WithShards()}}, grant.WithUnsafe()))
 					if err := f.db.Use(plugin); err != nil {
 						t.Fatal(err)
 					}

@@ -49,7 +49,7 @@ func (r *runner) grants() (*grant.SQLStore, idgen.Layout, error) {
 	if table == "" {
 		table = grant.DefaultTable
 	}
-	return grant.SQL(r.db, r.dialect, grant.Table(table)), layout, nil
+	return grant.SQL(r.db, r.dialect, grant.WithTable(table)), layout, nil
 }
 
 // node returns the error with which the step that takes the plan's node would fail: one that wraps [ErrExpected] where the node was granted

@@ -60,9 +60,9 @@ func TestWithShardsRefuses(t *testing.T) {
 // A call of the wrong kind, or for no shard, is an error that says what to call, and takes nothing.
 func TestCallsThatDoNotFitTheGenerator(t *testing.T) {
 	ctx := t.Context()
-	lanes := newGenerator(t, idgen.Sharded, idgen.WithNode(1), idgen.WithShards())
-	_, err := lanes.Next(ctx)
-	for _, err := range []error{err, lanes.Fill(ctx, make([]int64, 2))} {
+	sequencers := newGenerator(t, idgen.Sharded, idgen.WithNode(1), idgen.WithShards())
+	_, err := sequencers.Next(ctx)
+	for _, err := range []error{err, sequencers.Fill(ctx, make([]int64, 2))} {
 		if !errors.Is(err, idgen.ErrNode) || !strings.Contains(err.Error(), "call NextFor or FillFor") {
 			t.Errorf("without a shard: got %v, want ErrNode that names NextFor", err)
 		}
@@ -74,8 +74,8 @@ func TestCallsThatDoNotFitTheGenerator(t *testing.T) {
 		shard int64
 		want  string
 	}{
-		{lanes, -1, "0 to 1023"}, {lanes, 1024, "0 to 1023"}, {lanes, math.MaxInt64, "0 to 1023"}, {lanes, math.MinInt64, "0 to 1023"},
-		{lanes, 1 << 32, "0 to 1023"}, {plain, 0, "WithShards"}, {one, 3, "WithShards"},
+		{sequencers, -1, "0 to 1023"}, {sequencers, 1024, "0 to 1023"}, {sequencers, math.MaxInt64, "0 to 1023"}, {sequencers, math.MinInt64, "0 to 1023"},
+		{sequencers, 1 << 32, "0 to 1023"}, {plain, 0, "WithShards"}, {one, 3, "WithShards"},
 	} {
 		_, err := tt.g.NextFor(ctx, tt.shard)
 		for _, err := range []error{err, tt.g.FillFor(ctx, tt.shard, make([]int64, 2))} {
@@ -89,9 +89,9 @@ func TestCallsThatDoNotFitTheGenerator(t *testing.T) {
 	}
 }
 
-// Many goroutines on many lanes, some one by one and some in runs: no id twice, each of its shard, those of a lane increasing in each
+// Many goroutines on many sequencers, some one by one and some in runs: no id twice, each of its shard, those of a sequencer increasing in each
 // goroutine.
-func TestLanesAreUniqueAndIncrease(t *testing.T) {
+func TestSequencersAreUniqueAndIncrease(t *testing.T) {
 	const goroutines, each = 8, 4000
 	for _, preset := range []idgen.Preset{idgen.Sharded, idgen.Scattered} {
 		t.Run(preset.Name(), func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestLanesAreUniqueAndIncrease(t *testing.T) {
 	}
 }
 
-// fillLanes returns n ids of lanes at random, most of them of one.
+// fillLanes returns n ids of sequencers at random, most of them of one.
 func fillLanes(t *testing.T, g *idgen.Snowflake, seed uint64, n int) (all []int64) {
 	r, last := rand.New(rand.NewPCG(seed, 12)), map[int64]int64{}
 	for len(all) < n {
@@ -146,8 +146,8 @@ func fillLanes(t *testing.T, g *idgen.Snowflake, seed uint64, n int) (all []int6
 	return all
 }
 
-// A lane that 20,000 ids a second are taken of, of the 16,000 that it makes, goes ahead of the clock by as many ticks as it may borrow and
-// no further, and no other lane does.
+// A sequencer that 20,000 ids a second are taken of, of the 16,000 that it makes, goes ahead of the clock by as many ticks as it may borrow and
+// no further, and no other sequencer does.
 func TestHotLane(t *testing.T) {
 	const hot, borrow = 700, 1000
 	ended, cancel := context.WithCancel(t.Context())
@@ -201,8 +201,8 @@ func chiSquare(counts []int) (sum float64) {
 }
 
 // At 50 ids a second ids are spread evenly over 16 shards, and over the sequences that a tick may start at where all are for one bucket, and
-// the first ids of lanes are.
-func TestLanesAreSpreadAtLowTraffic(t *testing.T) {
+// the first ids of sequencers are.
+func TestSequencersAreSpreadAtLowTraffic(t *testing.T) {
 	for _, preset := range []idgen.Preset{idgen.Sharded, idgen.Scattered} {
 		clock := newFakeClock(noon)
 		g := newGenerator(t, preset, idgen.WithNode(1), idgen.WithShards(), idgen.WithClock(clock))
@@ -231,7 +231,7 @@ func TestLanesAreSpreadAtLowTraffic(t *testing.T) {
 	}
 }
 
-// Seal ends all lanes, at the greatest tick of any, borrowed or not.
+// Seal ends all sequencers, at the greatest tick of any, borrowed or not.
 func TestSealWithBorrowedLanes(t *testing.T) {
 	clock := newFakeClock(noon.Add(100 * time.Millisecond))
 	g := newGenerator(t, sharded(t), idgen.WithGrants(), idgen.WithShards(), idgen.WithClock(clock), idgen.BorrowFull(50))
@@ -255,8 +255,8 @@ func TestSealWithBorrowedLanes(t *testing.T) {
 	}
 }
 
-// When Seal has returned no lane makes an id, not even by a call that was under way, and none that was made is of the end or later.
-func TestSealWithLanesUnderWay(t *testing.T) {
+// When Seal has returned no sequencer makes an id, not even by a call that was under way, and none that was made is of the end or later.
+func TestSealWithSequencersUnderWay(t *testing.T) {
 	for range 25 {
 		g := newGenerator(t, sharded(t), idgen.WithGrants(), idgen.WithShards(), idgen.BorrowFull(1000))
 		now := int64(g.Now().Sub(noon) / time.Millisecond)
@@ -290,7 +290,7 @@ func TestSealWithLanesUnderWay(t *testing.T) {
 	}
 }
 
-// A number goes from hand to hand while a lane is ahead of the clock: no id comes twice, and the next holder is no further ahead than the
+// A number goes from hand to hand while a sequencer is ahead of the clock: no id comes twice, and the next holder is no further ahead than the
 // one before.
 func TestGrantsOfBorrowedTicks(t *testing.T) {
 	const borrow = 50
@@ -321,13 +321,13 @@ func TestGrantsOfBorrowedTicks(t *testing.T) {
 			clock.pass(time.Millisecond)
 		}
 		if from = g.Seal(); from < int64(clock.Wall().Sub(noon)/time.Millisecond) {
-			t.Fatal("no lane was ahead of the clock")
+			t.Fatal("no sequencer was ahead of the clock")
 		}
 	}
 }
 
-// Ids of another number begin after the last tick of any lane.
-func TestLanesChangeTheNumber(t *testing.T) {
+// Ids of another number begin after the last tick of any sequencer.
+func TestSequencersChangeTheNumber(t *testing.T) {
 	clock := newFakeClock(noon.Add(100 * time.Millisecond))
 	g := newGenerator(t, sharded(t), idgen.WithGrants(), idgen.WithShards(), idgen.WithClock(clock), idgen.BorrowFull(50))
 	setGrant(t, g, 5, 100, 1000, clock.Wall())
@@ -345,7 +345,7 @@ func TestLanesChangeTheNumber(t *testing.T) {
 	}
 }
 
-// The machine's clock has a shorter way to an id of a lane, which opens ticks too. That is no way around the grant.
+// The machine's clock has a shorter way to an id of a sequencer, which opens ticks too. That is no way around the grant.
 func TestGrantOnTheShortWayOfLanes(t *testing.T) {
 	layout, err := idgen.NewLayout(noon, time.Hour, idgen.Time.Bits(20), idgen.Node.Bits(3), idgen.Sequence.Bits(20), idgen.Shard.Bits(2))
 	if err != nil {
@@ -371,7 +371,7 @@ func TestGrantOnTheShortWayOfLanes(t *testing.T) {
 }
 
 // By the machine's clock ids end with the layout's last tick.
-func TestLanesPastTheLastTick(t *testing.T) {
+func TestSequencersPastTheLastTick(t *testing.T) {
 	const ticks = 20
 	epoch := time.Now().Add(250*time.Millisecond - 1<<ticks*time.Millisecond)
 	layout, err := idgen.NewLayout(epoch, time.Millisecond, idgen.Time.Bits(ticks), idgen.Sequence.Bits(20), idgen.Shard.Bits(4))
@@ -390,7 +390,7 @@ func TestLanesPastTheLastTick(t *testing.T) {
 	}
 }
 
-// All lanes begin above a floor, at different sequences.
+// All sequencers begin above a floor, at different sequences.
 func TestFloorOfLanes(t *testing.T) {
 	for _, behind := range []time.Duration{0, 50 * time.Millisecond, time.Minute} {
 		clock := newFakeClock(noon.Add(time.Hour))
@@ -421,8 +421,8 @@ func TestFloorOfLanes(t *testing.T) {
 	}
 }
 
-// Each lane gives the ids that a generator in the plain way would, an oracle for each, whatever the others do.
-func TestLanesAgreeWithOracles(t *testing.T) {
+// Each sequencer gives the ids that a generator in the plain way would, an oracle for each, whatever the others do.
+func TestSequencersAgreeWithOracles(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel() // what would wait fails
 	layout, err := idgen.NewLayout(noon, time.Millisecond, idgen.Time.Bits(14), idgen.Node.Bits(3), idgen.Sequence.Bits(4), idgen.Shard.Bits(3))
@@ -431,7 +431,7 @@ func TestLanesAgreeWithOracles(t *testing.T) {
 	}
 	for _, p := range plans() {
 		if p.back != "ride" || p.start == "random" {
-			continue // the clock and the random numbers are those of all lanes
+			continue // the clock and the random numbers are those of all sequencers
 		}
 		t.Run(p.String(), func(t *testing.T) {
 			for seed := range uint64(20) {

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// endless sells as much as is asked for, at once.
+// endless allocates as much as is asked for, at once.
 type endless struct {
 	mu   sync.Mutex
 	next int64 // locked by mu
 }
 
-func (e *endless) buy(_ context.Context, count int64) (sale, error) {
+func (e *endless) allocate(_ context.Context, count int64) (allocation, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	units := (count + DefaultUnit - 1) / DefaultUnit
-	s := span{first: e.next + 1, unit: DefaultUnit, jump: 2 * DefaultUnit, units: units}
-	e.next = s.last() + DefaultUnit
-	return sale{span: s}, nil
+	units := (count + defaultUnit - 1) / defaultUnit
+	s := span{first: e.next + 1, unit: defaultUnit, jump: 2 * defaultUnit, units: units}
+	e.next = s.last() + defaultUnit
+	return allocation{span: s}, nil
 }
 
 func (*endless) stats() []ServerStats { return nil }
@@ -29,16 +29,16 @@ func (*endless) close() {}
 
 func (e *endless) unavailable(ended error) error { return ended }
 
-// BenchmarkNext measures Next of a stock whose refill never makes it wait, and what it cannot be faster than: a mutex around a counter.
-// A stock that read the clock for each id would take what of=clock takes on top. "bound=none": no server limits it.
+// BenchmarkNext measures Next of a buffer whose refill never makes it wait, and what it cannot be faster than: a mutex around a counter.
+// A buffer that read the clock for each id would take what of=clock takes on top. "bound=none": no server limits it.
 func BenchmarkNext(b *testing.B) {
 	config, err := BlockConfig{Rate: maxStep}.complete(1)
 	if err != nil {
 		b.Fatal(err)
 	}
-	stock := stockFrom(config, &endless{})
-	defer stock.Close()
-	if err := stock.Warm(b.Context()); err != nil {
+	buffer := blockSourceFrom(config, &endless{})
+	defer buffer.Close()
+	if err := buffer.Warm(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	var mu sync.Mutex
@@ -50,7 +50,7 @@ func BenchmarkNext(b *testing.B) {
 	}{
 		{"mutex", func() error { mu.Lock(); counter++; mu.Unlock(); return nil }},
 		{"clock", func() error { time.Since(start); return nil }},
-		{"stock", func() error { _, err := stock.Next(ctx); return err }},
+		{"buffer", func() error { _, err := buffer.Next(ctx); return err }},
 	} {
 		b.Run(fmt.Sprintf("bound=none/of=%s/goroutines=1", kind.of), func(b *testing.B) {
 			b.ReportAllocs()
@@ -81,12 +81,12 @@ func BenchmarkFill(b *testing.B) {
 	}
 	for _, count := range []int{100, 10_000, 1_000_000} {
 		b.Run(fmt.Sprintf("bound=none/ids=%d", count), func(b *testing.B) {
-			stock := stockFrom(config, &endless{})
-			defer stock.Close()
+			buffer := blockSourceFrom(config, &endless{})
+			defer buffer.Close()
 			ids := make([]int64, count)
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := stock.Fill(b.Context(), ids); err != nil {
+				if err := buffer.Fill(b.Context(), ids); err != nil {
 					b.Fatal(err)
 				}
 			}

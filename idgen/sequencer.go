@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// lane is the state of one sequence of ids: those of a shard, or all of a generator whose shard is not given with each id. All fields are
-// atomic. Those of one lane fill a cache line, lest calls for other shards wait for it; Go places arrays of powers of two of them so.
-type lane struct {
+// sequencer is the state of one sequence of ids: those of a shard, or all of a generator whose shard is not given with each id. All fields are
+// atomic. Those of one sequencer fill a cache line, lest calls for other shards wait for it; Go places arrays of powers of two of them so.
+type sequencer struct {
 	// Of the last id taken: tick << tickBits | index of the spare node << seqBits | sequence. It only grows.
 	last atomic.Int64
 	// The ids of all ticks but the last one: for each tick what its last sequence was, counted from 1, less where the next one started.
@@ -19,12 +19,12 @@ type lane struct {
 	begun, ended atomic.Int64
 	reported     atomic.Int64 // greatest number of ids that Stats has returned
 	// The calls that wait for words; nil where there are none.
-	line atomic.Pointer[line]
+	queue atomic.Pointer[queue]
 
 	_ [16]byte
 }
 
-// mostShardBits is the most that the shard field of a generator with lanes has, which take 64 bytes each: 4 MiB then.
+// mostShardBits is the most that the shard field of a generator with sequencers has, which take 64 bytes each: 4 MiB then.
 const mostShardBits = 16
 
 // WithShards makes a generator for all shards of a layout: the shard is given with each id, see [Snowflake.NextFor] and
@@ -38,8 +38,8 @@ func WithShards() Option {
 	})
 }
 
-// checkLanes tells whether the layout goes with lanes, and no number of a shard was given too.
-func (g *Snowflake) checkLanes(given bool) error {
+// checkSequencers tells whether the layout goes with sequencers, and no number of a shard was given too.
+func (g *Snowflake) checkSequencers(given bool) error {
 	width := g.layout.Bits(Shard)
 	switch {
 	case given:
@@ -53,16 +53,16 @@ func (g *Snowflake) checkLanes(given bool) error {
 }
 
 // Shards returns how many shards NextFor and FillFor make ids of, 0 for a generator that was made without [WithShards].
-func (g *Snowflake) Shards() int { return len(g.lanes) }
+func (g *Snowflake) Shards() int { return len(g.sequencers) }
 
 // NextFor returns a new id of a shard, greater than the last one of that shard where the layout has no field but the shard above the time
 // and the time above the sequence, as [Sharded] and [Scattered] have. It waits and fails as [Snowflake.Next] does, each shard by itself.
 // The error wraps [ErrRange] for a shard that is not 0 to the layout's Max(Shard), and for a generator that was made without [WithShards].
 func (g *Snowflake) NextFor(ctx context.Context, shard int64) (int64, error) {
-	if uint64(shard) >= uint64(len(g.lanes)) {
+	if uint64(shard) >= uint64(len(g.sequencers)) {
 		return 0, g.errShard(shard)
 	}
-	l, placed := &g.lanes[shard], shard<<(g.shardAt&63)
+	l, placed := &g.sequencers[shard], shard<<(g.shardAt&63)
 	// A short way as that of Next, which also opens a tick and goes on in one that is borrowed: a shard has few ids a tick. With one
 	// function for both, Next takes one percent longer.
 	if now, ok := g.clock.undisturbed(); ok && uint64(now) < farthest {
@@ -73,8 +73,8 @@ func (g *Snowflake) NextFor(ctx context.Context, shard int64) (int64, error) {
 			word, tick := last+1, last>>(g.tickBits&63)
 			opens := present > tick
 			if opens {
-				if l.line.Load() != nil {
-					break // those in line come first
+				if l.queue.Load() != nil {
+					break // those in the queue come first
 				}
 				tick = present
 				word = tick<<(g.tickBits&63) | g.start(last, tick, 1)
@@ -102,37 +102,37 @@ func (g *Snowflake) NextFor(ctx context.Context, shard int64) (int64, error) {
 
 // FillFor sets every element of ids to a new id of a shard, as [Snowflake.Fill] does. Its errors are those of NextFor.
 func (g *Snowflake) FillFor(ctx context.Context, shard int64, ids []int64) error {
-	if uint64(shard) >= uint64(len(g.lanes)) {
+	if uint64(shard) >= uint64(len(g.sequencers)) {
 		return g.errShard(shard)
 	}
-	return g.fill(ctx, &g.lanes[shard], shard<<(g.shardAt&63), ids)
+	return g.fill(ctx, &g.sequencers[shard], shard<<(g.shardAt&63), ids)
 }
 
 func (g *Snowflake) errShard(shard int64) error {
-	if g.lanes == nil {
+	if g.sequencers == nil {
 		return fmt.Errorf("%w: an id of shard %d, but this generator was made without WithShards; give that, or call Next or Fill", ErrRange, shard)
 	}
-	return fmt.Errorf("%w: shard %d, the layout's are 0 to %d", ErrRange, shard, len(g.lanes)-1)
+	return fmt.Errorf("%w: shard %d, the layout's are 0 to %d", ErrRange, shard, len(g.sequencers)-1)
 }
 
-// all yields all lanes. That of a generator as a whole is never used where there are others.
-func (g *Snowflake) all(yield func(*lane) bool) {
-	if g.lanes == nil {
+// all yields all sequencers. That of a generator as a whole is never used where there are others.
+func (g *Snowflake) all(yield func(*sequencer) bool) {
+	if g.sequencers == nil {
 		yield(&g.own)
 		return
 	}
-	for i := range g.lanes {
-		if !yield(&g.lanes[i]) {
+	for i := range g.sequencers {
+		if !yield(&g.sequencers[i]) {
 			return
 		}
 	}
 }
 
-// begin makes the lanes of a generator whose clock is at now.
+// begin makes the sequencers of a generator whose clock is at now.
 func (g *Snowflake) begin(sharded bool, now int64) {
 	g.own.last.Store(-1)
 	if sharded {
-		g.lanes = make([]lane, g.layout.Max(Shard)+1)
+		g.sequencers = make([]sequencer, g.layout.Max(Shard)+1)
 	}
 	i := int64(0)
 	for l := range g.all {
@@ -144,20 +144,20 @@ func (g *Snowflake) begin(sharded bool, now int64) {
 	}
 }
 
-// arbitrary returns the first word of a lane, as if its last id had been one of tick 0 with an arbitrary sequence: processes that make few
+// arbitrary returns the first word of a sequencer, as if its last id had been one of tick 0 with an arbitrary sequence: processes that make few
 // ids and end must not all make them at the same sequence, nor the shards of one. Taken from the clock, so that a fake clock gives the
 // same ids each time.
-func (g *Snowflake) arbitrary(now, lane int64) int64 {
-	if lane > 0 {
-		now = mix(now) + lane
+func (g *Snowflake) arbitrary(now, sequencer int64) int64 {
+	if sequencer > 0 {
+		now = mix(now) + sequencer
 	}
 	return mix(now) & g.spread
 }
 
-// beginAfter makes all lanes begin after a word, the last one of a tick; those of shards at different sequences of the next.
+// beginAfter makes all sequencers begin after a word, the last one of a tick; those of shards at different sequences of the next.
 func (g *Snowflake) beginAfter(word int64) {
 	for l := range g.all {
-		if g.lanes != nil {
+		if g.sequencers != nil {
 			l.last.Store(word + max(0, l.last.Load()))
 		} else {
 			l.last.Store(word)

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-func newTestPace(t *testing.T, config BlockConfig) *pace {
+func newTestPace(t *testing.T, config BlockConfig) *rateMeter {
 	t.Helper()
 	config, err := config.complete(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPace(config, time.Unix(0, 0))
+	p := newRateMeter(config, time.Unix(0, 0))
 	return &p
 }
 
-// window is what happens until a purchase.
+// window is what happens until an allocation.
 type window struct {
 	taken           int64
 	lasts, waitedOf time.Duration
@@ -24,13 +24,13 @@ type window struct {
 }
 
 // play ends a window that begins where the last one ended. A wait is at its end.
-func (p *pace) play(w window) {
+func (p *rateMeter) play(w window) {
 	end := p.since.Add(w.lasts)
 	if w.waitedOf > 0 {
 		p.block(end.Add(-w.waitedOf))
 		p.unblock(end)
 	}
-	p.bought(end, p.issued+w.taken, time.Millisecond, w.troubled)
+	p.allocated(end, p.issued+w.taken, time.Millisecond, w.troubled)
 }
 
 // What one window makes of a rate of 1000/s and a step.
@@ -76,23 +76,23 @@ func TestPaceWindow(t *testing.T) {
 	}
 }
 
-// A wait that goes on belongs to both windows, and an empty stock at the start makes the step no larger.
+// A wait that goes on belongs to both windows, and an empty buffer at the start makes the step no larger.
 func TestPaceWaits(t *testing.T) {
 	p := newTestPace(t, BlockConfig{MinStep: 1000})
 	p.block(p.since)
-	p.bought(p.since.Add(time.Second), 1, time.Second, false)
+	p.allocated(p.since.Add(time.Second), 1, time.Second, false)
 	if p.step != 1000 {
-		t.Errorf("the first purchase makes the step %d, want it as it was, 1000", p.step)
+		t.Errorf("the first allocation makes the step %d, want it as it was, 1000", p.step)
 	}
 	for _, want := range []int64{2000, 4000} {
-		p.bought(p.since.Add(time.Second), p.issued, time.Second, false)
+		p.allocated(p.since.Add(time.Second), p.issued, time.Second, false)
 		if p.step != want {
 			t.Errorf("a call waits: step %d, want %d", p.step, want)
 		}
 	}
 }
 
-// Steps and the stock have bounds, whatever the rate.
+// Steps and the buffer have bounds, whatever the rate.
 func TestPaceBounds(t *testing.T) {
 	p := newTestPace(t, BlockConfig{MinStep: 300, MaxStep: 5000})
 	for range 100 {
@@ -116,7 +116,7 @@ func TestPaceBounds(t *testing.T) {
 	}
 }
 
-// A refill starts at what Reserve takes, give or take a tenth, or at what a slow purchase does.
+// A refill starts at what Reserve takes, give or take a tenth, or at what a slow allocation does.
 func TestPaceLow(t *testing.T) {
 	for _, test := range []struct {
 		name    string

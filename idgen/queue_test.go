@@ -21,7 +21,7 @@ type call struct {
 	done bool
 }
 
-// begin has calls made, one after the other, that are in line in this order when it returns, unless they have returned themselves. They are
+// begin has calls made, one after the other, that are in the queue in this order when it returns, unless they have returned themselves. They are
 // of n ids each. It must be called in a bubble, whose time stands still meanwhile.
 func begin(ctx context.Context, calls, n int, fill func(context.Context, []int64) error) []*call {
 	all := make([]*call, calls)
@@ -67,7 +67,7 @@ func requireInLine(t *testing.T, calls []*call) {
 	t.Helper()
 	for i, c := range calls {
 		if c.done {
-			t.Fatalf("call %d of %d has returned %v, %v, want it in line", i, len(calls), c.ids, c.err)
+			t.Fatalf("call %d of %d has returned %v, %v, want it in the queue", i, len(calls), c.ids, c.err)
 		}
 	}
 }
@@ -82,11 +82,11 @@ func requireFailed(t *testing.T, calls []*call, want error) {
 	}
 }
 
-// requireNoLine fails if calls are in line, or were not counted.
+// requireNoLine fails if calls are in the queue, or were not counted.
 func requireNoLine(t *testing.T, g *idgen.Snowflake, issued int64) {
 	t.Helper()
 	if n := idgen.Lines(g); n != 0 {
-		t.Errorf("%d lanes have a line when no calls wait", n)
+		t.Errorf("%d sequencers have a line when no calls wait", n)
 	}
 	if n := g.Stats().Issued; n != issued {
 		t.Errorf("counts %d ids, want %d", n, issued)
@@ -174,14 +174,14 @@ func TestLateCallDoesNotOvertake(t *testing.T) {
 				time.Sleep(20 * time.Microsecond)
 				late := make([]int64, 1)
 				if err := fill(ended, late); !errors.Is(err, context.Canceled) {
-					t.Errorf("a tick has room for four of the six in line, got %d, %v for a late call", late, err)
+					t.Errorf("a tick has room for four of the six in the queue, got %d, %v for a late call", late, err)
 				}
 				synctest.Wait()
 				requireServed(t, calls[:4])
 				requireInLine(t, calls[4:])
 				time.Sleep(10 * time.Microsecond)
 				if err := fill(ended, late); err != nil {
-					t.Errorf("a tick has room for four, two are in line: got %v for a late call", err)
+					t.Errorf("a tick has room for four, two are in the queue: got %v for a late call", err)
 				}
 				synctest.Wait()
 				requireServed(t, append(calls[4:], &call{ids: late, done: true}))
@@ -250,7 +250,7 @@ func TestCancelAfterTheHandOver(t *testing.T) {
 			var last int64
 			var once sync.Once
 			ctx := cancelled{t.Context(), make(chan struct{}), func() {
-				once.Do(func() { // the call was woken by its context, and is still in line
+				once.Do(func() { // the call was woken by its context, and is still in the queue
 					clock.pass(time.Millisecond)
 					last = next(t, g)
 					setGrant(t, g, 2, 50, 1000, clock.Wall())
@@ -275,7 +275,7 @@ func TestCancelAfterTheHandOver(t *testing.T) {
 	}
 }
 
-// What ends or changes the grant ends or changes it for calls in line.
+// What ends or changes the grant ends or changes it for calls in the queue.
 func TestGrantChangesForCallsInLine(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -346,7 +346,7 @@ func TestLineAtTheEndOfAGrant(t *testing.T) {
 // A tick is divided among calls of which some want more than it has: who wants little is not held up, and nothing of the tick is left.
 func TestFillInLine(t *testing.T) {
 	for _, tt := range []struct {
-		wanted []int   // by each call in line
+		wanted []int   // by each call in the queue
 		ticks  [][]int // how many ids each has of the ticks that come
 	}{
 		{[]int{40, 1, 1, 1}, [][]int{{13, 1, 1, 1}, {16, 0, 0, 0}, {11, 0, 0, 0}}},
@@ -419,10 +419,10 @@ func TestFillTakesTurns(t *testing.T) {
 	})
 }
 
-// Each lane has a line of its own, and none takes more memory for it.
+// Each sequencer has a line of its own, and none takes more memory for it.
 func TestLinesOfLanes(t *testing.T) {
 	if idgen.LaneSize != 64 {
-		t.Errorf("a lane takes %d bytes, want 64", idgen.LaneSize)
+		t.Errorf("a sequencer takes %d bytes, want 64", idgen.LaneSize)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		clock := newFakeClock(noon.Add(time.Hour))
@@ -502,7 +502,7 @@ func TestGrantChangesWhileTheLineIsServed(t *testing.T) {
 		}
 		calls := begin(t.Context(), 1, 1, g.Fill)
 		var after []*call
-		clock.hook = func() { // the call has seen the tenure
+		clock.hook = func() { // the call has seen the liveGrant
 			setGrant(t, g, 2, 50, 1000, clock.Wall())
 			after = begin(t.Context(), 1, 1, g.Fill)
 			requireInLine(t, after)
@@ -516,7 +516,7 @@ func TestGrantChangesWhileTheLineIsServed(t *testing.T) {
 	})
 }
 
-// A tick that begins at random begins low enough for all in line.
+// A tick that begins at random begins low enough for all in the queue.
 func TestLineStartsAsLowAsItNeedsTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		greatest := func() uint64 { return 1<<64 - 1 }
@@ -531,7 +531,7 @@ func TestLineStartsAsLowAsItNeedsTo(t *testing.T) {
 	})
 }
 
-// Calls that are left in line when the last tick of the layout is used up get the error, without another call.
+// Calls that are left in the queue when the last tick of the layout is used up get the error, without another call.
 func TestLineAtTheLastTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		layout, err := idgen.NewLayout(noon, time.Second, idgen.Time.Bits(2), idgen.Sequence.Bits(4))
@@ -568,7 +568,7 @@ func TestLineUnderRefuseFull(t *testing.T) {
 	})
 }
 
-// A clock that steps back while calls are in line: they wait for it as long as the policy says, each by itself, or are refused.
+// A clock that steps back while calls are in the queue: they wait for it as long as the policy says, each by itself, or are refused.
 func TestClockStepsBackForCallsInLine(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -631,13 +631,13 @@ func TestWarningFromTheLine(t *testing.T) {
 		look()
 		requireServed(t, calls)
 		if warned[0] != calls[3].ids[0]+1 {
-			t.Errorf("got the id %d when warned, those in line %d to %d", warned[0], calls[0].ids[0], calls[3].ids[0])
+			t.Errorf("got the id %d when warned, those in the queue %d to %d", warned[0], calls[0].ids[0], calls[3].ids[0])
 		}
 		requireNoLine(t, g, 16+4+1)
 	})
 }
 
-// Calls that come, wait and give up at random, on one sequence and on lanes: what calls return is all that was taken, each id once, and
+// Calls that come, wait and give up at random, on one sequence and on sequencers: what calls return is all that was taken, each id once, and
 // those of a tick carry on by one. Each goroutine's own increase.
 func TestNothingIsLostInLine(t *testing.T) {
 	const goroutines, each = 16, 60
@@ -647,8 +647,8 @@ func TestNothingIsLostInLine(t *testing.T) {
 		"followed": {idgen.WaitBack(time.Second)},
 		"random":   {idgen.StartRandom(3)},
 	} {
-		for _, lanes := range []int64{1, 2} {
-			t.Run(fmt.Sprintf("%s/lanes=%d", name, lanes), func(t *testing.T) {
+		for _, sequencers := range []int64{1, 2} {
+			t.Run(fmt.Sprintf("%s/sequencers=%d", name, sequencers), func(t *testing.T) {
 				layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), 250*time.Microsecond, idgen.Time.Bits(45), idgen.Shard.Bits(2), idgen.Sequence.Bits(2))
 				if err != nil {
 					t.Fatal(err)
@@ -663,7 +663,7 @@ func TestNothingIsLostInLine(t *testing.T) {
 						for len(made[i]) < each {
 							ctx, cancel := context.WithCancel(t.Context())
 							timer := time.AfterFunc(time.Duration(r.Int64N(int64(4*time.Millisecond))), cancel)
-							shard := r.Int64N(lanes)
+							shard := r.Int64N(sequencers)
 							id, err := g.NextFor(ctx, shard)
 							timer.Stop()
 							cancel()

@@ -12,12 +12,12 @@ import (
 
 // BenchmarkNextFor measures Next, NextFor and the floor, one reading of the clock, in turns that are shorter than a slice of a busy core,
 // and reports the median of each: the others' moments are in few of them. No tick is ever used up: "bound=none", the layouts have
-// sequences so wide. With lanes=all calls go round all of 1,024, some in each millisecond; with lanes=first too, but ticks are so short
-// that each call is the first of its lane's tick, as it is when there are few; with lanes=one all calls are for one. x-next is the ratio to Next.
+// sequences so wide. With sequencers=all calls go round all of 1,024, some in each millisecond; with sequencers=first too, but ticks are so short
+// that each call is the first of its sequencer's tick, as it is when there are few; with sequencers=one all calls are for one. x-next is the ratio to Next.
 func BenchmarkNextFor(b *testing.B) {
 	const turn = 1024
 	ctx := b.Context()
-	plain := unbounded(b, idgen.RideBack())
+	plain := unbounded(b, idgen.IgnoreBack())
 	for _, tt := range []struct {
 		name                     string
 		unit                     time.Duration
@@ -34,7 +34,7 @@ func BenchmarkNextFor(b *testing.B) {
 			b.Fatal(err)
 		}
 		g := newGenerator(b, layout, idgen.WithShards())
-		b.Run("bound=none/lanes="+tt.name, func(b *testing.B) {
+		b.Run("bound=none/sequencers="+tt.name, func(b *testing.B) {
 			var took [3][]time.Duration
 			for b.Loop() {
 				start := time.Now()

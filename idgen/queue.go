@@ -9,55 +9,55 @@ import (
 	"time"
 )
 
-// line is where the calls stand that wait for words of a lane, in the order they came. A lane has one only while calls wait, so that
-// calls that do not wait look at one pointer in the lane, and that only where they open a tick.
+// queue is where the calls stand that wait for words of a sequencer, in the order they came. A sequencer has one only while calls wait, so that
+// calls that do not wait look at one pointer in the sequencer, and that only where they open a tick.
 //
-// Whoever opens a tick serves the line out of it in the same swap, and so does every call that joins the line. A tick that a line waits
-// for is thus never left to those that came later. A call that opens a tick looks for a line before and after its swap, a call that
+// Whoever opens a tick serves the queue out of it in the same swap, and so does every call that joins the queue. A tick that a queue waits
+// for is thus never left to those that came later. A call that opens a tick looks for a queue before and after its swap, a call that
 // joins looks at the last word after it has joined: one of the two sees the other.
 //
-// The first in line, its head, sleeps until the tick comes, so that waiting takes one thread; the others wait for their channels.
-type line struct {
+// The first in the queue, its head, sleeps until the tick comes, so that waiting takes one thread; the others wait for their channels.
+type queue struct {
 	mu     sync.Mutex
 	calls  list.List // of *waiter; guarded by mu
 	wanted int64     // the sum of what they want; guarded by mu
-	gone   bool      // the last call has left, another line may be in its place; guarded by mu
+	gone   bool      // the last call has left, another queue may be in its place; guarded by mu
 }
 
-// waiter is a call in line. Nothing but done and wake may be read by the call before it is done.
+// waiter is a call in the queue. Nothing but done and wake may be read by the call before it is done.
 type waiter struct {
-	place *list.Element // guarded by the line's mu
+	place *list.Element // guarded by the queue's mu
 	n     int64         // words that it wants
 
-	// What the call is handed: a run of words that were taken under a tenure, or an error. Written once, before done.
-	held         *tenure
+	// What the call is handed: a run of words that were taken under a liveGrant, or an error. Written once, before done.
+	held         *liveGrant
 	first, count int64
 	err          error
 	done         atomic.Bool
 
 	wake chan struct{} // of one: it is done, or the head
 
-	// The clock is behind where it was since then, as far as that is not in waited yet; guarded by the line's mu.
+	// The clock is behind where it was since then, as far as that is not in waited yet; guarded by the queue's mu.
 	since  time.Time
-	waited time.Duration // for such a clock; guarded by the line's mu until done
+	waited time.Duration // for such a clock; guarded by the queue's mu until done
 }
 
-// join puts a call at the end of a lane's line.
-func (l *lane) join(w *waiter) *line {
+// join puts a call at the end of a sequencer's queue.
+func (l *sequencer) join(w *waiter) *queue {
 	for {
-		q := l.line.Load()
+		q := l.queue.Load()
 		found := q != nil
 		if !found {
-			q = new(line)
+			q = new(queue)
 		}
-		if q.push(w) && (found || l.line.CompareAndSwap(nil, q)) {
+		if q.push(w) && (found || l.queue.CompareAndSwap(nil, q)) {
 			return q // of a new one that another was faster than, nobody knows
 		}
 	}
 }
 
-// push tells whether the line was still there for the call to join.
-func (q *line) push(w *waiter) bool {
+// push tells whether the queue was still there for the call to join.
+func (q *queue) push(w *waiter) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.gone {
@@ -68,15 +68,15 @@ func (q *line) push(w *waiter) bool {
 	return true
 }
 
-// head tells whether a call is the first in line.
-func (q *line) head(w *waiter) bool {
+// head tells whether a call is the first in the queue.
+func (q *queue) head(w *waiter) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.calls.Front() == w.place
 }
 
-// leave takes a call out of the line, if it is not done; then it is handed nothing any more.
-func (q *line) leave(l *lane, w *waiter) {
+// leave takes a call out of the queue, if it is not done; then it is handed nothing any more.
+func (q *queue) leave(l *sequencer, w *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !w.done.Load() {
@@ -85,18 +85,18 @@ func (q *line) leave(l *lane, w *waiter) {
 	}
 }
 
-// remove takes a call out of the line, and the line off the lane after the last one. The caller has locked it.
-func (q *line) remove(l *lane, w *waiter) {
+// remove takes a call out of the queue, and the queue off the sequencer after the last one. The caller has locked it.
+func (q *queue) remove(l *sequencer, w *waiter) {
 	q.calls.Remove(w.place)
 	q.wanted -= w.n
 	if q.calls.Len() == 0 {
 		q.gone = true
-		l.line.Store(nil)
+		l.queue.Store(nil)
 	}
 }
 
-// rouseNew wakes the head if it was not the head before, lest nobody looks at the clock. The caller has locked the line.
-func (q *line) rouseNew(before *list.Element) {
+// rouseNew wakes the head if it was not the head before, lest nobody looks at the clock. The caller has locked the queue.
+func (q *queue) rouseNew(before *list.Element) {
 	if e := q.calls.Front(); e != nil && e != before {
 		e.Value.(*waiter).rouse()
 	}
@@ -109,8 +109,8 @@ func (w *waiter) rouse() {
 	}
 }
 
-// all yields the calls in line. Those that it has yielded may be removed.
-func (q *line) all(yield func(*waiter) bool) {
+// all yields the calls in the queue. Those that it has yielded may be removed.
+func (q *queue) all(yield func(*waiter) bool) {
 	for e := q.calls.Front(); e != nil; {
 		w := e.Value.(*waiter)
 		e = e.Next()
@@ -120,9 +120,9 @@ func (q *line) all(yield func(*waiter) bool) {
 	}
 }
 
-// wait has a call stand in a lane's line until it is handed a run of 1 to n words or an error, or its context ends. A call whose context
+// wait has a call stand in a sequencer's queue until it is handed a run of 1 to n words or an error, or its context ends. A call whose context
 // ends after it was handed words returns them, so that none are lost.
-func (g *Snowflake) wait(ctx context.Context, l *lane, n int64, waited *time.Duration) (held *tenure, first, count int64, err error) {
+func (g *Snowflake) wait(ctx context.Context, l *sequencer, n int64, waited *time.Duration) (held *liveGrant, first, count int64, err error) {
 	w := &waiter{n: n, waited: *waited, wake: make(chan struct{}, 1)}
 	q := l.join(w)
 	err = g.stand(ctx, l, q, w)
@@ -133,8 +133,8 @@ func (g *Snowflake) wait(ctx context.Context, l *lane, n int64, waited *time.Dur
 	return w.held, w.first, w.count, w.err
 }
 
-// stand returns when a call is done, or with an error when its context ends. After it the call is not in line.
-func (g *Snowflake) stand(ctx context.Context, l *lane, q *line, w *waiter) error {
+// stand returns when a call is done, or with an error when its context ends. After it the call is not in the queue.
+func (g *Snowflake) stand(ctx context.Context, l *sequencer, q *queue, w *waiter) error {
 	defer q.leave(l, w) // where an injected clock panics too
 	counted := false
 	for pause, seen := shortest, int64(-1); ; {
@@ -189,11 +189,11 @@ func errEnded(ctx context.Context) error {
 	return nil
 }
 
-// serve hands the calls in line what the lane has for them now, or the error of having nothing, in their order. Where some stay in line
+// serve hands the calls in the queue what the sequencer has for them now, or the error of having nothing, in their order. Where some stay in the queue
 // it returns the tick that they wait for, or where the clock is behind where it was, how long to wait for that.
 //
-// The clock is read before the line is locked: an injected clock, or the function that is warned of the layout's end, may call the generator.
-func (g *Snowflake) serve(l *lane, q *line) (until int64, behind time.Duration) {
+// The clock is read before the queue is locked: an injected clock, or the function that is warned of the layout's end, may call the generator.
+func (g *Snowflake) serve(l *sequencer, q *queue) (until int64, behind time.Duration) {
 	for {
 		held := g.held.Load()
 		r := reading{}
@@ -209,9 +209,9 @@ func (g *Snowflake) serve(l *lane, q *line) (until int64, behind time.Duration) 
 	}
 }
 
-// serveAfter serves those that have joined the line of a lane while a call outside of it opened a tick.
-func (g *Snowflake) serveAfter(l *lane) {
-	if q := l.line.Load(); q != nil {
+// serveAfter serves those that have joined the queue of a sequencer while a call outside of it opened a tick.
+func (g *Snowflake) serveAfter(l *sequencer) {
+	if q := l.queue.Load(); q != nil {
 		g.serve(l, q)
 	}
 }
@@ -222,10 +222,10 @@ type reading struct {
 	err          error
 }
 
-// hand does what serve does, once, with a reading of the clock and the tenure from before it.
-func (g *Snowflake) hand(l *lane, q *line, held *tenure, r reading) (until int64, behind time.Duration, again bool) {
+// hand does what serve does, once, with a reading of the clock and the liveGrant from before it.
+func (g *Snowflake) hand(l *sequencer, q *queue, held *liveGrant, r reading) (until int64, behind time.Duration, again bool) {
 	var done []*waiter
-	defer func() { // when the line is no longer locked
+	defer func() { // when the queue is no longer locked
 		for _, w := range done {
 			w.rouse()
 		}
@@ -236,7 +236,7 @@ func (g *Snowflake) hand(l *lane, q *line, held *tenure, r reading) (until int64
 		return 0, 0, false
 	}
 	defer q.rouseNew(q.calls.Front())
-	// A call that joined after the tenure had changed gets no word of the one before.
+	// A call that joined after the liveGrant had changed gets no word of the one before.
 	if g.held.Load() != held {
 		return 0, 0, true
 	}
@@ -297,10 +297,10 @@ func (g *Snowflake) hand(l *lane, q *line, held *tenure, r reading) (until int64
 	return 0, 0, !q.gone // under BorrowFull there is more, under RefuseFull an error
 }
 
-// divide says how many of the words of a tick's room each call gets, and returns those that get some, which are the first in line. Where
+// divide says how many of the words of a tick's room each call gets, and returns those that get some, which are the first in the queue. Where
 // there is not room for all, each gets an equal share, and those in front get what others leave of theirs: a call for many words, which
-// takes its turn in many ticks, does not hold up those that want few. The caller has locked the line.
-func (q *line) divide(room int64) (served []*waiter) {
+// takes its turn in many ticks, does not hold up those that want few. The caller has locked the queue.
+func (q *queue) divide(room int64) (served []*waiter) {
 	share := max(1, room/int64(q.calls.Len()))
 	for w := range q.all {
 		if room == 0 {
@@ -321,7 +321,7 @@ func (q *line) divide(room int64) (served []*waiter) {
 	return served
 }
 
-// clockBehind counts the time that a call waits for a clock that is behind, or no longer is. The caller has locked the line.
+// clockBehind counts the time that a call waits for a clock that is behind, or no longer is. The caller has locked the queue.
 func (w *waiter) clockBehind(behind bool) {
 	if !behind && w.since.IsZero() {
 		return

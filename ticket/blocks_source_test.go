@@ -12,25 +12,25 @@ import (
 	"time"
 )
 
-// shop is a seller with units of 10 ids of which every other one is its own.
+// shop is a allocator with units of 10 ids of which every other one is its own.
 type shop struct {
 	latency time.Duration
 	deaf    bool // it goes on when the context ends
 	chance  func() (time.Duration, error)
 
-	mu       sync.Mutex // All that follows is locked by mu.
-	down     chan struct{}
-	err      error
-	next     int64
-	sold     int64
-	asked    []int64 // how many, purchase by purchase, those that failed included
-	underway int
-	most     int // purchases at the same time
+	mu        sync.Mutex // All that follows is locked by mu.
+	down      chan struct{}
+	err       error
+	next      int64
+	allocated int64
+	asked     []int64 // how many, allocation by allocation, those that failed included
+	underway  int
+	most      int // allocations at the same time
 }
 
 const shopUnit, shopJump = 10, 20
 
-// closeDown makes purchases hang, until the shop is opened.
+// closeDown makes allocations hang, until the shop is opened.
 func (s *shop) closeDown() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,23 +44,23 @@ func (s *shop) open() {
 	s.down = nil
 }
 
-// refuse makes purchases fail at once, or no more.
+// refuse makes allocations fail at once, or no more.
 func (s *shop) refuse(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
 }
 
-// purchases returns how many ids were asked for each time.
-func (s *shop) purchases() []int64 {
+// allocations returns how many ids were asked for each time.
+func (s *shop) allocations() []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.asked)
 }
 
-func (s *shop) attempts() int { return len(s.purchases()) }
+func (s *shop) attempts() int { return len(s.allocations()) }
 
-func (s *shop) buy(ctx context.Context, count int64) (sale, error) {
+func (s *shop) allocate(ctx context.Context, count int64) (allocation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, count)
@@ -95,12 +95,12 @@ func (s *shop) buy(ctx context.Context, count int64) (sale, error) {
 		err = s.err
 	}
 	if err != nil {
-		return sale{}, err
+		return allocation{}, err
 	}
-	sold := span{first: s.next + 1, unit: shopUnit, jump: shopJump, units: (count + shopUnit - 1) / shopUnit}
-	s.next += sold.units * shopJump
-	s.sold += sold.count()
-	return sale{span: sold, took: latency, troubled: down != nil}, nil
+	allocated := span{first: s.next + 1, unit: shopUnit, jump: shopJump, units: (count + shopUnit - 1) / shopUnit}
+	s.next += allocated.units * shopJump
+	s.allocated += allocated.count()
+	return allocation{span: allocated, took: latency, troubled: down != nil}, nil
 }
 
 func (s *shop) stats() []ServerStats { return nil }
@@ -109,32 +109,32 @@ func (s *shop) close() {}
 
 func (s *shop) unavailable(ended error) error { return &UnavailableError{Ended: ended} }
 
-// newTestStock returns a stock, of which it checks at the test's end that the books are in order.
-func newTestStock(t testing.TB, shop *shop, config BlockConfig) *Stock {
+// newTestStock returns a buffer, of which it checks at the test's end that the books are in order.
+func newTestStock(t testing.TB, shop *shop, config BlockConfig) *BlockSource {
 	t.Helper()
 	config, err := config.complete(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	stock := stockFrom(config, shop)
+	buffer := blockSourceFrom(config, shop)
 	t.Cleanup(func() {
-		_ = stock.Close()
-		balance(t, stock, shop)
+		_ = buffer.Close()
+		balance(t, buffer, shop)
 		if shop.most > 1 {
-			t.Errorf("%d purchases at the same time, want one", shop.most)
+			t.Errorf("%d allocations at the same time, want one", shop.most)
 		}
 	})
-	return stock
+	return buffer
 }
 
-// balance checks that the stock has what the shop sold, but for what was given out and burnt.
-func balance(t testing.TB, stock *Stock, shop *shop) StockStats {
+// balance checks that the buffer has what the shop allocated, but for what was given out and discarded.
+func balance(t testing.TB, buffer *BlockSource, shop *shop) BlockStats {
 	t.Helper()
-	stats := stock.Stats()
+	stats := buffer.Stats()
 	shop.mu.Lock()
 	defer shop.mu.Unlock()
-	if stats.Sold != shop.sold || stats.Stock+stats.Issued+stats.Burnt != shop.sold || stats.Stock < 0 || stats.Issued < 0 || stats.Burnt < 0 {
-		t.Errorf("the shop sold %d, and the stock's books are %+v", shop.sold, stats)
+	if stats.Allocated != shop.allocated || stats.Buffered+stats.Issued+stats.Discarded != shop.allocated || stats.Buffered < 0 || stats.Issued < 0 || stats.Discarded < 0 {
+		t.Errorf("the shop allocated %d, and the buffer's books are %+v", shop.allocated, stats)
 	}
 	return stats
 }
@@ -167,23 +167,23 @@ func (l *ledger) note(t testing.TB, last int64, ids ...int64) int64 {
 	return last
 }
 
-func mustNext(t testing.TB, stock *Stock) int64 {
+func mustNext(t testing.TB, buffer *BlockSource) int64 {
 	t.Helper()
-	id, err := stock.Next(t.Context())
+	id, err := buffer.Next(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return id
 }
 
-func mustWarm(t testing.TB, stock *Stock) {
+func mustWarm(t testing.TB, buffer *BlockSource) {
 	t.Helper()
-	if err := stock.Warm(t.Context()); err != nil {
+	if err := buffer.Warm(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// No id is given out twice and none gets lost, with calls of all kinds, contexts that end, purchases that are slow and that fail, and
+// No id is given out twice and none gets lost, with calls of all kinds, contexts that end, allocations that are slow and that fail, and
 // a Close in between.
 func TestEveryIDOnce(t *testing.T) {
 	for _, config := range []BlockConfig{
@@ -198,23 +198,23 @@ func TestEveryIDOnce(t *testing.T) {
 				}
 				return rand.N[time.Duration](30) * time.Millisecond, nil // so that it often comes when a context ends
 			}}
-			stock := newTestStock(t, shop, config)
+			buffer := newTestStock(t, shop, config)
 			var ledger ledger
 			var callers sync.WaitGroup
 			for range 32 {
-				callers.Go(func() { call(t, stock, &ledger) })
+				callers.Go(func() { call(t, buffer, &ledger) })
 			}
 			for range 100 {
 				time.Sleep(10 * time.Millisecond)
 				synctest.Wait()
-				if stats := balance(t, stock, shop); stats.Issued != ledger.given.Load() || stats.Burnt != 0 {
-					t.Fatalf("%d ids were given out, and the stock's books are %+v", ledger.given.Load(), stats)
+				if stats := balance(t, buffer, shop); stats.Issued != ledger.given.Load() || stats.Discarded != 0 {
+					t.Fatalf("%d ids were given out, and the buffer's books are %+v", ledger.given.Load(), stats)
 				}
 			}
-			_ = stock.Close()
+			_ = buffer.Close()
 			callers.Wait()
-			stats := balance(t, stock, shop)
-			if stats.Issued != ledger.given.Load() || stats.Stock != 0 {
+			stats := balance(t, buffer, shop)
+			if stats.Issued != ledger.given.Load() || stats.Buffered != 0 {
 				t.Errorf("%d ids were given out, and the books after Close are %+v", ledger.given.Load(), stats)
 			}
 			if stats.Issued < 300 || stats.Waits == 0 {
@@ -224,8 +224,8 @@ func TestEveryIDOnce(t *testing.T) {
 	}
 }
 
-// call calls the stock in any way, until it is closed.
-func call(t *testing.T, stock *Stock, ledger *ledger) {
+// call calls the buffer in any way, until it is closed.
+func call(t *testing.T, buffer *BlockSource, ledger *ledger) {
 	var last int64
 	ids := make([]int64, 300)
 	for {
@@ -237,12 +237,12 @@ func call(t *testing.T, stock *Stock, ledger *ledger) {
 			cancel()
 			fallthrough
 		case 1, 2, 3:
-			err = stock.Fill(ctx, taken)
+			err = buffer.Fill(ctx, taken)
 		case 4:
-			taken, err = nil, stock.Warm(ctx)
+			taken, err = nil, buffer.Warm(ctx)
 		default:
 			taken = ids[:1]
-			taken[0], err = stock.Next(ctx)
+			taken[0], err = buffer.Next(ctx)
 		}
 		cancel()
 		switch {
@@ -259,7 +259,7 @@ func call(t *testing.T, stock *Stock, ledger *ledger) {
 func TestMillion(t *testing.T) {
 	const goroutines, each = 32, 1_000_000 / 32
 	shop := &shop{}
-	stock := newTestStock(t, shop, BlockConfig{MinStep: 500, MaxStep: 20_000, Reserve: time.Millisecond})
+	buffer := newTestStock(t, shop, BlockConfig{MinStep: 500, MaxStep: 20_000, Reserve: time.Millisecond})
 	got := make([][]int64, goroutines)
 	var callers sync.WaitGroup
 	for i := range got {
@@ -269,9 +269,9 @@ func TestMillion(t *testing.T) {
 				next := ids[n:min(n+1+i%3*40, each)] // ones, and Fills of 41 and 81
 				var err error
 				if len(next) == 1 {
-					next[0], err = stock.Next(t.Context())
+					next[0], err = buffer.Next(t.Context())
 				} else {
-					err = stock.Fill(t.Context(), next)
+					err = buffer.Fill(t.Context(), next)
 				}
 				if err != nil {
 					t.Error(err)
@@ -283,7 +283,7 @@ func TestMillion(t *testing.T) {
 		})
 	}
 	callers.Wait()
-	_ = stock.Close()
+	_ = buffer.Close()
 	seen := make([]bool, shop.next+1)
 	for _, ids := range got {
 		last := int64(0)
@@ -294,16 +294,16 @@ func TestMillion(t *testing.T) {
 			seen[id], last = true, id
 		}
 	}
-	if stats := stock.Stats(); stats.Issued != goroutines*each {
+	if stats := buffer.Stats(); stats.Issued != goroutines*each {
 		t.Errorf("gave out %d ids, and the books are %+v", goroutines*each, stats)
 	}
 }
 
-// Whatever Close comes in between of, an id is given out or burnt.
+// Whatever Close comes in between of, an id is given out or discarded.
 func TestCloseRace(t *testing.T) {
 	for range 20 {
 		shop := &shop{}
-		stock := newTestStock(t, shop, BlockConfig{MinStep: 10, MaxStep: 100, Reserve: time.Millisecond})
+		buffer := newTestStock(t, shop, BlockConfig{MinStep: 10, MaxStep: 100, Reserve: time.Millisecond})
 		var ledger ledger
 		var callers sync.WaitGroup
 		enough := make(chan struct{}, 1)
@@ -311,7 +311,7 @@ func TestCloseRace(t *testing.T) {
 			callers.Go(func() {
 				var last int64
 				for ids := make([]int64, 1+i%4*30); ; {
-					if err := stock.Fill(t.Context(), ids); err != nil {
+					if err := buffer.Fill(t.Context(), ids); err != nil {
 						if !errors.Is(err, ErrClosed) {
 							t.Errorf("got %v, want ErrClosed", err)
 						}
@@ -327,9 +327,9 @@ func TestCloseRace(t *testing.T) {
 			})
 		}
 		<-enough
-		_ = stock.Close()
+		_ = buffer.Close()
 		callers.Wait()
-		if stats := balance(t, stock, shop); stats.Issued != ledger.given.Load() || stats.Stock != 0 {
+		if stats := balance(t, buffer, shop); stats.Issued != ledger.given.Load() || stats.Buffered != 0 {
 			t.Errorf("%d ids were given out, and the books are %+v", ledger.given.Load(), stats)
 		}
 	}
@@ -339,17 +339,17 @@ func TestCloseRace(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := &shop{latency: time.Second}
-		stock := newTestStock(t, shop, BlockConfig{})
+		buffer := newTestStock(t, shop, BlockConfig{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := stock.Next(ctx); !errors.Is(err, ErrUnavailable) || !errors.Is(err, context.Canceled) {
+		if _, err := buffer.Next(ctx); !errors.Is(err, ErrUnavailable) || !errors.Is(err, context.Canceled) {
 			t.Errorf("empty: got %v, want ErrUnavailable and Canceled", err)
 		}
-		mustWarm(t, stock)
-		if _, err := stock.Next(ctx); err != nil {
+		mustWarm(t, buffer)
+		if _, err := buffer.Next(ctx); err != nil {
 			t.Errorf("warm: got %v", err)
 		}
-		if err := stock.Fill(ctx, make([]int64, 100)); err != nil {
+		if err := buffer.Fill(ctx, make([]int64, 100)); err != nil {
 			t.Errorf("warm: got %v", err)
 		}
 	})
@@ -357,49 +357,49 @@ func TestCancelled(t *testing.T) {
 
 // A call whose context ends just when it is served has its ids.
 func TestServedAtTheEnd(t *testing.T) {
-	stock := newTestStock(t, &shop{}, BlockConfig{})
-	mustWarm(t, stock)
-	stock.mu.Lock()
+	buffer := newTestStock(t, &shop{}, BlockConfig{})
+	mustWarm(t, buffer)
+	buffer.mu.Lock()
 	w := &waiter{keys: make([]int64, 1), count: 1, done: make(chan struct{})}
-	place := stock.waiting.PushBack(w)
-	stock.serve()
-	stock.mu.Unlock()
-	if stock.withdraw(&stock.waiting, place) || w.keys[0] == 0 {
+	place := buffer.waiting.PushBack(w)
+	buffer.serve()
+	buffer.mu.Unlock()
+	if buffer.withdraw(&buffer.waiting, place) || w.keys[0] == 0 {
 		t.Errorf("got %d for a call that was served", w.keys)
 	}
 }
 
 // The last id that there is has no id after it.
 func TestLastID(t *testing.T) {
-	stock := newTestStock(t, &shop{err: ErrExhausted}, BlockConfig{})
+	buffer := newTestStock(t, &shop{err: ErrExhausted}, BlockConfig{})
 	last := span{first: 1<<63 - 10, unit: 10, jump: 20, units: 1}
-	stock.spans, stock.left = []span{last}, last.count()
-	stock.sold = last.count()
+	buffer.spans, buffer.left = []span{last}, last.count()
+	buffer.allocated = last.count()
 	ids := make([]int64, 9)
-	if err := stock.Fill(t.Context(), ids); err != nil || ids[8] != 1<<63-2 {
+	if err := buffer.Fill(t.Context(), ids); err != nil || ids[8] != 1<<63-2 {
 		t.Errorf("got %d, %v", ids, err)
 	}
-	if id := mustNext(t, stock); id != 1<<63-1 {
+	if id := mustNext(t, buffer); id != 1<<63-1 {
 		t.Errorf("got %d, want 2^63-1", id)
 	}
-	if _, err := stock.Next(t.Context()); !errors.Is(err, ErrExhausted) {
+	if _, err := buffer.Next(t.Context()); !errors.Is(err, ErrExhausted) {
 		t.Errorf("got %v, want ErrExhausted", err)
 	}
-	stock.sold = 0 // of the shop
-	stock.Close()
+	buffer.allocated = 0 // of the shop
+	buffer.Close()
 }
 
-// Close ends every call that waits, and what is bought nevertheless is burnt.
+// Close ends every call that waits, and what is allocated nevertheless is discarded.
 func TestClose(t *testing.T) {
 	for _, deaf := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			shop := &shop{latency: time.Second, deaf: deaf}
-			stock := newTestStock(t, shop, BlockConfig{})
+			buffer := newTestStock(t, shop, BlockConfig{})
 			var callers sync.WaitGroup
 			for _, call := range []func() error{
-				func() error { _, err := stock.Next(t.Context()); return err },
-				func() error { return stock.Fill(t.Context(), make([]int64, 5000)) },
-				func() error { return stock.Warm(t.Context()) },
+				func() error { _, err := buffer.Next(t.Context()); return err },
+				func() error { return buffer.Fill(t.Context(), make([]int64, 5000)) },
+				func() error { return buffer.Warm(t.Context()) },
 			} {
 				callers.Go(func() {
 					if err := call(); !errors.Is(err, ErrClosed) {
@@ -413,32 +413,32 @@ func TestClose(t *testing.T) {
 			synctest.Wait()
 			start := time.Now()
 			for range 2 {
-				callers.Go(func() { _ = stock.Close() })
+				callers.Go(func() { _ = buffer.Close() })
 			}
 			callers.Wait()
-			stats := balance(t, stock, shop)
-			if took := time.Since(start); !deaf && took > 0 || deaf && (took > time.Second || stats.Burnt == 0) {
+			stats := balance(t, buffer, shop)
+			if took := time.Since(start); !deaf && took > 0 || deaf && (took > time.Second || stats.Discarded == 0) {
 				t.Errorf("Close took %s, %+v", took, stats)
 			}
-			if stats.Refilling || stats.Stock != 0 || stats.Issued != 0 {
+			if stats.Refilling || stats.Buffered != 0 || stats.Issued != 0 {
 				t.Errorf("after Close: %+v", stats)
 			}
 		})
 	}
 }
 
-// Close burns what is in stock.
+// Close burns what is in the buffer.
 func TestCloseBurns(t *testing.T) {
 	shop := &shop{}
-	stock := newTestStock(t, shop, BlockConfig{})
-	mustWarm(t, stock)
-	mustNext(t, stock)
+	buffer := newTestStock(t, shop, BlockConfig{})
+	mustWarm(t, buffer)
+	mustNext(t, buffer)
 	for range 2 {
-		if err := stock.Close(); err != nil {
+		if err := buffer.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	if stats := balance(t, stock, shop); stats.Issued != 1 || stats.Burnt != shop.sold-1 || stats.Burnt < 999 {
+	if stats := balance(t, buffer, shop); stats.Issued != 1 || stats.Discarded != shop.allocated-1 || stats.Discarded < 999 {
 		t.Errorf("got %+v", stats)
 	}
 }
@@ -449,13 +449,13 @@ func TestWarm(t *testing.T) {
 		rate, step, want int64
 	}{{0, 1000, 1000}, {50, 1000, 1000}, {3000, 1000, 30_000}, {10_000_000, 1000, 15_000_000}} {
 		synctest.Test(t, func(t *testing.T) {
-			stock := newTestStock(t, &shop{latency: time.Millisecond}, BlockConfig{Config: Config{Timeout: time.Minute}, Rate: test.rate, MinStep: test.step})
-			mustWarm(t, stock)
+			buffer := newTestStock(t, &shop{latency: time.Millisecond}, BlockConfig{Config: Config{Timeout: time.Minute}, Rate: test.rate, MinStep: test.step})
+			mustWarm(t, buffer)
 			synctest.Wait()
-			if stats := stock.Stats(); stats.Stock < test.want || stats.Stock > test.want+DefaultMaxStep || stats.Issued != 0 || stats.Waits != 0 {
+			if stats := buffer.Stats(); stats.Buffered < test.want || stats.Buffered > test.want+defaultMaxStep || stats.Issued != 0 || stats.Waits != 0 {
 				t.Errorf("%+v: %+v", test, stats)
 			}
-			mustWarm(t, stock) // at once
+			mustWarm(t, buffer) // at once
 		})
 	}
 }

@@ -1,0 +1,24 @@
+package ticket
+
+import (
+	"context"
+	"time"
+)
+
+// allocator gives a BlockSource its blocks: its Servers, but in tests.
+type allocator interface {
+	// allocate returns count ids, rounded up to units, or fewer, at least one unit. It tries again and again, at any server, for as long as that may help, and until the context ends.
+	allocate(ctx context.Context, count int64) (allocation, error)
+	// unavailable returns the error for a caller whose context has ended with that error while it waited for ids.
+	unavailable(ended error) error
+	stats() []ServerStats
+	// close stops what is under way, and awaits it.
+	close()
+}
+
+// allocation is what allocate returns.
+type allocation struct {
+	span
+	took     time.Duration // by the attempt that succeeded
+	troubled bool          // others failed before it, or there was a time without any server to ask
+}
