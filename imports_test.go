@@ -37,7 +37,7 @@ var allowed = map[string][]string{
 	"/internal/migratetest":      slices.Concat(migrating, own("/sqltype")),
 	"/compare":                   slices.Concat(strategies, measuring, drivers, own("/compare/strategy", "/compare/internal/database", "/compare/internal/verify", "/compare/internal/measure", "/compare/result", "/internal/dbserver"), []string{"golang.org/x/sys/"}),
 	"/compare/strategy":          strategies,
-	"/compare/internal/database": slices.Concat(gormAlone, drivers, statistics, own("/compare/result", "/internal/dsn")),
+	"/compare/internal/database": slices.Concat(gormAlone, drivers, statistics, own("/compare/result", "/internal/dsn", "/internal/dialect")),
 	"/compare/internal/verify":   slices.Concat(strategies, statistics, own("/compare/result", "/compare/strategy")),
 	"/compare/internal/measure":  slices.Concat(strategies, measuring, drivers, own("/compare/strategy", "/compare/internal/database", "/compare/result")),
 	"/compare/result":            statistics,

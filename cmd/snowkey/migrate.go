@@ -8,12 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os/signal"
-	"strings"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/spf13/cobra"
 	"gorm.io/gorm"
 
+	"github.com/snowkey-go/snowkey/internal/dialect"
 	"github.com/snowkey-go/snowkey/migrate"
 )
 
@@ -97,9 +96,9 @@ func usage(err error) error {
 // limited adds what to do to the error of a statement that PostgreSQL has ended for it took longer than the user's or the database's settings allow. A
 // run has no such limit, but what only reads has.
 func limited(err error) error {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == "57014" && strings.Contains(pg.Message, "statement timeout") {
-		return fmt.Errorf("%w; the user or the database has a statement_timeout: end the DSN in ?statement_timeout=0, or in &statement_timeout=0 where it has a ?", err)
+	// The code is also that of a statement which somebody has canceled; only a message, in the server's language, tells the two apart.
+	if dialect.Postgres.Code(err) == "57014" && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%w; if nobody has canceled the statement, the user or the database has a statement_timeout: end the DSN in ?statement_timeout=0, or in &statement_timeout=0 where it has a ?", err)
 	}
 	return err
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 func (s mysqlSource) complete(ctx context.Context, tables []*Table) error {
@@ -53,7 +55,7 @@ func (s mysqlSource) readNext(ctx context.Context, t *Table) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil && !strings.Contains(err.Error(), "1142") {
+		if err != nil && dialect.MySQL.Class(err) != dialect.Denied {
 			return err
 		}
 	}

@@ -58,14 +58,29 @@ func TestExactText(t *testing.T) {
 	conn := connect(t, dbtest.Postgres(t))
 	execute(t, conn, "SET timezone = 'Asia/Tokyo'", "SET datestyle = 'German'", "SET intervalstyle = 'iso_8601'", "SET extra_float_digits = -15", "SET bytea_output = 'escape'",
 		"SET xmlbinary = 'hex'")
-	for _, setting := range dialect.Postgres.ExactText() {
-		execute(t, conn, "SET "+setting)
-	}
 	const query = "SELECT concat_ws(' ', timestamptz '2026-02-03 04:05:06+00', interval '1 day 2 hours', 0.1::float8 + 0.2::float8, '\\x00ff'::bytea)"
 	const want = `2026-02-03 04:05:06+00 1 day 02:00:00 0.30000000000000004 \x00ff`
-	var got string
-	if err := conn.QueryRowContext(t.Context(), query).Scan(&got); err != nil || got != want {
-		t.Errorf("got %s, %v, want %s", got, err, want)
+	text := func() (got string) {
+		if err := conn.QueryRowContext(t.Context(), query).Scan(&got); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	before := text()
+	if before == want {
+		t.Fatalf("got %s with settings that change it", before)
+	}
+	execute(t, conn, "BEGIN", dialect.Postgres.ExactText(true))
+	if got := text(); got != want {
+		t.Errorf("in a transaction: got %s, want %s", got, want)
+	}
+	execute(t, conn, "ROLLBACK")
+	if got := text(); got != before {
+		t.Errorf("after the transaction: got %s, want %s", got, before)
+	}
+	execute(t, conn, dialect.Postgres.ExactText(false))
+	if got := text(); got != want {
+		t.Errorf("in the session: got %s, want %s", got, want)
 	}
 }
 

@@ -23,11 +23,11 @@ const (
 // engine is what differs from database to database, beside [Dialect.Storage]. Each has a file of its own.
 type engine interface {
 	name() string
-	mark() string                // around a quoted name
-	clock() string               // see Dialect.Clock
-	begin(write bool) string     // see Dialect.Begin and Dialect.BeginWrite
-	end(statement string) string // COMMIT or ROLLBACK
-	exactText() []string         // see Dialect.ExactText
+	mark() string                      // around a quoted name
+	clock() string                     // see Dialect.Clock
+	begin(write bool) string           // see Dialect.Begin and Dialect.BeginWrite
+	end(statement string) string       // COMMIT or ROLLBACK
+	exactText(transaction bool) string // see Dialect.ExactText
 	// lock returns the queries for 1 when the session has got it, for 1 when it had it, and for the session that has it. They are empty where there are no such locks.
 	lock(l Lock) (try, free, holder string)
 	code(err error) string            // the server's, if the error is a driver's and has one
@@ -125,6 +125,6 @@ func (d Dialect) Now(ctx context.Context, db Queryer) (time.Time, error) {
 	return time.UnixMicro(micros).UTC(), nil
 }
 
-// ExactText returns the settings, as SET takes them, with which a session gives the texts of values exactly and in one form, whatever the server's and the user's
-// settings are. SQLite has none.
-func (d Dialect) ExactText() []string { return d.engine().exactText() }
+// ExactText returns the statement with which a session, or a transaction alone, gives the texts of values exactly and in one form, whatever the server's and the
+// user's settings are. It is empty on SQLite, where nothing changes them. MySQL has no settings of a transaction.
+func (d Dialect) ExactText(transaction bool) string { return d.engine().exactText(transaction) }

@@ -27,7 +27,7 @@ func (mysqlEngine) begin(bool) string { return "START TRANSACTION" }
 // end has the transaction's end begin no other one, and close no connection, whatever completion_type says.
 func (mysqlEngine) end(statement string) string { return statement + " AND NO CHAIN NO RELEASE" }
 
-func (mysqlEngine) exactText() []string { return []string{"time_zone = '+00:00'"} }
+func (mysqlEngine) exactText(bool) string { return "SET SESSION time_zone = '+00:00'" }
 
 func (mysqlEngine) lock(l Lock) (try, free, holder string) {
 	name := Literal(l.name)

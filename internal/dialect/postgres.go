@@ -29,8 +29,9 @@ func (postgresEngine) begin(write bool) string {
 func (postgresEngine) end(statement string) string { return statement }
 
 // exactText has floating-point numbers exact before PostgreSQL 12 too, where that takes extra_float_digits = 3.
-func (postgresEngine) exactText() []string {
-	return []string{"timezone = 'UTC'", "datestyle = 'ISO, YMD'", "intervalstyle = 'postgres'", "extra_float_digits = '3'", "bytea_output = 'hex'", "xmlbinary = 'base64'"}
+func (postgresEngine) exactText(transaction bool) string {
+	return fmt.Sprintf("SELECT set_config('TimeZone', 'UTC', %[1]t), set_config('DateStyle', 'ISO, YMD', %[1]t), set_config('IntervalStyle', 'postgres', %[1]t), "+
+		"set_config('extra_float_digits', '3', %[1]t), set_config('bytea_output', 'hex', %[1]t), set_config('xmlbinary', 'base64', %[1]t)", transaction)
 }
 
 func (postgresEngine) lock(l Lock) (try, free, holder string) {

@@ -31,7 +31,7 @@ func (sqliteEngine) begin(write bool) string {
 
 func (sqliteEngine) end(statement string) string { return statement }
 
-func (sqliteEngine) exactText() []string { return nil }
+func (sqliteEngine) exactText(bool) string { return "" }
 
 // lock is nothing: a transaction locks the whole database.
 func (sqliteEngine) lock(Lock) (try, free, holder string) { return "", "", "" }

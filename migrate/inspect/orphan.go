@@ -78,7 +78,7 @@ func (i *inspector) value(c *candidate, alias string) string {
 	if c.Path == "" {
 		return name
 	}
-	path := literal(c.Path)
+	path := dialect.Literal(c.Path)
 	switch i.dialect {
 	case dialect.MySQL:
 		return "CASE WHEN JSON_VALID(" + name + ") THEN NULLIF(JSON_UNQUOTE(JSON_EXTRACT(" + name + ", " + path + ")), 'null') END"
@@ -95,11 +95,11 @@ func (i *inspector) raw(c *candidate) string {
 	case c.Path == "":
 		return i.text(name)
 	case i.dialect == dialect.MySQL:
-		return "CASE WHEN JSON_VALID(" + name + ") THEN " + i.text("JSON_EXTRACT("+name+", "+literal(c.Path)+")") + " END"
+		return "CASE WHEN JSON_VALID(" + name + ") THEN " + i.text("JSON_EXTRACT("+name+", "+dialect.Literal(c.Path)+")") + " END"
 	case i.dialect == dialect.Postgres:
 		return "CAST(CAST(" + name + " AS jsonb) #> " + pathArray(c.Path) + " AS text)"
 	}
-	return "CASE WHEN json_valid(" + name + ") THEN json_quote(json_extract(" + name + ", " + literal(c.Path) + ")) END"
+	return "CASE WHEN json_valid(" + name + ") THEN json_quote(json_extract(" + name + ", " + dialect.Literal(c.Path) + ")) END"
 }
 
 var pathPart = regexp.MustCompile(`\.([A-Za-z_][A-Za-z0-9_]*)|\."([^"]+)"|\[([0-9]+)\]`)
@@ -108,10 +108,9 @@ var pathPart = regexp.MustCompile(`\.([A-Za-z_][A-Za-z0-9_]*)|\."([^"]+)"|\[([0-
 func pathArray(path string) string {
 	var parts []string
 	for _, m := range pathPart.FindAllStringSubmatch(path, -1) {
-		parts = append(parts, literal(m[1]+m[2]+m[3]))
+		parts = append(parts, dialect.Literal(m[1]+m[2]+m[3]))
 	}
 	return fmt.Sprintf("CAST(ARRAY[%s] AS text[])", strings.Join(parts, ", "))
 }
 
 // literal writes a text into a statement. A path has no backslash, which MySQL would take for more than one.
-func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

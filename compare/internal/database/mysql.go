@@ -5,9 +5,8 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/snowkey-go/snowkey/compare/result"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // mysqlEngine is InnoDB, of MySQL or MariaDB.
@@ -108,6 +107,5 @@ func (e mysqlEngine) status(ctx context.Context) (map[string]int64, error) {
 
 // denied tells whether the server refused for want of a right.
 func (mysqlEngine) denied(err error) bool {
-	var refused *mysql.MySQLError
-	return errors.As(err, &refused) && (refused.Number == 1142 || refused.Number == 1227)
+	return dialect.MySQL.Class(err) == dialect.Denied
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 const (
@@ -51,7 +51,7 @@ func (e mysqlEngine) settle(ctx context.Context) (err error) {
 		if still++; dirty < least || e.d.private {
 			least, still = dirty, 0
 		}
-		if err := wait(ctx, settleStep); err != nil {
+		if err := dialect.Sleep(ctx, settleStep); err != nil {
 			return err
 		}
 	}
@@ -64,8 +64,7 @@ func (e mysqlEngine) checkpoint(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
 	_, err := e.d.keys.ExecContext(bounded, "SET GLOBAL innodb_log_checkpoint_now = ON")
-	var refused *mysql.MySQLError
-	if errors.As(err, &refused) && refused.Number == 1193 /* no such variable */ || ctx.Err() == nil && bounded.Err() != nil {
+	if dialect.MySQL.Code(err) == "1193" /* no such variable */ || ctx.Err() == nil && bounded.Err() != nil {
 		return nil
 	}
 	return err

@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/snowkey-go/snowkey/compare/result"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 type postgresEngine struct{ d *Database }
@@ -109,8 +108,7 @@ func (e postgresEngine) checkpoint(ctx context.Context) (allowed bool, err error
 
 // denied tells whether the server refused for want of a right.
 func (postgresEngine) denied(err error) bool {
-	var refused *pgconn.PgError
-	return errors.As(err, &refused) && refused.Code == "42501"
+	return dialect.Postgres.Class(err) == dialect.Denied
 }
 
 func (e postgresEngine) buffers(ctx context.Context, table, column string) (result.Figure, error) {

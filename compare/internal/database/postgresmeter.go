@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/snowkey-go/snowkey/compare/result"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // postgresMeter keeps the place in the WAL and the counters of its beginning.
@@ -94,7 +95,7 @@ func (p *postgresMeter) splits(ctx context.Context, end string, bytes float64) (
 		if time.Now().After(limit) {
 			return result.Missing("the server does not write its WAL to the disk"), nil
 		}
-		if err := wait(ctx, 20*time.Millisecond); err != nil {
+		if err := dialect.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return result.Figure{}, err
 		}
 	}
@@ -152,7 +153,7 @@ func (e postgresEngine) written(ctx context.Context) (pages int64, checkpoint bo
 	for limit := time.Now().Add(settleLimit); time.Now().Before(limit); {
 		_, after, err := e.counters(ctx)
 		if err == nil {
-			err = wait(ctx, 20*time.Millisecond) // what was seen can be another checkpoint's that came just before
+			err = dialect.Sleep(ctx, 20*time.Millisecond) // what was seen can be another checkpoint's that came just before
 		}
 		if err != nil {
 			return 0, true, "", err

@@ -3,11 +3,10 @@ package database
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"strings"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // Reasons that more than one kind of database has.
@@ -39,18 +38,6 @@ func (d *Database) objects(ctx context.Context, db *sql.DB, query string, drop m
 	return objects, rows.Err()
 }
 
-// wait waits, or ends with the context.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
-
 // undoLimit bounds undoing what was changed for a while, which is done after the end of a context too.
 const undoLimit = 10 * time.Second
 
@@ -60,7 +47,4 @@ func undoing(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // unknownColumn tells whether MySQL has no column of that name.
-func unknownColumn(err error) bool {
-	var refused *mysql.MySQLError
-	return errors.As(err, &refused) && refused.Number == 1054
-}
+func unknownColumn(err error) bool { return dialect.MySQL.Code(err) == "1054" }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/compare/result"
 	"github.com/snowkey-go/snowkey/compare/strategy"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // Pace says how [Latency] asks for keys.
@@ -154,12 +155,5 @@ func sleep(ctx context.Context, wait time.Duration) error {
 	if wait <= 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+	return dialect.Sleep(ctx, wait)
 }

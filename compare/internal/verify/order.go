@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/compare/result"
 	"github.com/snowkey-go/snowkey/compare/strategy"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 const (
@@ -158,7 +159,7 @@ func (r *run) ticks(ctx context.Context, check *result.Check) (detail, inversion
 		return fmt.Sprintf("promises the order of ticks of %v alone, which are too long to wait for, and goes by no clock that could be moved on",
 			r.info.Unit), "", nil
 	default:
-		pass = func(int) error { return wait(ctx, step) }
+		pass = func(int) error { return dialect.Sleep(ctx, step) }
 	}
 	seen, before, by := inversions{}, strategy.Key(""), 0
 	for i := range spots {
@@ -197,18 +198,6 @@ func (r *run) single(ctx context.Context, keys strategy.Keys, n int) ([]strategy
 		}
 	}
 	return drawn, nil
-}
-
-// wait returns after a time, or with the context's error.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // stored compares the rows that the database gave in its order.

@@ -40,13 +40,6 @@ const (
 )%[2]s`
 )
 
-// clocks are expressions for the database's clock in microseconds. SQLite's is exact to a millisecond, and a day of julianday to 40 µs.
-var clocks = map[dialect.Dialect]string{
-	dialect.MySQL:    "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))",
-	dialect.Postgres: "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
-	dialect.SQLite:   "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000",
-}
-
 // exists are queries for how many of the journal's two tables there are.
 var exists = map[dialect.Dialect]string{
 	dialect.MySQL:    "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN ('snowkey_migrate', 'snowkey_migrate_steps')",
@@ -88,5 +81,5 @@ func present(ctx context.Context, c Reader, d dialect.Dialect) (bool, error) {
 
 // statement returns a text with @now as the dialect's clock, and its parameters as the dialect writes them.
 func statement(d dialect.Dialect, text string) string {
-	return d.Bind(strings.ReplaceAll(text, "@now", clocks[d]))
+	return d.Bind(strings.ReplaceAll(text, "@now", d.Clock()))
 }

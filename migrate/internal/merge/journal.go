@@ -31,37 +31,18 @@ type mark struct {
 // its last transaction, whose rows would otherwise be found in a moment, and be taken for rows that clash. SQLite has nothing of a process
 // that is gone.
 func (j *journal) own(ctx context.Context, into *side) error {
-	query := map[dialect.Dialect]string{
-		dialect.MySQL:    "SELECT COALESCE(GET_LOCK(CONCAT('snowkey_merge:', MD5(DATABASE())), 0), 0)",
-		dialect.Postgres: "SELECT CASE WHEN pg_try_advisory_lock(7236293) THEN 1 ELSE 0 END",
-	}[into.dialect]
-	if query == "" {
-		return nil
+	got, err := into.dialect.WaitLock(ctx, into.conn, dialect.MergeLock, lockWait)
+	switch {
+	case err != nil:
+		return fmt.Errorf("merge: %s: %w", into.label, err)
+	case !got:
+		return fmt.Errorf("%w: another merge into %s is at work: wait for its end, and call Merge again", ErrRunning, into.label)
 	}
-	for end := time.Now().Add(lockWait); ; {
-		var got int
-		if err := into.conn.QueryRowContext(ctx, query).Scan(&got); err != nil {
-			return fmt.Errorf("merge: %s: the lock of merges: %w", into.label, err)
-		}
-		if got == 1 {
-			return nil
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("%w: another merge into %s is at work: wait for its end, and call Merge again", ErrRunning, into.label)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(lockPause):
-		}
-	}
+	return nil
 }
 
-// How long the lock is waited for, in steps.
-const (
-	lockWait  = 3 * time.Second
-	lockPause = 50 * time.Millisecond
-)
+// lockWait is how long the lock is waited for.
+const lockWait = 3 * time.Second
 
 // open reads the journal. Unless the merge is a dry one it makes it first.
 func (j *journal) open(ctx context.Context, into *side, dry bool) error {

@@ -29,13 +29,11 @@ type side struct {
 // sessions are the statements that make a connection read and write values as they are, whatever the server's settings.
 var sessions = map[dialect.Dialect][]string{
 	dialect.MySQL: {
-		"SET SESSION time_zone = '+00:00'",
+		dialect.MySQL.ExactText(false),
 		"SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES'",
 		"SET SESSION unique_checks = 1, foreign_key_checks = 1",
 	},
-	dialect.Postgres: {
-		"SET datestyle = 'ISO, YMD'", "SET intervalstyle = 'postgres'", "SET timezone = 'UTC'", "SET extra_float_digits = 1", "SET bytea_output = 'hex'",
-	},
+	dialect.Postgres: {dialect.Postgres.ExactText(false)},
 }
 
 // open takes a connection of a database, the number i.

@@ -92,8 +92,7 @@ func (d *database) read(ctx context.Context, query string, row func(*sql.Rows) e
 	}
 	defer func() { _ = tx.Rollback() }() // it only reads
 	if d.dialect == dialect.Postgres {
-		const settings = "SELECT set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, YMD', true), set_config('IntervalStyle', 'postgres', true), " +
-			"set_config('extra_float_digits', '3', true), set_config('bytea_output', 'hex', true), set_config('xmlbinary', 'base64', true)"
+		settings := d.dialect.ExactText(true)
 		if _, err := tx.ExecContext(ctx, settings); err != nil {
 			return fmt.Errorf("verify: %s: %w", settings, err)
 		}
