@@ -27,6 +27,7 @@ var allowed = map[string][]string{
 	"/sqltype/pgxtype":           slices.Concat(gormAlone, own("/sqltype"), []string{"github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/internal/"}),
 	"/gormplugin":                slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/catalog", "/sqltype")),
 	"/migrate":                   migrating,
+	"/migrate/check":             slices.Concat(migrating, own("/gormplugin", "/shard", "/sqltype")),
 	"/migrate/inspect":           migrating,
 	"/migrate/plan":              migrating,
 	"/migrate/internal/journal":  own("/internal/dialect"),

@@ -89,8 +89,8 @@
 // has an INSERT return it, at a price, and AutoMigrate make the column AUTO_INCREMENT. The plugin turns the first off in each statement
 // that it fills, by a schema of its own that is in the place of GORM's while the INSERT is built; GORM's, which all statements share, it
 // only reads. [Prepare] turns off the second too. On a column that is AUTO_INCREMENT all works just as well, but a row that is
-// inserted without a key, by another program, gets the greatest snowflake plus one, which the generator may make later. [Plugin.Check]
-// finds such columns.
+// inserted without a key, by another program, gets the greatest snowflake plus one, which the generator may make later. Package
+// migrate/check finds such columns.
 //
 // # Upserts
 //

@@ -18,12 +18,6 @@ var (
 	// ErrUpsert says that it cannot be known which row an upsert has written, or that the rows of associations need the keys which
 	// [WithoutKeys] takes away, so the statement is undone.
 	ErrUpsert = errors.New("gormplugin: the row that an upsert met is not known")
-	// ErrTable says that a text is not the name of a table.
-	ErrTable = errors.New("gormplugin: not a table's name")
-	// ErrCheck says that the tables of a database cannot be checked.
-	ErrCheck = errors.New("gormplugin: the tables cannot be checked")
-	// ErrFinding says that a value is no kind of finding.
-	ErrFinding = errors.New("gormplugin: no kind of finding")
 	// ErrNoPlugin says that a scope needs the layout of the plugin, which is not registered with the database.
 	ErrNoPlugin = errors.New("gormplugin: the plugin is not registered")
 	// ErrNotFilled says that a scope needs the layout of keys that the plugin does not fill in.

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowkey-go/snowkey/gormplugin"
+	"github.com/snowkey-go/snowkey/migrate/check"
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
@@ -69,7 +70,7 @@ func TestAllKeysLeaves(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		use(t, db, gormplugin.AllKeys(), &Status{}, &StatusByHand{}, &StatusLeft{}, &Ranked{}, &RankedID{}, &RankedTagged{})
 		migrate(t, db, &StatusLater{})
-		if _, err := db.Plugins["snowkey"].(*gormplugin.Plugin).Check(t.Context(), db, &StatusLater{}); err != nil {
+		if _, err := check.Models(t.Context(), db, db.Plugins["snowkey"].(*gormplugin.Plugin), &StatusLater{}); err != nil {
 			t.Fatal(err)
 		}
 		log := new(warnings)

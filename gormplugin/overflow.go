@@ -41,7 +41,7 @@ func (p *Plugin) explainOverflow(db *gorm.DB) {
 		return
 	}
 	text := stmt.Table + "." + strings.Join(columns, " or "+stmt.Table+".")
-	db.Error = fmt.Errorf("%w: %s holds no keys of 64 bits; change its type, with a statement such as %s; Plugin.Check and snowkey check find all such columns, "+
+	db.Error = fmt.Errorf("%w: %s holds no keys of 64 bits; change its type, with a statement such as %s; package migrate/check and snowkey check find all such columns, "+
 		"with the statements that keep what else the columns are: %w", ErrColumn, text, widening(stmt, columns), db.Error)
 	if stmt.Result != nil {
 		stmt.Result.Error = db.Error

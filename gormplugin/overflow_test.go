@@ -133,7 +133,7 @@ func requireMended(t *testing.T, db *gorm.DB, tt overflowCase, first error, exac
 	if exact {
 		column = ": " + tt.column + " holds no keys of 64 bits"
 	}
-	for _, want := range []string{column, "Plugin.Check", "snowkey check"} {
+	for _, want := range []string{column, "migrate/check", "snowkey check"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want it to say %s", tt.name, err, want)
 		}

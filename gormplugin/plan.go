@@ -171,3 +171,29 @@ func (p *plan) checkCollation(db *gorm.DB) error {
 	})
 	return p.collationErr
 }
+
+// IntegerKey is a field that the plugin fills with integers, and their layout: the zero Layout of a source without a method Layout.
+type IntegerKey struct {
+	Field  *schema.Field
+	Layout idgen.Layout
+}
+
+// IntegerKeys returns the fields of a model that the plugin fills with integers. The error wraps [ErrKey] for a field that cannot hold
+// them, and [ErrNoSource] for a source that the plugin does not have, or not yet: call db.Use first.
+func (p *Plugin) IntegerKeys(s *schema.Schema) ([]IntegerKey, error) {
+	if p.source == nil {
+		return nil, fmt.Errorf("%w: the plugin has none yet, call db.Use first", ErrNoSource)
+	}
+	plan, err := p.plan(s)
+	if err != nil || plan == nil {
+		return nil, err
+	}
+	var found []IntegerKey
+	for _, k := range plan.keys {
+		if k.isInteger() {
+			layout, _ := k.source.layout()
+			found = append(found, IntegerKey{Field: k.field, Layout: layout})
+		}
+	}
+	return found, nil
+}

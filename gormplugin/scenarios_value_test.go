@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/gormplugin"
+	"github.com/snowkey-go/snowkey/migrate/check"
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
@@ -269,16 +270,16 @@ func oldKeyColumn(t *testing.T, s scene) {
 	}
 	create(t, db, &Ledger{Text: "before"})
 	db = s.useOptions(t, db, nil)
-	findings, err := db.Plugins["snowkey"].(*gormplugin.Plugin).Check(t.Context(), db, &Ledger{})
+	findings, err := check.Models(t.Context(), db, db.Plugins["snowkey"].(*gormplugin.Plugin), &Ledger{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []gormplugin.FindingKind{gormplugin.NarrowKey, gormplugin.AutoIncrement}
+	want := []check.Kind{check.NarrowKey, check.AutoIncrement}
 	if db.Name() == "sqlite" {
 		want = want[1:]
 	}
 	for _, kind := range want {
-		if !slices.ContainsFunc(findings, func(f gormplugin.Finding) bool { return f.Kind == kind && f.Column == "id" }) {
+		if !slices.ContainsFunc(findings, func(f check.Finding) bool { return f.Kind == kind && f.Column == "id" }) {
 			t.Errorf("got the findings %v, want %s of id", findings, kind)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/grant"
 	"github.com/snowkey-go/snowkey/internal/migratetest"
 	"github.com/snowkey-go/snowkey/migrate"
+	"github.com/snowkey-go/snowkey/migrate/check"
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
@@ -101,12 +102,12 @@ func (d *database) use(mode migrate.Mode) {
 	if err := db.Model(&product).Association("Categories").Append(&child); err != nil {
 		d.t.Fatal(err)
 	}
-	findings, err := plugin.Check(d.t.Context(), db, migratetest.Models()...)
+	findings, err := check.Models(d.t.Context(), db, plugin, migratetest.Models()...)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	for _, f := range findings {
-		if d.kind != "sqlite" || f.Kind != gormplugin.AutoIncrement { // AUTOINCREMENT stays
+		if d.kind != "sqlite" || f.Kind != check.AutoIncrement { // AUTOINCREMENT stays
 			d.t.Errorf("check: %s", f)
 		}
 	}

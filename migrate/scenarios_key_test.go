@@ -11,6 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/migrate"
+	"github.com/snowkey-go/snowkey/migrate/check"
 	"github.com/snowkey-go/snowkey/migrate/inspect"
 )
 
@@ -78,8 +79,8 @@ func testKeyOfModel(t *testing.T, d *database) {
 	if err := db.Use(plugin); err != nil {
 		t.Fatal(err)
 	}
-	check := func() (kinds []gormplugin.FindingKind) {
-		findings, err := plugin.Check(t.Context(), db, &wideThing{}, &wideChild{})
+	kindsFound := func() (kinds []check.Kind) {
+		findings, err := check.Models(t.Context(), db, plugin, &wideThing{}, &wideChild{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,8 +90,8 @@ func testKeyOfModel(t *testing.T, d *database) {
 		slices.Sort(kinds)
 		return kinds
 	}
-	want := []gormplugin.FindingKind{gormplugin.NarrowKey, gormplugin.AutoIncrement, gormplugin.AutoIncrement, gormplugin.NarrowReference}
-	if got := check(); !slices.Equal(got, want) {
+	want := []check.Kind{check.NarrowKey, check.AutoIncrement, check.AutoIncrement, check.NarrowReference}
+	if got := kindsFound(); !slices.Equal(got, want) {
 		t.Errorf("before: got the findings %v, want %v", got, want)
 	}
 	if err := db.Create(&wideThing{Name: "too wide"}).Error; err == nil {
@@ -100,7 +101,7 @@ func testKeyOfModel(t *testing.T, d *database) {
 	if key = d.keyOf("things"); key.Bits != 64 || key.Limit != math.MaxInt64 || key.Greatest != last || key.Used > 0.01 || key.Auto != "" {
 		t.Errorf("got the key %+v, want 64 bits with the same ids, which the database does not make", key)
 	}
-	if got := check(); len(got) > 0 {
+	if got := kindsFound(); len(got) > 0 {
 		t.Errorf("after: got the findings %v, want none", got)
 	}
 	made := wideThing{Name: "wide", Children: []wideChild{{}, {}}}

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/migrate/check"
 )
 
 func newCheck() *cobra.Command {
@@ -25,7 +25,7 @@ func newCheck() *cobra.Command {
 		Long: `Check that the tables of a database can hold snowflake keys: that keys, and what refers to them, have 64
 bits, that the database makes none of its own (AUTO_INCREMENT, serial, identity, AUTOINCREMENT), that no
 key can be NULL, and that none is from the future by the layout. Each finding is printed with the
-statements that mend it, where these are certain to run and to change nothing else, and otherwise with the
+statements that fix it, where these are certain to run and to change nothing else, and otherwise with the
 reason and what to do. Nothing is written; run them yourself, while nothing writes to the tables.
 
 Without --table all tables are checked, on PostgreSQL those of the current schema. The exit status is 1
@@ -47,7 +47,7 @@ when something was found.`,
 		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		findings, checked, err := checkDatabase(ctx, d, layout.Layout, *tables)
-		if errors.Is(err, gormplugin.ErrTable) {
+		if errors.Is(err, check.ErrTable) {
 			return usageError{fmt.Errorf("--table: %w", err)}
 		}
 		if err != nil {
@@ -71,19 +71,19 @@ when something was found.`,
 }
 
 // checkDatabase checks the tables, or all, and says how many these were.
-func checkDatabase(ctx context.Context, d database, layout idgen.Layout, tables []string) (findings []gormplugin.Finding, checked int, err error) {
+func checkDatabase(ctx context.Context, d database, layout idgen.Layout, tables []string) (findings []check.Finding, checked int, err error) {
 	db, pool, err := d.connect(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	if len(tables) == 0 {
-		if tables, err = gormplugin.ListTables(ctx, db); err != nil {
+		if tables, err = check.List(ctx, db); err != nil {
 			return nil, 0, err
 		}
 		tables = slices.DeleteFunc(tables, func(name string) bool { return name == grant.DefaultTable })
 	}
-	findings, err = gormplugin.CheckTables(ctx, db, layout, tables...)
+	findings, err = check.Tables(ctx, db, layout, tables...)
 	return findings, len(tables), err
 }
 
@@ -95,21 +95,21 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// writeFindings prints a block of lines a finding. The statements are lines of their own, to be copied, and those that mend several
+// writeFindings prints a block of lines a finding. The statements are lines of their own, to be copied, and those that fix several
 // findings stand there once.
-func writeFindings(w io.Writer, findings []gormplugin.Finding) error {
+func writeFindings(w io.Writer, findings []check.Finding) error {
 	var text strings.Builder
 	for i, f := range findings {
 		if i > 0 {
 			text.WriteByte('\n')
 		}
 		text.WriteString(printable(f.String()) + "\n")
-		same := slices.IndexFunc(findings, func(other gormplugin.Finding) bool { return slices.Equal(other.Mend, f.Mend) })
-		if same < i && len(f.Mend) > 0 {
-			fmt.Fprintf(&text, "    (mended with %s, column %s)\n", printable(findings[same].Table), printable(findings[same].Column))
+		same := slices.IndexFunc(findings, func(other check.Finding) bool { return slices.Equal(other.Fix, f.Fix) })
+		if same < i && len(f.Fix) > 0 {
+			fmt.Fprintf(&text, "    (fixed with %s, column %s)\n", printable(findings[same].Table), printable(findings[same].Column))
 			continue
 		}
-		for _, statement := range f.Mend {
+		for _, statement := range f.Fix {
 			if printable(statement) != statement {
 				statement = "-- a name in this statement has characters that a terminal would act on: see --json"
 			}

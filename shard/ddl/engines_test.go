@@ -14,6 +14,7 @@ import (
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/migrate/check"
 	"github.com/snowkey-go/snowkey/shard"
 	"github.com/snowkey-go/snowkey/shard/ddl"
 	"github.com/snowkey-go/snowkey/sqltype"
@@ -513,7 +514,7 @@ func (s *suite) beside(t *testing.T) {
 	if second, err := tickets.Next(t.Context()); err != nil || second <= first {
 		t.Errorf("after the ticket %d got %d and the error %v", first, second, err)
 	}
-	findings, err := s.plugin.Check(t.Context(), s.db, &Order{}, &Item{})
+	findings, err := check.Models(t.Context(), s.db, s.plugin, &Order{}, &Item{})
 	if err != nil {
 		t.Fatal(err)
 	}

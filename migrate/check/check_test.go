@@ -1,4 +1,4 @@
-package gormplugin_test
+package check_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/dsn"
+	"github.com/snowkey-go/snowkey/migrate/check"
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
@@ -41,11 +42,11 @@ func snowflake(t *testing.T) string {
 }
 
 // briefly returns findings as "table.column kind", with a * after those that have statements.
-func briefly(findings []gormplugin.Finding) []string {
+func briefly(findings []check.Finding) []string {
 	texts := []string{}
 	for _, f := range findings {
 		text := f.Table + "." + f.Column + " " + f.Kind.String()
-		if len(f.Mend) > 0 {
+		if len(f.Fix) > 0 {
 			text += "*"
 		}
 		texts = append(texts, text)
@@ -53,21 +54,21 @@ func briefly(findings []gormplugin.Finding) []string {
 	return texts
 }
 
-func requireFindings(t *testing.T, got []gormplugin.Finding, want ...string) {
+func requireFindings(t *testing.T, got []check.Finding, want ...string) {
 	t.Helper()
 	if got := briefly(got); !slices.Equal(got, want) {
 		t.Fatalf("got the findings\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for _, f := range got {
-		if f.Text == "" || strings.Contains(f.Text, "%!") || strings.HasSuffix(f.Text, ".") || slices.Contains(f.Mend, "") {
+		if f.Text == "" || strings.Contains(f.Text, "%!") || strings.HasSuffix(f.Text, ".") || slices.Contains(f.Fix, "") {
 			t.Errorf("got %+v, want a text and whole statements", f)
 		}
 	}
 }
 
-func checkTables(t *testing.T, db *gorm.DB, tables ...string) []gormplugin.Finding {
+func checkTables(t *testing.T, db *gorm.DB, tables ...string) []check.Finding {
 	t.Helper()
-	findings, err := gormplugin.CheckTables(t.Context(), db, idgen.Snowkey.Layout, tables...)
+	findings, err := check.Tables(t.Context(), db, idgen.Snowkey.Layout, tables...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,25 +80,6 @@ func openOn(t *testing.T, kind string) *gorm.DB {
 	t.Helper()
 	make := map[string]func(testing.TB) dbtest.Database{dsn.SQLite: dbtest.SQLite, dsn.MySQL: dbtest.MySQL, dsn.Postgres: dbtest.Postgres}[kind]
 	return openDatabase(t, make(t).DSN)
-}
-
-func openDatabase(t *testing.T, text string) *gorm.DB {
-	t.Helper()
-	parsed, err := dsn.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := parsed.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool.SetMaxOpenConns(1) // a query inside another would hang
-	t.Cleanup(func() { _ = pool.Close() })
-	db, err := gorm.Open(parsed.Dialector(pool), &gorm.Config{Logger: new(recorder)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return db
 }
 
 // checkCase is a database that is found to be at fault. Once the statements of its findings have run, nothing is found but what has none,
@@ -255,7 +237,7 @@ var checkCases = []checkCase{
 	},
 }
 
-func TestCheckMends(t *testing.T) {
+func TestFixes(t *testing.T) {
 	for _, tt := range checkCases {
 		t.Run(tt.kind+" "+tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -274,12 +256,12 @@ func TestCheckMends(t *testing.T) {
 				if tt.each {
 					rounds = len(findings)
 				}
-				var left []gormplugin.Finding
+				var left []check.Finding
 				for i, f := range findings {
 					switch {
 					case alone < 0 || alone == i:
-						mustRun(t, db, f.Mend...)
-						if len(f.Mend) == 0 {
+						mustRun(t, db, f.Fix...)
+						if len(f.Fix) == 0 {
 							left = append(left, f)
 						}
 					default:
@@ -308,7 +290,7 @@ func TestCheckMends(t *testing.T) {
 }
 
 // On MySQL a database is what a schema is elsewhere, and foreign keys go from one to another, and on.
-func TestCheckMendsBetweenDatabases(t *testing.T) {
+func TestFixesBetweenDatabases(t *testing.T) {
 	db, elsewhere := openDatabase(t, dbtest.MySQL(t).Admin().DSN), openDatabase(t, dbtest.MySQL(t).Admin().DSN) // each from both
 	var here, there string
 	if err := errors.Join(db.Raw("SELECT DATABASE()").Scan(&here).Error, elsewhere.Raw("SELECT DATABASE()").Scan(&there).Error); err != nil {
@@ -321,7 +303,7 @@ func TestCheckMendsBetweenDatabases(t *testing.T) {
 	findings := checkTables(t, db, "orders")
 	requireFindings(t, findings, "orders.id narrow-key*", there+".detail.id narrow-reference*")
 	for _, f := range findings {
-		mustRun(t, db, f.Mend...)
+		mustRun(t, db, f.Fix...)
 	}
 	mustRun(t, db, "INSERT INTO orders VALUES (@)", "INSERT INTO "+there+".detail SELECT MAX(id) FROM orders", "INSERT INTO "+there+".note SELECT MAX(id) FROM orders")
 	requireFindings(t, checkTables(t, db, "orders", there+".detail"))
@@ -329,12 +311,12 @@ func TestCheckMendsBetweenDatabases(t *testing.T) {
 	mustRun(t, db, "ALTER TABLE orders ADD alone int", "CREATE TABLE counted (id int AUTO_INCREMENT PRIMARY KEY)")
 	findings = checkTables(t, elsewhere, here+".counted")
 	requireFindings(t, findings, here+".counted.id narrow-key*", here+".counted.id auto-increment*")
-	mustRun(t, elsewhere, findings[1].Mend...)
+	mustRun(t, elsewhere, findings[1].Fix...)
 	requireFindings(t, checkTables(t, elsewhere, here+".counted"))
 }
 
 // SQLite cannot change a key, and the finding says what to do.
-func TestCheckOnSQLite(t *testing.T) {
+func TestOnSQLite(t *testing.T) {
 	db := openOn(t, dsn.SQLite)
 	mustRun(t, db,
 		`CREATE TABLE auto (id integer /* not AUTOINCREMENT? */ PRIMARY KEY AUTOINCREMENT)`,
@@ -345,7 +327,7 @@ func TestCheckOnSQLite(t *testing.T) {
 		`CREATE TABLE "odd ""name. é" (id bigint PRIMARY KEY)`, `CREATE TABLE none (id integer)`, `CREATE TABLE uuids (id text PRIMARY KEY)`,
 		`CREATE TABLE refers (id integer PRIMARY KEY, plain_id real REFERENCES PLAIN)`, `CREATE VIEW seen AS SELECT * FROM plain`,
 		`ATTACH ':memory:' AS "ot her"`, `CREATE TABLE "ot her".plain (id bigint PRIMARY KEY)`)
-	tables, err := gormplugin.ListTables(t.Context(), db)
+	tables, err := check.List(t.Context(), db)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,7 +354,7 @@ func TestCheckOnSQLite(t *testing.T) {
 }
 
 // What stands in the way of a statement is named in its place.
-func TestCheckObstacles(t *testing.T) {
+func TestObstacles(t *testing.T) {
 	db := openOn(t, dsn.Postgres)
 	mustRun(t, db,
 		"CREATE TABLE seen (id int PRIMARY KEY)", `CREATE VIEW "a view" AS SELECT id FROM seen`,
@@ -391,7 +373,7 @@ func TestCheckObstacles(t *testing.T) {
 }
 
 // Keys from the future are found in keys of the layout alone, and small ones, those of auto-increment, are none.
-func TestCheckFutureKeys(t *testing.T) {
+func TestFutureKeys(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		typ := "bigint"
 		if db.Name() == "sqlite" {
@@ -414,11 +396,11 @@ func TestCheckFutureKeys(t *testing.T) {
 			}
 		}
 		for _, layout := range []idgen.Layout{idgen.Twitter.Layout, {}} {
-			if findings, err := gormplugin.CheckTables(t.Context(), db, layout, "orders"); err != nil || len(findings) > 0 {
+			if findings, err := check.Tables(t.Context(), db, layout, "orders"); err != nil || len(findings) > 0 {
 				t.Errorf("got %v, %v, want nothing", findings, err)
 			}
 		}
-		if _, err := gormplugin.CheckTables(t.Context(), db, idgen.Baidu.Layout, "orders"); !errors.Is(err, idgen.ErrExhausted) {
+		if _, err := check.Tables(t.Context(), db, idgen.Baidu.Layout, "orders"); !errors.Is(err, idgen.ErrExhausted) {
 			t.Errorf("got %v, want ErrExhausted", err)
 		}
 		// Where no index begins with the key all rows would be read.
@@ -432,7 +414,7 @@ func TestCheckFutureKeys(t *testing.T) {
 	})
 }
 
-func TestCheckMissingTables(t *testing.T) {
+func TestMissingTables(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		mustRun(t, db, "CREATE TABLE orders (id int PRIMARY KEY NOT NULL)")
 		findings := checkTables(t, db, "nosuch", "nosuch.orders")
@@ -443,7 +425,7 @@ func TestCheckMissingTables(t *testing.T) {
 			}
 		}
 		for _, name := range []string{"", "a.", ".a", "a.b.c", `"a`, `"a"b`, "a\x00"} {
-			if _, err := gormplugin.CheckTables(t.Context(), db, idgen.Layout{}, name); !errors.Is(err, gormplugin.ErrTable) {
+			if _, err := check.Tables(t.Context(), db, idgen.Layout{}, name); !errors.Is(err, check.ErrTable) {
 				t.Errorf("%q: got %v, want ErrTable", name, err)
 			}
 		}
@@ -451,7 +433,7 @@ func TestCheckMissingTables(t *testing.T) {
 }
 
 // Who may not see or read a table is told so.
-func TestCheckWithoutRights(t *testing.T) {
+func TestWithoutRights(t *testing.T) {
 	for kind, want := range map[string]string{dsn.MySQL: "SELECT command denied", dsn.Postgres: "permission denied"} {
 		t.Run(kind, func(t *testing.T) {
 			database := map[string]func(testing.TB) dbtest.Database{dsn.MySQL: dbtest.MySQL, dsn.Postgres: dbtest.Postgres}[kind](t)
@@ -483,11 +465,11 @@ func TestCheckWithoutRights(t *testing.T) {
 			} else {
 				t.Cleanup(func() { mustRun(t, db, "RESET ROLE", "DROP ROLE "+user) })
 			}
-			if _, err := gormplugin.CheckTables(t.Context(), limited, idgen.Snowkey.Layout, "orders"); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "orders") {
+			if _, err := check.Tables(t.Context(), limited, idgen.Snowkey.Layout, "orders"); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "orders") {
 				t.Errorf("got %v, want %q", err, want)
 			}
 			// All but the greatest key is for everybody to see, on MySQL who may do something with the table.
-			findings, err := gormplugin.CheckTables(t.Context(), limited, idgen.Layout{}, "orders")
+			findings, err := check.Tables(t.Context(), limited, idgen.Layout{}, "orders")
 			if err != nil || len(findings) != 1 {
 				t.Errorf("got %v, %v, want one finding", findings, err)
 			}
@@ -495,43 +477,43 @@ func TestCheckWithoutRights(t *testing.T) {
 	}
 }
 
-func TestCheckCancelled(t *testing.T) {
+func TestCancelled(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		mustRun(t, db, "CREATE TABLE orders (id int PRIMARY KEY)")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := gormplugin.CheckTables(ctx, db, idgen.Layout{}, "orders"); !errors.Is(err, context.Canceled) {
+		if _, err := check.Tables(ctx, db, idgen.Layout{}, "orders"); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want Canceled", err)
 		}
-		if _, err := gormplugin.ListTables(ctx, db); !errors.Is(err, context.Canceled) {
+		if _, err := check.List(ctx, db); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want Canceled", err)
 		}
-		if _, err := gormplugin.New(gormplugin.From(mustGenerator(t))).Check(ctx, db, &Order{}); !errors.Is(err, context.Canceled) {
+		if _, err := check.Models(ctx, db, gormplugin.New(gormplugin.From(mustGenerator(t))), &Order{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want Canceled", err)
 		}
 	})
 }
 
-func TestCheckOtherDialects(t *testing.T) {
-	if _, err := gormplugin.CheckTables(t.Context(), nil, idgen.Layout{}, "orders"); !errors.Is(err, gormplugin.ErrCheck) {
-		t.Errorf("got %v, want ErrCheck", err)
+func TestOtherDialects(t *testing.T) {
+	if _, err := check.Tables(t.Context(), nil, idgen.Layout{}, "orders"); !errors.Is(err, check.ErrDatabase) {
+		t.Errorf("got %v, want ErrDatabase", err)
 	}
 	db := openOn(t, dsn.SQLite)
 	db.Dialector = named{db.Dialector}
-	if _, err := gormplugin.ListTables(t.Context(), db); !errors.Is(err, gormplugin.ErrCheck) {
-		t.Errorf("got %v, want ErrCheck", err)
+	if _, err := check.List(t.Context(), db); !errors.Is(err, check.ErrDatabase) {
+		t.Errorf("got %v, want ErrDatabase", err)
 	}
 }
 
 // A key by a tag beside the primary key may be NULL.
-func TestCheckNullableKeyBesideThePrimaryKey(t *testing.T) {
+func TestNullableKeyBesideThePrimaryKey(t *testing.T) {
 	type Ticket struct {
 		ID     int64
 		Number int64 `gorm:"snowkey;index"`
 	}
 	onEach(t, func(t *testing.T, db *gorm.DB) {
-		migrate(t, db, &Ticket{})
-		findings, err := gormplugin.New(gormplugin.From(mustGenerator(t))).Check(t.Context(), db, &Ticket{})
+		autoMigrate(t, db, &Ticket{})
+		findings, err := check.Models(t.Context(), db, gormplugin.New(gormplugin.From(mustGenerator(t))), &Ticket{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -564,16 +546,16 @@ type (
 )
 
 // Relations are checked where no foreign key is declared too, and join tables.
-func TestCheckModels(t *testing.T) {
+func TestModels(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		plugin := gormplugin.New(gormplugin.From(mustGenerator(t)))
 		if err := db.Use(plugin); err != nil {
 			t.Fatal(err)
 		}
 		models := []any{&Shop{}, Good{}, &[]Badge{}, &Note{}}
-		check := func() []gormplugin.Finding {
+		check := func() []check.Finding {
 			t.Helper()
-			findings, err := plugin.Check(t.Context(), db, models...)
+			findings, err := check.Models(t.Context(), db, plugin, models...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -597,7 +579,7 @@ func TestCheckModels(t *testing.T) {
 			requireFindings(t, findings, "shops.id narrow-key*", "goods.id wrong-type", "badges.id no-column", "notes.id no-primary-key*", "notes.id narrow-key*",
 				"goods.shop_id narrow-reference*", "notes.owner_id narrow-reference", "shop_badges.shop_id narrow-reference*", "shop_badges.badge_id narrow-reference*")
 			for _, f := range findings {
-				mustRun(t, db, f.Mend...)
+				mustRun(t, db, f.Fix...)
 			}
 			mustRun(t, db, "DROP TABLE badges", "DROP TABLE goods", "DROP TABLE notes")
 		}
@@ -630,7 +612,7 @@ func mustGenerator(t *testing.T) *idgen.Snowflake {
 }
 
 // With a source that says nothing of its layout all but that is checked; a table of one's own naming too.
-func TestCheckWithoutLayout(t *testing.T) {
+func TestWithoutLayout(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		mustRun(t, db, "CREATE TABLE "+db.Statement.Quote("my orders")+" (id int NOT NULL PRIMARY KEY)", "INSERT INTO "+db.Statement.Quote("my orders")+" VALUES (2000000000)")
 		want := []string{"my orders.id narrow-key*"}
@@ -638,22 +620,22 @@ func TestCheckWithoutLayout(t *testing.T) {
 			want = nil
 		}
 		plugin := gormplugin.New(gormplugin.From(reticent{mustGenerator(t)}))
-		findings, err := plugin.Check(t.Context(), db, &renamed{})
+		findings, err := check.Models(t.Context(), db, plugin, &renamed{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		requireFindings(t, findings, want...)
-		if _, err := plugin.Check(t.Context(), db, 5); err == nil {
+		if _, err := check.Models(t.Context(), db, plugin, 5); err == nil {
 			t.Error("got no error for a model that is none")
 		}
-		if _, err := gormplugin.New().Check(t.Context(), db, &renamed{}); !errors.Is(err, gormplugin.ErrCheck) {
-			t.Errorf("before db.Use: got %v, want ErrCheck", err)
+		if _, err := check.Models(t.Context(), db, gormplugin.New(), &renamed{}); !errors.Is(err, gormplugin.ErrNoSource) {
+			t.Errorf("before db.Use: got %v, want ErrNoSource", err)
 		}
 	})
 }
 
 // The names are those of the database's own naming, with its prefix.
-func TestCheckTablePrefix(t *testing.T) {
+func TestTablePrefix(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		prefix := "shop_"
 		if db.Name() == "postgres" {
@@ -665,7 +647,7 @@ func TestCheckTablePrefix(t *testing.T) {
 			t.Fatal(err)
 		}
 		plugin := gormplugin.New(gormplugin.From(mustGenerator(t)))
-		findings, err := plugin.Check(t.Context(), db, &Order{}, &Line{})
+		findings, err := check.Models(t.Context(), db, plugin, &Order{}, &Line{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -675,14 +657,14 @@ func TestCheckTablePrefix(t *testing.T) {
 		}
 		drop := map[string]string{"postgres": "DROP TABLE shop.lines", "mysql": "DROP TABLE shop_lines"}[db.Name()]
 		mustRun(t, db, drop, strings.Replace(drop, "DROP", "CREATE", 1)+" (id int PRIMARY KEY, order_id int)")
-		if findings, err = plugin.Check(t.Context(), db, &Order{}, &Line{}); err != nil {
+		if findings, err = check.Models(t.Context(), db, plugin, &Order{}, &Line{}); err != nil {
 			t.Fatal(err)
 		}
 		requireFindings(t, findings, prefix+"lines.id narrow-key*", prefix+"lines.order_id narrow-reference*")
 		for _, f := range findings {
-			mustRun(t, db, f.Mend...)
+			mustRun(t, db, f.Fix...)
 		}
-		if findings, err = plugin.Check(t.Context(), db, &Order{}, &Line{}); err != nil || len(findings) > 0 {
+		if findings, err = check.Models(t.Context(), db, plugin, &Order{}, &Line{}); err != nil || len(findings) > 0 {
 			t.Errorf("got %v, %v, want nothing", findings, err)
 		}
 	})
@@ -696,7 +678,7 @@ func (renamed) TableName() string { return "my orders" }
 type reticent struct{ idgen.Source[int64] }
 
 // The check writes nothing, also where it may not.
-func TestCheckReadsAlone(t *testing.T) {
+func TestReadsAlone(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		mustRun(t, db, "CREATE TABLE orders (id int NOT NULL PRIMARY KEY)")
 		begin := map[string]string{"mysql": "START TRANSACTION READ ONLY", "postgres": "START TRANSACTION READ ONLY", "sqlite": "PRAGMA query_only = 1"}[db.Name()]
@@ -704,7 +686,7 @@ func TestCheckReadsAlone(t *testing.T) {
 			if err := tx.Exec(begin).Error; err != nil {
 				return err
 			}
-			if _, err := gormplugin.CheckTables(t.Context(), tx, idgen.Snowkey.Layout, "orders"); err != nil {
+			if _, err := check.Tables(t.Context(), tx, idgen.Snowkey.Layout, "orders"); err != nil {
 				return err
 			}
 			if db.Name() == "sqlite" {
@@ -719,7 +701,7 @@ func TestCheckReadsAlone(t *testing.T) {
 }
 
 // Columns that have to change together have the same statements, which change each table once.
-func TestCheckMendsTogether(t *testing.T) {
+func TestFixesTogether(t *testing.T) {
 	db := openOn(t, dsn.MySQL)
 	mustRun(t, db,
 		"CREATE TABLE orders (id int AUTO_INCREMENT PRIMARY KEY, parent_id int, CONSTRAINT above FOREIGN KEY (parent_id) REFERENCES orders (id))",
@@ -733,42 +715,42 @@ func TestCheckMendsTogether(t *testing.T) {
 	findings := checkTables(t, db, "orders", "line")
 	requireFindings(t, findings, "orders.id narrow-key*", "orders.id auto-increment*", "line.order_id narrow-reference*", "orders.parent_id narrow-reference*")
 	for _, f := range findings {
-		if !slices.Equal(f.Mend, want) {
-			t.Errorf("%s: got\n%s\nwant\n%s", f, strings.Join(f.Mend, "\n"), strings.Join(want, "\n"))
+		if !slices.Equal(f.Fix, want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", f, strings.Join(f.Fix, "\n"), strings.Join(want, "\n"))
 		}
 	}
 }
 
 func TestFindingText(t *testing.T) {
-	f := gormplugin.Finding{Table: "orders", Column: "id", Kind: gormplugin.NarrowKey, Text: "narrow", Mend: []string{"ALTER"}}
+	f := check.Finding{Table: "orders", Column: "id", Kind: check.NarrowKey, Text: "narrow", Fix: []string{"ALTER"}}
 	text, err := json.Marshal(f)
-	want := `{"table":"orders","column":"id","kind":"narrow-key","text":"narrow","mend":["ALTER"]}`
+	want := `{"table":"orders","column":"id","kind":"narrow-key","text":"narrow","fix":["ALTER"]}`
 	if err != nil || string(text) != want {
 		t.Errorf("got %s, %v, want %s", text, err, want)
 	}
-	var read gormplugin.Finding
+	var read check.Finding
 	if err := json.Unmarshal(text, &read); err != nil || fmt.Sprint(read) != fmt.Sprint(f) {
 		t.Errorf("got %v, %v, want %v", read, err, f)
 	}
 	if got := f.String(); got != "orders, column id: narrow-key: narrow" {
 		t.Errorf("got %q", got)
 	}
-	if got := (gormplugin.Finding{Table: "orders", Kind: gormplugin.NoTable, Text: "none"}).String(); got != "orders: no-table: none" {
+	if got := (check.Finding{Table: "orders", Kind: check.NoTable, Text: "none"}).String(); got != "orders: no-table: none" {
 		t.Errorf("got %q", got)
 	}
-	for kind := gormplugin.NoTable; kind <= gormplugin.FutureKey; kind++ {
+	for kind := check.NoTable; kind <= check.FutureKey; kind++ {
 		text, err := kind.MarshalText()
-		var read gormplugin.FindingKind
+		var read check.Kind
 		if err != nil || read.UnmarshalText(text) != nil || read != kind {
 			t.Errorf("got %v, %v, want %v", read, err, kind)
 		}
 	}
-	for _, kind := range []gormplugin.FindingKind{0, gormplugin.FutureKey + 1} {
-		if _, err := kind.MarshalText(); !errors.Is(err, gormplugin.ErrFinding) || kind.String() != fmt.Sprintf("FindingKind(%d)", uint8(kind)) {
-			t.Errorf("got %v and %s, want ErrFinding", err, kind)
+	for _, kind := range []check.Kind{0, check.FutureKey + 1} {
+		if _, err := kind.MarshalText(); !errors.Is(err, check.ErrKind) || kind.String() != fmt.Sprintf("Kind(%d)", uint8(kind)) {
+			t.Errorf("got %v and %s, want ErrKind", err, kind)
 		}
 	}
-	if err := new(gormplugin.FindingKind).UnmarshalText([]byte("wide-key")); !errors.Is(err, gormplugin.ErrFinding) {
-		t.Errorf("got %v, want ErrFinding", err)
+	if err := new(check.Kind).UnmarshalText([]byte("wide-key")); !errors.Is(err, check.ErrKind) {
+		t.Errorf("got %v, want ErrKind", err)
 	}
 }

@@ -1,4 +1,4 @@
-package gormplugin
+package check
 
 import (
 	"context"
@@ -9,22 +9,22 @@ import (
 	"github.com/snowkey-go/snowkey/internal/catalog"
 )
 
-// postgresMender mends tables of PostgreSQL.
-type postgresMender struct{ database }
+// postgresFixer fixes tables of PostgreSQL.
+type postgresFixer struct{ database }
 
-func (c postgresMender) greatest(t *catalog.Table, col *catalog.Column) string {
+func (c postgresFixer) greatest(t *catalog.Table, col *catalog.Column) string {
 	return c.greatestOf(t, col, "text")
 }
 
 // widen does not touch foreign keys: PostgreSQL lets them be between integers of all widths, and checks them anew.
-func (c postgresMender) widen(ctx context.Context, _ *checker, t *catalog.Table, col *catalog.Column) (mend, error) {
+func (c postgresFixer) widen(ctx context.Context, _ *checker, t *catalog.Table, col *catalog.Column) (fix, error) {
 	statement := "ALTER TABLE " + c.Quoted(t.Name) + " ALTER COLUMN " + c.Quote(col.Name) + " TYPE bigint"
 	obstacle := ""
 	switch {
 	case col.Class != catalog.Integer:
-		return mend{note: otherType}, nil
+		return fix{note: otherType}, nil
 	case col.Bits == 64:
-		return mend{}, nil
+		return fix{}, nil
 	case col.Domain:
 		obstacle = "its type is a domain, whose checks and default would be lost; make a domain of bigint, and change the column to that"
 	case col.Generated != "":
@@ -38,7 +38,7 @@ func (c postgresMender) widen(ctx context.Context, _ *checker, t *catalog.Table,
 	default:
 		users, err := c.users(ctx, t, col)
 		if err != nil {
-			return mend{}, err
+			return fix{}, err
 		}
 		if len(users) > 0 {
 			obstacle = fmt.Sprintf("others use the column or the type of the table's rows, so PostgreSQL may refuse to change it, here %s; drop them, run %s, and make them again for a bigint",
@@ -46,9 +46,9 @@ func (c postgresMender) widen(ctx context.Context, _ *checker, t *catalog.Table,
 		}
 	}
 	if obstacle != "" {
-		return mend{note: "no statement is offered: " + obstacle}, nil
+		return fix{note: "no statement is offered: " + obstacle}, nil
 	}
-	return mend{statements: []string{statement}}, nil
+	return fix{statements: []string{statement}}, nil
 }
 
 // A CHECK that matches postgresComparison and calls nothing compares columns, numbers and sums of them, which all integers can be.
@@ -61,7 +61,7 @@ var (
 // users returns what depends on a column, or on the type that its table's rows have, besides what another type is known to leave as it
 // is: its default and sequence, indexes of whole columns that are ordered or hashed as usual, comparisons in CHECKs, and foreign keys
 // with integers.
-func (c postgresMender) users(ctx context.Context, t *catalog.Table, col *catalog.Column) (found []string, err error) {
+func (c postgresFixer) users(ctx context.Context, t *catalog.Table, col *catalog.Column) (found []string, err error) {
 	err = c.Each(ctx, `WITH col AS (SELECT attrelid AS rel, attnum AS num FROM pg_catalog.pg_attribute WHERE attrelid = $1::bigint AND attname = $2::text),
 			row AS (SELECT y.oid, y.typarray FROM pg_catalog.pg_type y WHERE y.typrelid = $1::bigint)
 		SELECT DISTINCT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid), CASE WHEN f.contype = 'c' THEN pg_catalog.pg_get_constraintdef(f.oid) ELSE '' END
@@ -96,15 +96,15 @@ func (c postgresMender) users(ctx context.Context, t *catalog.Table, col *catalo
 	return found, err
 }
 
-func (c postgresMender) stop(ctx context.Context, _ *checker, t *catalog.Table, col *catalog.Column) (mend, error) {
+func (c postgresFixer) stop(ctx context.Context, _ *checker, t *catalog.Table, col *catalog.Column) (fix, error) {
 	change := "ALTER TABLE " + c.Quoted(t.Name) + " ALTER COLUMN " + c.Quote(col.Name)
 	switch {
 	case strings.Contains(col.Auto, " of the domain "):
-		return mend{note: "no statement is offered: ALTER DOMAIN … DROP DEFAULT is for all columns of the domain; give this one a type of its own, or that if none needs it"}, nil
+		return fix{note: "no statement is offered: ALTER DOMAIN … DROP DEFAULT is for all columns of the domain; give this one a type of its own, or that if none needs it"}, nil
 	case t.Related == "inherited":
-		return mend{note: "no statement is offered: the table inherits or is inherited from, and the tables below lose their default with it; if they may, run " + change + " DROP DEFAULT"}, nil
+		return fix{note: "no statement is offered: the table inherits or is inherited from, and the tables below lose their default with it; if they may, run " + change + " DROP DEFAULT"}, nil
 	case !strings.Contains(col.Auto, "IDENTITY"):
-		m := mend{statements: []string{change + " DROP DEFAULT"}, note: "afterwards the sequence can be dropped, if nothing else uses it"}
+		m := fix{statements: []string{change + " DROP DEFAULT"}, note: "afterwards the sequence can be dropped, if nothing else uses it"}
 		if t.Related == "partitioned" {
 			m.note = "the default goes from all partitions; " + m.note
 		}
@@ -116,21 +116,21 @@ func (c postgresMender) stop(ctx context.Context, _ *checker, t *catalog.Table, 
 		WHERE s.classid = 'pg_catalog.pg_class'::regclass AND s.refclassid = 'pg_catalog.pg_class'::regclass AND s.deptype = 'i'
 		AND a.attrelid = $1::bigint AND a.attname = $2::text ORDER BY 1`, int64(t.OID), col.Name)
 	if err != nil {
-		return mend{}, err
+		return fix{}, err
 	}
 	if len(users) > 0 {
-		return mend{note: fmt.Sprintf("no statement is offered: its sequence goes with the identity, and others use that, here %s; change these, and run %s DROP IDENTITY",
+		return fix{note: fmt.Sprintf("no statement is offered: its sequence goes with the identity, and others use that, here %s; change these, and run %s DROP IDENTITY",
 			strings.Join(users, ", "), change)}, nil
 	}
-	return mend{statements: []string{change + " DROP IDENTITY"}, note: "its sequence goes with it"}, nil
+	return fix{statements: []string{change + " DROP IDENTITY"}, note: "its sequence goes with it"}, nil
 }
 
-func (c postgresMender) require(_ context.Context, t *catalog.Table, columns []string) (mend, error) {
+func (c postgresFixer) require(_ context.Context, t *catalog.Table, columns []string) (fix, error) {
 	switch t.Related {
 	case "partitioned":
-		return mend{note: "no statement is offered: the table is partitioned, and a primary key has to have the columns that it is partitioned by"}, nil
+		return fix{note: "no statement is offered: the table is partitioned, and a primary key has to have the columns that it is partitioned by"}, nil
 	case "inherited":
-		return mend{note: "no statement is offered: the table inherits or is inherited from, and a primary key is of one of these tables alone"}, nil
+		return fix{note: "no statement is offered: the table inherits or is inherited from, and a primary key is of one of these tables alone"}, nil
 	}
-	return mend{statements: []string{"ALTER TABLE " + c.Quoted(t.Name) + " ADD PRIMARY KEY (" + c.quotedList(columns) + ")"}}, nil
+	return fix{statements: []string{"ALTER TABLE " + c.Quoted(t.Name) + " ADD PRIMARY KEY (" + c.quotedList(columns) + ")"}}, nil
 }

@@ -1,4 +1,4 @@
-package gormplugin
+package check
 
 import (
 	"context"
@@ -7,21 +7,21 @@ import (
 	"github.com/snowkey-go/snowkey/internal/catalog"
 )
 
-// sqliteMender says what there is to do in SQLite, which changes no table in place.
-type sqliteMender struct{ database }
+// sqliteFixer says what there is to do in SQLite, which changes no table in place.
+type sqliteFixer struct{ database }
 
-func (c sqliteMender) greatest(t *catalog.Table, col *catalog.Column) string {
+func (c sqliteFixer) greatest(t *catalog.Table, col *catalog.Column) string {
 	id := c.Quote(col.Name)
 	return "SELECT CAST(CAST(" + id + " AS integer) AS text) FROM " + c.Quoted(t.Name) + " WHERE typeof(" + id + ") IN ('integer', 'real') ORDER BY " + id + " DESC LIMIT 1"
 }
 
 // rebuild is what there is instead of statements.
-func (c sqliteMender) rebuild(declaration string) mend {
-	return mend{note: "SQLite cannot change that in place: make a new table that declares " + declaration + ", copy the rows, drop the old table, and " +
+func (c sqliteFixer) rebuild(declaration string) fix {
+	return fix{note: "SQLite cannot change that in place: make a new table that declares " + declaration + ", copy the rows, drop the old table, and " +
 		"rename the new one, with foreign_keys off (sqlite.org/lang_altertable.html says how)"}
 }
 
-func (c sqliteMender) widen(_ context.Context, _ *checker, t *catalog.Table, col *catalog.Column) (mend, error) {
+func (c sqliteFixer) widen(_ context.Context, _ *checker, t *catalog.Table, col *catalog.Column) (fix, error) {
 	if key := t.Key(); len(key) == 1 && key[0] == col.Name {
 		return c.rebuild(c.Quote(col.Name) + " integer PRIMARY KEY"), nil
 	}
@@ -31,11 +31,11 @@ func (c sqliteMender) widen(_ context.Context, _ *checker, t *catalog.Table, col
 	return c.rebuild(c.Quote(col.Name) + " integer"), nil
 }
 
-func (c sqliteMender) stop(_ context.Context, _ *checker, _ *catalog.Table, col *catalog.Column) (mend, error) {
+func (c sqliteFixer) stop(_ context.Context, _ *checker, _ *catalog.Table, col *catalog.Column) (fix, error) {
 	id := c.Quote(col.Name)
 	return c.rebuild(id + " bigint NOT NULL PRIMARY KEY, which refuses a row without a key (or " + id + " integer PRIMARY KEY, the rowid, which is smaller and still numbers it)"), nil
 }
 
-func (c sqliteMender) require(_ context.Context, _ *catalog.Table, columns []string) (mend, error) {
+func (c sqliteFixer) require(_ context.Context, _ *catalog.Table, columns []string) (fix, error) {
 	return c.rebuild("PRIMARY KEY (" + c.quotedList(columns) + ")"), nil
 }

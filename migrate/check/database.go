@@ -1,4 +1,4 @@
-package gormplugin
+package check
 
 import (
 	"fmt"
@@ -14,27 +14,27 @@ import (
 // database is what the database knows of its tables, read without GORM's callbacks and logger.
 type database struct{ *catalog.Catalog }
 
-// newDatabase returns the database, with what mends its tables.
-func newDatabase(db *gorm.DB) (database, mender, error) {
+// newDatabase returns the database, with what fixes its tables.
+func newDatabase(db *gorm.DB) (database, fixer, error) {
 	if db == nil || db.Statement == nil || db.Statement.ConnPool == nil {
-		return database{}, nil, fmt.Errorf("%w: no connection to a database", ErrCheck)
+		return database{}, nil, fmt.Errorf("%w: no connection to a database", ErrDatabase)
 	}
 	d, ok := dialect.Lookup(db.Name())
 	if !ok {
-		return database{}, nil, fmt.Errorf("%w: the dialect is %q, want mysql, postgres or sqlite", ErrCheck, db.Name())
+		return database{}, nil, fmt.Errorf("%w: the dialect is %q, want mysql, postgres or sqlite", ErrDatabase, db.Name())
 	}
 	known, err := catalog.New(db.Statement.ConnPool, d)
 	if err != nil {
-		return database{}, nil, fmt.Errorf("%w: %w", ErrCheck, err)
+		return database{}, nil, fmt.Errorf("%w: %w", ErrDatabase, err)
 	}
 	of := database{known}
 	switch d {
 	case dialect.MySQL:
-		return of, mysqlMender{of}, nil
+		return of, mysqlFixer{of}, nil
 	case dialect.Postgres:
-		return of, postgresMender{of}, nil
+		return of, postgresFixer{of}, nil
 	}
-	return of, sqliteMender{of}, nil
+	return of, sqliteFixer{of}, nil
 }
 
 // parseTableName reads a table's name. The error wraps [ErrTable].
@@ -69,7 +69,7 @@ func (d database) quotedList(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// greatestOf is what a mender's greatest returns for a type of texts that CAST knows.
+// greatestOf is what a fixer's greatest returns for a type of texts that CAST knows.
 func (d database) greatestOf(t *catalog.Table, col *catalog.Column, text string) string {
 	return "SELECT CAST(MAX(" + d.Quote(col.Name) + ") AS " + text + ") FROM " + d.Quoted(t.Name)
 }

@@ -1,12 +1,12 @@
-package gormplugin_test
+package check_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/internal/dsn"
+	"github.com/snowkey-go/snowkey/migrate/check"
 )
 
 // Tables in which virtual ones keep their rows are left out, and no others: their names may begin with that of a virtual one.
@@ -14,7 +14,7 @@ func TestListTablesBesideVirtualOnes(t *testing.T) {
 	db := openOn(t, dsn.SQLite)
 	mustRun(t, db, "CREATE VIRTUAL TABLE box USING rtree (id, a, b)", "CREATE TABLE box_orders (id integer PRIMARY KEY)", "CREATE TABLE boxes (id integer PRIMARY KEY)",
 		"CREATE VIRTUAL TABLE words USING fts4 (word)", "CREATE TABLE sqlitex (id integer PRIMARY KEY)", "CREATE TEMP TABLE passing (id integer)", "CREATE VIEW seen AS SELECT 1 AS id")
-	got, err := gormplugin.ListTables(t.Context(), db)
+	got, err := check.List(t.Context(), db)
 	if want := []string{"box_orders", "boxes", "sqlitex"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
@@ -22,7 +22,7 @@ func TestListTablesBesideVirtualOnes(t *testing.T) {
 }
 
 // A text is greater than every number, and a number that does not fit an integer has a point.
-func TestCheckFutureKeysAmongOtherValues(t *testing.T) {
+func TestFutureKeysAmongOtherValues(t *testing.T) {
 	db := openOn(t, dsn.SQLite)
 	mustRun(t, db, "CREATE TABLE a (id bigint PRIMARY KEY NOT NULL)", "INSERT INTO a VALUES ('zz'), (5), (x'ff')", "CREATE TABLE b (id bigint PRIMARY KEY NOT NULL)", "INSERT INTO b VALUES (9.0e18), (1)",
 		"CREATE TABLE empty (id bigint PRIMARY KEY NOT NULL)", "CREATE TABLE texts (id bigint PRIMARY KEY NOT NULL)", "INSERT INTO texts VALUES ('a')")
@@ -38,7 +38,7 @@ func TestCheckFutureKeysAmongOtherValues(t *testing.T) {
 }
 
 // Tables of attached databases are checked when they are named, in any case of the letters, with the foreign keys in their own file.
-func TestCheckAttachedDatabases(t *testing.T) {
+func TestAttachedDatabases(t *testing.T) {
 	db := openOn(t, dsn.SQLite)
 	mustRun(t, db, "ATTACH ':memory:' AS Other", "CREATE TABLE orders (id integer PRIMARY KEY)", "CREATE TABLE line (id integer PRIMARY KEY, order_id real REFERENCES orders)",
 		"CREATE TABLE Other.orders (id bigint PRIMARY KEY)", "CREATE TABLE Other.line (id integer PRIMARY KEY, order_id real REFERENCES orders)", "CREATE TABLE Other.alone (id bigint PRIMARY KEY)",
@@ -47,7 +47,7 @@ func TestCheckAttachedDatabases(t *testing.T) {
 	requireFindings(t, checkTables(t, db, "orders", "MAIN.orders"), "line.order_id narrow-reference")
 	requireFindings(t, checkTables(t, db, "alone", "passing", "temp.passing"), "alone.id nullable-key", "passing.id nullable-key")
 	requireFindings(t, checkTables(t, db, "nosuch.orders", "other.nosuch"), "nosuch.orders. no-table", "other.nosuch. no-table")
-	got, err := gormplugin.ListTables(t.Context(), db)
+	got, err := check.List(t.Context(), db)
 	if want := []string{"line", "orders"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}

@@ -1,4 +1,4 @@
-package gormplugin
+package check
 
 import (
 	"cmp"
@@ -11,10 +11,10 @@ import (
 	"github.com/snowkey-go/snowkey/internal/catalog"
 )
 
-// mysqlMender mends tables of MySQL and MariaDB.
-type mysqlMender struct{ database }
+// mysqlFixer fixes tables of MySQL and MariaDB.
+type mysqlFixer struct{ database }
 
-func (c mysqlMender) greatest(t *catalog.Table, col *catalog.Column) string {
+func (c mysqlFixer) greatest(t *catalog.Table, col *catalog.Column) string {
 	return c.greatestOf(t, col, "char")
 }
 
@@ -22,10 +22,10 @@ func (c mysqlMender) greatest(t *catalog.Table, col *catalog.Column) string {
 // foreign keys are there (errors 1832 and 1833; on MariaDB 10.11 also without foreign_key_checks). They cannot be made again in the
 // statement that drops them, since their names are taken until its end. A list that stopped there would have lost them, so there is none
 // where anything is known that makes a statement fail.
-func (c mysqlMender) widen(ctx context.Context, k *checker, t *catalog.Table, col *catalog.Column) (mend, error) {
+func (c mysqlFixer) widen(ctx context.Context, k *checker, t *catalog.Table, col *catalog.Column) (fix, error) {
 	if col.Bits != 64 {
 		if err := k.findTied(ctx); err != nil {
-			return mend{}, err
+			return fix{}, err
 		}
 	}
 	tied, constraints := k.tiedTo(t, col)
@@ -34,14 +34,14 @@ func (c mysqlMender) widen(ctx context.Context, k *checker, t *catalog.Table, co
 	for _, p := range tied {
 		of, err := k.table(ctx, p.table)
 		if err != nil {
-			return mend{}, err
+			return fix{}, err
 		}
 		var at *catalog.Column
 		if of != nil {
 			at = of.Column(p.column, true)
 		}
 		if at == nil {
-			return mend{note: fmt.Sprintf("no statement is offered: a foreign key ties it to %s of %s, which this user cannot see", p.column, p.table)}, nil
+			return fix{note: fmt.Sprintf("no statement is offered: a foreign key ties it to %s of %s, which this user cannot see", p.column, p.table)}, nil
 		}
 		if at.Bits == 64 && (at.Auto == "" || !k.isKey(of, at)) && !of.Versioned {
 			continue
@@ -55,13 +55,13 @@ func (c mysqlMender) widen(ctx context.Context, k *checker, t *catalog.Table, co
 			note, err = c.riskOf(ctx, of)
 		}
 		if err != nil {
-			return mend{}, err
+			return fix{}, err
 		}
 		if note != "" {
 			if of == t && at == col {
-				return mend{note: note}, nil
+				return fix{note: note}, nil
 			}
-			return mend{note: fmt.Sprintf("a foreign key ties it to %s of %s, and there %s", at.Name, of, note)}, nil
+			return fix{note: fmt.Sprintf("a foreign key ties it to %s of %s, and there %s", at.Name, of, note)}, nil
 		}
 		modify := " MODIFY " + c.Quote(at.Name) + " " + definition
 		if of == last {
@@ -75,21 +75,21 @@ func (c mysqlMender) widen(ctx context.Context, k *checker, t *catalog.Table, co
 	for _, r := range constraints {
 		child, err := k.table(ctx, r.Child)
 		if err != nil {
-			return mend{}, err
+			return fix{}, err
 		}
 		if r.Definition == "" {
-			return mend{note: fmt.Sprintf("no statement is offered: it would have to drop the foreign key %s of %s and make it again, whose ON DELETE and ON UPDATE this user has no right to see", r.Name, child)}, nil
+			return fix{note: fmt.Sprintf("no statement is offered: it would have to drop the foreign key %s of %s and make it again, whose ON DELETE and ON UPDATE this user has no right to see", r.Name, child)}, nil
 		}
 		note, err := c.orphans(ctx, k, child, r)
 		if err != nil || note != "" {
-			return mend{note: note}, err
+			return fix{note: note}, err
 		}
 		alter := "ALTER TABLE " + c.Quoted(child.Name)
 		drop = append(drop, alter+" DROP FOREIGN KEY "+c.Quote(r.Name))
 		add = append(add, alter+" ADD CONSTRAINT "+c.Quote(r.Name)+" "+r.Definition)
 		names = append(names, r.Name+" of "+child.String())
 	}
-	m := mend{statements: slices.Concat(drop, change, add)}
+	m := fix{statements: slices.Concat(drop, change, add)}
 	switch {
 	case k.isKey(t, col) && col.Nullable && t.Key() == nil:
 		m.note = "it becomes NOT NULL too, which a primary key has to be"
@@ -101,7 +101,7 @@ func (c mysqlMender) widen(ctx context.Context, k *checker, t *catalog.Table, co
 }
 
 // riskOf says what may keep the rows of a table from being copied, which MODIFY does, by whatever sql_mode.
-func (c mysqlMender) riskOf(ctx context.Context, t *catalog.Table) (note string, err error) {
+func (c mysqlFixer) riskOf(ctx context.Context, t *catalog.Table) (note string, err error) {
 	const offered = "no statement is offered, since it could fail after the foreign keys have been dropped: "
 	if err := c.Create(ctx, t); err != nil {
 		return "", err
@@ -136,7 +136,7 @@ func (c mysqlMender) riskOf(ctx context.Context, t *catalog.Table) (note string,
 }
 
 // orphans looks for rows whose foreign key points to none, which keep it from being made again. They are looked for once.
-func (c mysqlMender) orphans(ctx context.Context, k *checker, child *catalog.Table, r *catalog.Reference) (note string, err error) {
+func (c mysqlFixer) orphans(ctx context.Context, k *checker, child *catalog.Table, r *catalog.Reference) (note string, err error) {
 	if note, ok := k.orphans[r]; ok {
 		return note, nil
 	}
@@ -176,7 +176,7 @@ var (
 // define returns the definition of a column as MODIFY takes it, of 64 bits with the sign that it has, for that is what foreign keys and
 // comparisons rely on; when the column is a key, without AUTO_INCREMENT or the default of a sequence. MODIFY loses what it does not
 // repeat, so where the column has anything else than mysqlDefinition, and where something else in the table is of it, the note says so.
-func (c mysqlMender) define(ctx context.Context, t *catalog.Table, col *catalog.Column, key bool) (definition, note string, err error) {
+func (c mysqlFixer) define(ctx context.Context, t *catalog.Table, col *catalog.Column, key bool) (definition, note string, err error) {
 	switch {
 	case col.Class != catalog.Integer:
 		return "", otherType, nil
@@ -249,7 +249,7 @@ func (c mysqlMender) define(ctx context.Context, t *catalog.Table, col *catalog.
 }
 
 // withoutNull looks for rows whose key is NULL. Without a strict sql_mode they would get the key 0.
-func (c mysqlMender) withoutNull(ctx context.Context, t *catalog.Table, columns []string) (note string, err error) {
+func (c mysqlFixer) withoutNull(ctx context.Context, t *catalog.Table, columns []string) (note string, err error) {
 	var where []string
 	for _, column := range columns {
 		where = append(where, c.Quote(column)+" IS NULL")
@@ -266,13 +266,13 @@ func (c mysqlMender) withoutNull(ctx context.Context, t *catalog.Table, columns 
 	return "", nil
 }
 
-func (c mysqlMender) stop(ctx context.Context, k *checker, t *catalog.Table, col *catalog.Column) (mend, error) {
+func (c mysqlFixer) stop(ctx context.Context, k *checker, t *catalog.Table, col *catalog.Column) (fix, error) {
 	return c.widen(ctx, k, t, col)
 }
 
-func (c mysqlMender) require(ctx context.Context, t *catalog.Table, columns []string) (mend, error) {
+func (c mysqlFixer) require(ctx context.Context, t *catalog.Table, columns []string) (fix, error) {
 	if err := c.Create(ctx, t); err != nil {
-		return mend{}, err
+		return fix{}, err
 	}
 	note := ""
 	switch {
@@ -294,11 +294,11 @@ func (c mysqlMender) require(ctx context.Context, t *catalog.Table, columns []st
 	if note == "" && len(nullable) > 0 {
 		var err error
 		if note, err = c.withoutNull(ctx, t, nullable); err != nil {
-			return mend{}, err
+			return fix{}, err
 		}
 	}
 	if note != "" {
-		return mend{note: note}, nil
+		return fix{note: note}, nil
 	}
-	return mend{statements: []string{"ALTER TABLE " + c.Quoted(t.Name) + " ADD PRIMARY KEY (" + c.quotedList(columns) + ")"}}, nil
+	return fix{statements: []string{"ALTER TABLE " + c.Quoted(t.Name) + " ADD PRIMARY KEY (" + c.quotedList(columns) + ")"}}, nil
 }

@@ -1,4 +1,4 @@
-package gormplugin
+package check
 
 import (
 	"cmp"
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/catalog"
@@ -24,150 +23,6 @@ const keyDigits = 19
 
 // How far the clocks of processes may be apart before a key is from the future.
 const clockTolerance = time.Minute
-
-// Check looks at the tables of models for what makes their first snowflake fail or loses keys: columns that are too narrow for one, in the
-// table or in those that refer to it, and databases that still make keys of their own. It is meant for the start of a program, after
-// AutoMigrate, which leaves all that as it is. It writes nothing, and returns no findings when all is well. Models are what AutoMigrate
-// takes.
-//
-// The keys of a model are the fields that the plugin fills; what refers to them is found in the declared foreign keys of the database and
-// in the relations of the models, with the join tables of many2many, also where nothing is declared. When the source has a method
-// Layout() idgen.Layout, keys are found too that the layout cannot have made yet; this reads the greatest key of a table, which is
-// quick with an index that begins with it.
-//
-// Not found is what a database does by triggers, and what SQLite does with every INTEGER PRIMARY KEY: a row that is inserted without one
-// gets the greatest and 1.
-//
-// A table that is not there is a finding. The error is that of a model that GORM cannot parse, of the context, or of the database; it wraps
-// [ErrKey] and [ErrNoSource] for a key that cannot be filled, [ErrTable] for a table's name with more than a schema before it, and
-// [ErrCheck] for a dialect other than mysql, postgres and sqlite, or before db.Use when the plugin has no source yet.
-func (p *Plugin) Check(ctx context.Context, db *gorm.DB, models ...any) ([]Finding, error) {
-	if p.source == nil {
-		return nil, fmt.Errorf("%w: the plugin has no source yet, call db.Use first", ErrCheck)
-	}
-	database, mender, err := newDatabase(db)
-	if err != nil {
-		return nil, err
-	}
-	var targets []*target
-	var relations []*relation
-	for _, model := range models {
-		stmt := &gorm.Statement{DB: db}
-		if err := stmt.Parse(model); err != nil {
-			return nil, fmt.Errorf("gormplugin: check of %T: %w", model, err)
-		}
-		name, err := parseTableName(stmt.Schema.Table) // Table lacks the schema
-		if err != nil {
-			return nil, err
-		}
-		t := &target{name: name, model: stmt.Schema.Name}
-		keys, err := p.integersOf(stmt.Schema)
-		if err != nil {
-			return nil, fmt.Errorf("gormplugin: check of %T: %w", model, err)
-		}
-		for _, k := range keys {
-			layout, _ := k.source.layout()
-			t.keys = append(t.keys, targetKey{column: k.column, layout: layout})
-		}
-		targets = append(targets, t)
-		of, err := p.relationsOf(stmt.Schema)
-		if err != nil {
-			return nil, err
-		}
-		relations = append(relations, of...)
-	}
-	c := newChecker(database, mender)
-	return c.check(ctx, targets, relations)
-}
-
-// CheckTables is like [Plugin.Check] for tables without models. Each is named "table" or "schema.table", letter by letter; a part with a
-// dot or a quote in it is quoted, with " or `. The key of a table is its primary key when that is an integer, or the integer called id
-// when it has several columns or there is none. A layout makes it look for keys that the layout cannot have made yet; the zero Layout
-// does not.
-func CheckTables(ctx context.Context, db *gorm.DB, layout idgen.Layout, tables ...string) ([]Finding, error) {
-	database, mender, err := newDatabase(db)
-	if err != nil {
-		return nil, err
-	}
-	var targets []*target
-	for _, text := range tables {
-		name, err := parseTableName(text)
-		if err != nil {
-			return nil, err
-		}
-		targets = append(targets, &target{name: name, layout: layout})
-	}
-	c := newChecker(database, mender)
-	return c.check(ctx, targets, nil)
-}
-
-// ListTables returns the tables of a database, on PostgreSQL those of the current schema, as [CheckTables] takes them. Views, virtual
-// tables and partitions are not among them.
-func ListTables(ctx context.Context, db *gorm.DB) ([]string, error) {
-	database, _, err := newDatabase(db)
-	if err != nil {
-		return nil, err
-	}
-	names, err := database.Tables(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("gormplugin: listing the tables: %w", cmp.Or(ctx.Err(), err))
-	}
-	texts := make([]string, len(names))
-	for i, name := range names {
-		texts[i] = name.String()
-	}
-	return texts, nil
-}
-
-// integersOf returns the keys of a schema that the plugin fills with integers.
-func (p *Plugin) integersOf(s *schema.Schema) (keys []*key, err error) {
-	plan, err := p.plan(s)
-	if err != nil || plan == nil {
-		return nil, err
-	}
-	for _, k := range plan.keys {
-		if k.isInteger() {
-			keys = append(keys, k)
-		}
-	}
-	return keys, nil
-}
-
-// relation says that a column of a model's table refers to one of another's.
-type relation struct {
-	child, parent place // in names that models have
-	filled        bool  // the parent is a key that the plugin fills
-}
-
-// relationsOf returns what the relations of a model say, declared in the database or not.
-func (p *Plugin) relationsOf(s *schema.Schema) (found []*relation, err error) {
-	s.Relationships.Mux.RLock()
-	relationships := slices.Concat(s.Relationships.BelongsTo, s.Relationships.HasOne, s.Relationships.HasMany, s.Relationships.Many2Many)
-	s.Relationships.Mux.RUnlock()
-	for _, relationship := range relationships {
-		for _, ref := range relationship.References {
-			if ref.PrimaryKey == nil || ref.ForeignKey == nil { // the type of a polymorphic one
-				continue
-			}
-			keys, err := p.integersOf(ref.PrimaryKey.Schema)
-			if err != nil {
-				return nil, err
-			}
-			r := &relation{
-				child: place{column: ref.ForeignKey.DBName}, parent: place{column: ref.PrimaryKey.DBName},
-				filled: slices.ContainsFunc(keys, func(k *key) bool { return k.field == ref.PrimaryKey }),
-			}
-			if r.child.table, err = parseTableName(ref.ForeignKey.Schema.Table); err != nil {
-				return nil, err
-			}
-			if r.parent.table, err = parseTableName(ref.PrimaryKey.Schema.Table); err != nil {
-				return nil, err
-			}
-			found = append(found, r)
-		}
-	}
-	return found, nil
-}
 
 // target is a table to check.
 type target struct {
@@ -194,7 +49,7 @@ type place struct {
 // checker is one check.
 type checker struct {
 	database   database
-	mender     mender
+	fixer      fixer
 	fold       bool                            // the dialect takes names of columns in any case
 	tables     map[catalog.Name]*catalog.Table // what was read, by the name that it was asked for with
 	targets    []*target
@@ -204,8 +59,12 @@ type checker struct {
 	orphans    map[*catalog.Reference]string // what is in the way of making a foreign key again
 }
 
-func newChecker(database database, mender mender) *checker {
-	return &checker{database: database, mender: mender, fold: database.Dialect() != dialect.Postgres, tables: map[catalog.Name]*catalog.Table{}, orphans: map[*catalog.Reference]string{}}
+func newChecker(db *gorm.DB) (*checker, error) {
+	database, fixer, err := newDatabase(db)
+	if err != nil {
+		return nil, err
+	}
+	return &checker{database: database, fixer: fixer, fold: database.Dialect() != dialect.Postgres, tables: map[catalog.Name]*catalog.Table{}, orphans: map[*catalog.Reference]string{}}, nil
 }
 
 // table returns a table that is read once, nil when there is none.
@@ -306,7 +165,7 @@ func (c *checker) check(ctx context.Context, targets []*target, relations []*rel
 		if ctx.Err() != nil && !errors.Is(err, ctx.Err()) { // a driver may say it in other words
 			err = fmt.Errorf("%w: %w", ctx.Err(), err)
 		}
-		return nil, fmt.Errorf("gormplugin: check of the tables: %w", err)
+		return nil, fmt.Errorf("check: %w", err)
 	}
 	return c.findings, nil
 }
@@ -384,13 +243,13 @@ func (c *checker) checkTarget(ctx context.Context, t *target) error {
 		return c.missing(ctx, t)
 	}
 	if t.table.View != "" {
-		c.add(t.table, "", NoTable, mend{}, "it is a %s, whose keys are those of the tables below it; check these", t.table.View)
+		c.add(t.table, "", NoTable, fix{}, "it is a %s, whose keys are those of the tables below it; check these", t.table.View)
 		return nil
 	}
 	var missing []string
 	for _, k := range t.keys {
 		if k.at == nil {
-			c.add(t.table, k.column, NoColumn, mend{}, "the model %s has the key %s, and the table has no such column", t.model, k.column)
+			c.add(t.table, k.column, NoColumn, fix{}, "the model %s has the key %s, and the table has no such column", t.model, k.column)
 			missing = append(missing, k.column)
 		}
 	}
@@ -399,13 +258,13 @@ func (c *checker) checkTarget(ctx context.Context, t *target) error {
 		for _, k := range t.keys {
 			columns = append(columns, k.at.Name)
 		}
-		m := mend{note: "no column is called id, so it is not known which is the key"}
+		m := fix{note: "no column is called id, so it is not known which is the key"}
 		if t.model != "" {
 			m.note = fmt.Sprintf("the plugin fills no key of the model %s", t.model)
 		}
 		if len(columns) > 0 {
 			var err error
-			if m, err = c.mender.require(ctx, t.table, columns); err != nil {
+			if m, err = c.fixer.require(ctx, t.table, columns); err != nil {
 				return err
 			}
 		}
@@ -459,14 +318,14 @@ func (c *checker) checkKey(ctx context.Context, t *catalog.Table, k targetKey) e
 		}
 	}
 	if problem != "" {
-		m, err := c.mender.widen(ctx, c, t, col)
+		m, err := c.fixer.widen(ctx, c, t, col)
 		if err != nil {
 			return err
 		}
 		c.add(t, col.Name, kind, m, "its type is %s: %s", col.Type, problem)
 	}
 	if col.Auto != "" {
-		m, err := c.mender.stop(ctx, c, t, col)
+		m, err := c.fixer.stop(ctx, c, t, col)
 		if err != nil {
 			return err
 		}
@@ -480,7 +339,7 @@ func (c *checker) checkKey(ctx context.Context, t *catalog.Table, k targetKey) e
 		c.add(t, col.Name, AutoIncrement, m, "it is %s: a row that is inserted without a key %s", col.Auto, what)
 	}
 	if col.Nullable && slices.Contains(t.Key(), col.Name) { // on SQLite; what has no key at all is found before
-		m, err := c.mender.widen(ctx, c, t, col)
+		m, err := c.fixer.widen(ctx, c, t, col)
 		if err != nil {
 			return err
 		}
@@ -526,7 +385,7 @@ func (c *checker) checkGreatest(ctx context.Context, t *catalog.Table, k targetK
 		return nil // without an index that begins with the column all rows would be read
 	}
 	var greatest sql.NullString // BIGINT UNSIGNED is above int64
-	err := c.database.Each(ctx, c.mender.greatest(t, k.at), nil,
+	err := c.database.Each(ctx, c.fixer.greatest(t, k.at), nil,
 		func(scan func(...any) error) error { return scan(&greatest) })
 	if err != nil {
 		return fmt.Errorf("the greatest key of %s: %w", t.Name, err)
@@ -552,7 +411,7 @@ func (c *checker) checkGreatest(ctx context.Context, t *catalog.Table, k targetK
 		when = fmt.Sprintf("%s in the layout %s", parts.Time.Format("2006-01-02T15:04:05.000Z"), k.layout)
 	}
 	least, _ := k.layout.MinID(time.Now())
-	c.add(t, k.at.Name, FutureKey, mend{note: "no statement mends that: if the rows were made with another layout, use that one, or keep the keys of both apart"},
+	c.add(t, k.at.Name, FutureKey, fix{note: "no statement fixes that: if the rows were made with another layout, use that one, or keep the keys of both apart"},
 		"its greatest key is %s, which is %s, and the next key is about %d: new rows sort before that one, and a later key may be one that is there", whole, when, least)
 	return nil
 }
@@ -587,7 +446,7 @@ func (c *checker) checkReference(ctx context.Context, from, to place, filled boo
 	if bits == 0 || problem == "" || c.found(child, column) {
 		return nil
 	}
-	m, err := c.mender.widen(ctx, c, child, column)
+	m, err := c.fixer.widen(ctx, c, child, column)
 	if err != nil {
 		return err
 	}
@@ -602,12 +461,12 @@ func (c *checker) found(t *catalog.Table, col *catalog.Column) bool {
 	})
 }
 
-func (c *checker) add(t *catalog.Table, column string, kind FindingKind, m mend, format string, args ...any) {
+func (c *checker) add(t *catalog.Table, column string, kind Kind, m fix, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if m.note != "" {
 		text += "; " + m.note
 	}
-	f := Finding{Table: t.String(), Column: column, Kind: kind, Text: text, Mend: m.statements}
+	f := Finding{Table: t.String(), Column: column, Kind: kind, Text: text, Fix: m.statements}
 	// A table that is given twice is checked twice.
 	if !slices.ContainsFunc(c.findings, func(old Finding) bool { return old.Table == f.Table && old.Column == f.Column && old.Kind == f.Kind }) {
 		c.findings = append(c.findings, f)

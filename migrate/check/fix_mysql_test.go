@@ -1,4 +1,4 @@
-package gormplugin_test
+package check_test
 
 import (
 	"strings"
@@ -10,6 +10,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/dsn"
+	"github.com/snowkey-go/snowkey/migrate/check"
 )
 
 // notOffered is a database where no statement is certain to change nothing but what a finding says, or to run.
@@ -34,9 +35,9 @@ type (
 func (Counted) TableName() string  { return "counted" }
 func (Counting) TableName() string { return "counting" }
 
-func checkCounted(t *testing.T, db *gorm.DB) []gormplugin.Finding {
+func checkCounted(t *testing.T, db *gorm.DB) []check.Finding {
 	t.Helper()
-	findings, err := gormplugin.New(gormplugin.From(mustGenerator(t)), gormplugin.AllKeys()).Check(t.Context(), db, &Counted{}, &Counting{})
+	findings, err := check.Models(t.Context(), db, gormplugin.New(gormplugin.From(mustGenerator(t)), gormplugin.AllKeys()), &Counted{}, &Counting{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func testNotOffered(t *testing.T, kind string, cases []notOffered) {
 			t.Parallel()
 			db := openOn(t, kind)
 			mustRun(t, db, tt.setup...)
-			var findings []gormplugin.Finding
+			var findings []check.Finding
 			if tt.tables != nil {
 				findings = checkTables(t, db, tt.tables...)
 			} else {
@@ -66,7 +67,7 @@ func testNotOffered(t *testing.T, kind string, cases []notOffered) {
 }
 
 // What MODIFY would do to values of another type is in the names: '100' of an enum becomes 1, 2.6 becomes 3.
-func TestCheckOffersNothingForOtherTypesOnMySQL(t *testing.T) {
+func TestOffersNothingForOtherTypesOnMySQL(t *testing.T) {
 	var cases []notOffered
 	for _, typ := range []string{
 		"enum('100','200')", "set('100','200')", "decimal(10,2)", "decimal(19,0)", "double", "float", "datetime(6) DEFAULT current_timestamp(6)", "year", "bit(64)", "binary(16)", "uuid",
@@ -92,7 +93,7 @@ func TestCheckOffersNothingForOtherTypesOnMySQL(t *testing.T) {
 	testNotOffered(t, dsn.MySQL, cases)
 }
 
-func TestCheckOffersNothingOnMySQL(t *testing.T) {
+func TestOffersNothingOnMySQL(t *testing.T) {
 	const parent, child = "CREATE TABLE p (id int PRIMARY KEY)", "CREATE TABLE c (pid int, CONSTRAINT fk FOREIGN KEY (pid) REFERENCES p (id))"
 	testNotOffered(t, dsn.MySQL, []notOffered{
 		{
@@ -193,15 +194,15 @@ func TestCheckOffersNothingOnMySQL(t *testing.T) {
 }
 
 // mustMend runs what is offered, for all findings and twice, since findings that are mended together have the same.
-func mustMend(t *testing.T, db *gorm.DB, findings []gormplugin.Finding) {
+func mustMend(t *testing.T, db *gorm.DB, findings []check.Finding) {
 	t.Helper()
 	for _, f := range findings {
-		mustRun(t, db, f.Mend...)
+		mustRun(t, db, f.Fix...)
 	}
 }
 
 // What looks like a default or AUTO_INCREMENT in a comment is none.
-func TestCheckKeepsComments(t *testing.T) {
+func TestKeepsComments(t *testing.T) {
 	db := openOn(t, dsn.MySQL)
 	const comment = "was DEFAULT nextval(s) once AUTO_INCREMENT, DEFAULT NULL"
 	mustRun(t, db, "CREATE TABLE p (id int NOT NULL AUTO_INCREMENT PRIMARY KEY COMMENT '"+comment+"')", "CREATE TABLE q (id int PRIMARY KEY COMMENT 'AUTO_INCREMENT')")
@@ -215,7 +216,7 @@ func TestCheckKeepsComments(t *testing.T) {
 }
 
 // A width that is shown, a sequence's default and a JSON column are no obstacles; and the index of a foreign key, which gets its name, is said.
-func TestCheckMendsBesides(t *testing.T) {
+func TestFixesBesides(t *testing.T) {
 	db := openOn(t, dsn.MySQL)
 	mustRun(t, db, "CREATE SEQUENCE s", "CREATE TABLE p (id int(5) unsigned NOT NULL DEFAULT nextval(s) PRIMARY KEY, more json, at datetime)",
 		"CREATE TABLE c (id bigint(9) unsigned zerofill AUTO_INCREMENT PRIMARY KEY, pid int unsigned, FOREIGN KEY (pid) REFERENCES p (id))",
@@ -231,7 +232,7 @@ func TestCheckMendsBesides(t *testing.T) {
 }
 
 // Who cannot read the rows of a child is offered nothing, for it is not known whether its foreign key can be made again.
-func TestCheckOfRowsThatCannotBeRead(t *testing.T) {
+func TestOfRowsThatCannotBeRead(t *testing.T) {
 	database := dbtest.MySQL(t)
 	db := openDatabase(t, database.DSN)
 	mustRun(t, db, "CREATE TABLE p (id int PRIMARY KEY)", "CREATE TABLE c (pid int, CONSTRAINT fk FOREIGN KEY (pid) REFERENCES p (id))", "CREATE TABLE q (id int)")
@@ -239,9 +240,9 @@ func TestCheckOfRowsThatCannotBeRead(t *testing.T) {
 	mustRun(t, db, "CREATE USER "+user, "GRANT SELECT ON p TO "+user, "GRANT INSERT ON c TO "+user, "GRANT INSERT ON q TO "+user)
 	t.Cleanup(func() { mustRun(t, db, "DROP USER "+user) })
 	limited := openDatabase(t, "mysql:"+user+database.DSN[strings.Index(database.DSN, "@"):])
-	check := func() []gormplugin.Finding {
+	check := func() []check.Finding {
 		t.Helper()
-		findings, err := gormplugin.CheckTables(t.Context(), limited, idgen.Layout{}, "p", "q")
+		findings, err := check.Tables(t.Context(), limited, idgen.Layout{}, "p", "q")
 		if err != nil {
 			t.Fatal(err)
 		}
