@@ -15,13 +15,14 @@ import (
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
+// The limits of a request.
 const (
-	longestBody = 1 << 20
-	longestPage = 100
+	longestBody = 1 << 20 // bytes
+	longestPage = 100     // orders
 )
 
-// errInput is an error of the caller's, which is shown to it.
-type errInput struct{ error }
+// inputError is an error in a request. Its text is sent to the caller.
+type inputError struct{ error }
 
 // shop answers requests.
 type shop struct {
@@ -46,7 +47,7 @@ func (s shop) saveCustomer(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if c.ID != 0 || c.Email == "" {
-		return nil, errInput{errors.New("want an email, and no id")}
+		return nil, inputError{errors.New("want an email, and no id")}
 	}
 	upsert := clause.OnConflict{Columns: []clause.Column{{Name: "email"}}, DoUpdates: clause.AssignmentColumns([]string{"name"})}
 	return &c, s.db.WithContext(r.Context()).Clauses(upsert).Create(&c).Error
@@ -59,16 +60,16 @@ func (s shop) createOrder(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if o.ID != 0 || o.Customer != nil || o.CustomerID == 0 || len(o.Lines) == 0 {
-		return nil, errInput{errors.New("want a customer_id and lines, and no id")}
+		return nil, inputError{errors.New("want a customer_id and lines, and no id")}
 	}
 	for _, l := range o.Lines {
 		if l.ID != 0 {
-			return nil, errInput{errors.New("want lines without ids")}
+			return nil, inputError{errors.New("want lines without ids")}
 		}
 	}
 	err := s.db.WithContext(r.Context()).Create(&o).Error
 	if errors.Is(err, gorm.ErrForeignKeyViolated) {
-		return nil, errInput{errors.New("there is no such customer")}
+		return nil, inputError{errors.New("there is no such customer")}
 	}
 	return &o, err
 }
@@ -76,7 +77,7 @@ func (s shop) createOrder(r *http.Request) (any, error) {
 func (s shop) order(r *http.Request) (any, error) {
 	id, err := sqltype.ParseKey[Order](r.PathValue("id"))
 	if err != nil {
-		return nil, errInput{err}
+		return nil, inputError{err}
 	}
 	var o Order
 	return &o, s.db.WithContext(r.Context()).Preload("Customer").Preload("Lines").First(&o, "id = ?", id).Error
@@ -95,12 +96,12 @@ func (s shop) orders(r *http.Request) (any, error) {
 	var err error
 	if text := query.Get("limit"); text != "" {
 		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > longestPage {
-			return nil, errInput{errors.New("want a limit from 1 to 100")}
+			return nil, inputError{errors.New("want a limit from 1 to 100")}
 		}
 	}
 	if text := query.Get("before"); text != "" {
 		if before, err = sqltype.ParseKey[Order](text); err != nil {
-			return nil, errInput{err}
+			return nil, inputError{err}
 		}
 	}
 	scopes := []func(*gorm.DB) *gorm.DB{gormplugin.Before(before)}
@@ -108,7 +109,7 @@ func (s shop) orders(r *http.Request) (any, error) {
 		if text := query.Get(name); text != "" {
 			at, err := time.Parse(time.RFC3339, text)
 			if err != nil {
-				return nil, errInput{err}
+				return nil, inputError{err}
 			}
 			scopes = append(scopes, scope(at))
 		}
@@ -133,7 +134,7 @@ func (s shop) ready(w http.ResponseWriter, _ *http.Request) {
 // read reads the body of a request.
 func read(r *http.Request, to any) error {
 	if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, longestBody)).Decode(to); err != nil {
-		return errInput{err}
+		return inputError{err}
 	}
 	return nil
 }
@@ -142,7 +143,7 @@ func read(r *http.Request, to any) error {
 func answer(of func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		value, err := of(r)
-		var input errInput
+		var input inputError
 		switch {
 		case errors.As(err, &input):
 			http.Error(w, err.Error(), http.StatusBadRequest)
