@@ -18,7 +18,7 @@ var folders = map[string]string{
 
 var (
 	inlineCode    = regexp.MustCompile("`[^`\n]+`")
-	qualifiedName = regexp.MustCompile(`\b([a-z]+)\.([A-Z]\w*)`)
+	qualifiedName = regexp.MustCompile(`\b([a-z]+)\.([A-Z]\w*(?:\.[A-Z]\w*)?)`)
 )
 
 // TestNames looks for each exported name that a document mentions, so that none is left behind when it gets another one.
@@ -34,7 +34,7 @@ func TestNames(t *testing.T) {
 				if exported[folder] == nil {
 					exported[folder] = exportedNames(t, folder)
 				}
-				if !exported[folder][m[2]] {
+				if of, _, _ := strings.Cut(m[2], "."); !exported[folder][m[2]] && !exported[folder][of+"."] {
 					t.Errorf("%s: %s: there is no %s", page, code, m[0])
 				}
 			}
@@ -42,7 +42,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// exportedNames returns the exported names of a package, without those of methods and fields.
+// exportedNames returns the names of a package; of methods and fields with the type, Config.Space for one.
 func exportedNames(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -61,17 +61,26 @@ func exportedNames(t *testing.T, folder string) map[string]bool {
 		for _, d := range file.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				if d.Recv == nil {
-					names[d.Name.Name] = true
+				name := d.Name.Name
+				if d.Recv != nil {
+					name = receiver(d.Recv.List[0].Type) + "." + name
 				}
+				names[name] = true
 			case *ast.GenDecl:
 				for _, s := range d.Specs {
 					switch s := s.(type) {
 					case *ast.TypeSpec:
 						names[s.Name.Name] = true
+						if of, ok := s.Type.(*ast.StructType); ok {
+							for _, field := range of.Fields.List {
+								for _, name := range field.Names {
+									names[s.Name.Name+"."+name.Name] = true
+								}
+							}
+						}
 					case *ast.ValueSpec:
 						for _, name := range s.Names {
-							names[name.Name] = true
+							names[name.Name], names[name.Name+"."] = true, true // and what its type has
 						}
 					}
 				}
@@ -79,6 +88,19 @@ func exportedNames(t *testing.T, folder string) map[string]bool {
 		}
 	}
 	return names
+}
+
+// receiver returns the name of a method's type.
+func receiver(of ast.Expr) string {
+	switch of := of.(type) {
+	case *ast.StarExpr:
+		return receiver(of.X)
+	case *ast.IndexExpr:
+		return receiver(of.X)
+	case *ast.Ident:
+		return of.Name
+	}
+	return ""
 }
 
 var flagName = regexp.MustCompile(`(?:^|[ ` + "`" + `])--([a-z][a-z-]*)`)
