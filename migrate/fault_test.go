@@ -366,7 +366,7 @@ func (f *faults) writable(where string) {
 	if status := f.status(); len(status.Plans) > 0 {
 		said = status.Stands.Writers
 		command, _, _ := strings.Cut(status.Stands.Next, " ")
-		if want := map[journal.State]string{journal.Running: "run", journal.Undoing: "rollback"}[status.Plans[0].State]; command != want {
+		if want := map[journal.State]string{journal.Running: "run", journal.Undoing: "rollback"}[journal.State(status.Plans[0].State)]; command != want {
 			f.t.Errorf("after an end at %s: status says %+v, want the command %q", where, status.Stands, want)
 		}
 	}

@@ -21,9 +21,6 @@ type (
 	Plan           = plan.Plan
 	PlanOptions    = plan.Options
 	Blocked        = plan.Blocked
-	MergeOptions   = merge.Options
-	MergeOutcome   = merge.Outcome
-	MergeProgress  = merge.Progress
 	Mode           = plan.Mode
 )
 
@@ -52,11 +49,6 @@ func ReadPlan(text []byte) (*Plan, error) { return plan.Parse(text) }
 
 // ReadPlanFiles reads a plan by the path of one of its two files, as [Plan.WriteFiles] has written them; see [plan.ReadFiles].
 func ReadPlanFiles(path string) (*Plan, error) { return plan.ReadFiles(path) }
-
-// Merge copies the rows of databases whose ids clash nowhere into one; see package [merge].
-func Merge(ctx context.Context, into *gorm.DB, from []*gorm.DB, o MergeOptions) (MergeOutcome, error) {
-	return merge.Merge(ctx, into, from, o)
-}
 
 // poolFor returns the pool of a database that is of the plan's kind. Of another kind not even the journal could be looked for.
 func poolFor(db *gorm.DB, p *Plan) (*sql.DB, error) {

@@ -91,7 +91,7 @@ func (d *database) stoppedWell(p *migrate.Plan, stopped error) {
 	if !strings.Contains(stopped.Error(), how) {
 		d.t.Errorf("got %q, want how to go on: %s", stopped, how)
 	}
-	if len(status.Plans) != 1 || status.Plans[0].State != journal.Running {
+	if len(status.Plans) != 1 || status.Plans[0].State != string(journal.Running) {
 		d.t.Errorf("got %+v in the journal, want one plan that is running", status.Plans)
 	}
 	for i, s := range status.Steps {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -18,11 +19,36 @@ import (
 
 // Status is what the journal of a database says of its plans, the latest first, and of the steps of the first of them.
 type Status struct {
-	Plans  []journal.Plan `json:"plans"`
-	Steps  []journal.Step `json:"steps"`
-	Stands *Standing      `json:"stands,omitempty"` // where the first of them stands; nil where there is none
+	Plans  []PlanStatus `json:"plans"`
+	Steps  []StepStatus `json:"steps"`
+	Stands *Standing    `json:"stands,omitempty"` // where the first of them stands; nil where there is none
 
 	Elsewhere string `json:"elsewhere,omitempty"` // where PostgreSQL has a journal that the search_path does not find; without plans alone
+}
+
+// PlanStatus is what the journal says of a plan.
+type PlanStatus struct {
+	Hash        string    `json:"plan"`
+	Mode        string    `json:"mode"`
+	State       string    `json:"state"`       // running, done, undoing, undone
+	Runner      string    `json:"runner"`      // host, process and a random number of the run; empty when no run is at work
+	Fingerprint string    `json:"fingerprint"` // of the schema after the last step that was done or undone
+	Tables      []string  `json:"tables"`      // that it changes
+	Started     time.Time `json:"started"`     // by the database's clock, in UTC
+	Changed     time.Time `json:"changed"`
+}
+
+// StepStatus is what the journal says of a step that was begun.
+type StepStatus struct {
+	Number  int       `json:"step"` // from 1
+	Title   string    `json:"title"`
+	State   string    `json:"state"`           // begun, held, done, undoing, undone
+	Cursor  int64     `json:"cursor"`          // of batches: up to which they are done, or undone while the state is undoing
+	Pass    int       `json:"pass"`            // of batches that began anew
+	Rows    int64     `json:"rows"`            // changed so far
+	Found   string    `json:"found,omitempty"` // the numbers that were counted as a JSON array, or the digest
+	Started time.Time `json:"started"`
+	Changed time.Time `json:"changed"`
 }
 
 // Standing is where a plan stands, whoever or whatever has ended its last run.
@@ -43,29 +69,37 @@ func ReadStatus(ctx context.Context, db *gorm.DB) (s Status, err error) {
 	if err != nil {
 		return s, err
 	}
-	if s.Plans, _, err = journal.Read(ctx, pool, d, ""); err != nil {
+	plans, _, err := journal.Read(ctx, pool, d, "")
+	if err != nil {
 		return s, err
 	}
-	if len(s.Plans) == 0 {
+	if len(plans) == 0 {
 		s.Elsewhere, err = catalog.Elsewhere(ctx, pool, d, journal.PlansTable)
 		return s, err
 	}
-	slices.Reverse(s.Plans)
-	if _, s.Steps, err = journal.Read(ctx, pool, d, s.Plans[0].Hash); err != nil {
+	slices.Reverse(plans)
+	for _, p := range plans {
+		s.Plans = append(s.Plans, PlanStatus{p.Hash, p.Mode, string(p.State), p.Runner, p.Fingerprint, p.Tables, p.Started, p.Changed})
+	}
+	_, steps, err := journal.Read(ctx, pool, d, plans[0].Hash)
+	if err != nil {
 		return s, err
 	}
-	p, err := parsed(ctx, pool, d, s.Plans[0].Hash)
+	for _, step := range steps {
+		s.Steps = append(s.Steps, StepStatus(step))
+	}
+	p, err := parsed(ctx, pool, d, plans[0].Hash)
 	if err != nil { // one of another version: its rows are of use all the same
 		s.Stands = &Standing{Where: err.Error(), Writers: "unknown"}
 		return s, nil
 	}
-	stands := standing(p, s.Plans[0].State, s.Steps)
-	if stands.Writers, err = writers(ctx, pool, p, s.Steps); err != nil {
+	stands := standing(p, plans[0].State, steps)
+	if stands.Writers, err = writers(ctx, pool, p, steps); err != nil {
 		return s, fmt.Errorf("migrate: who can insert rows: %w", err)
 	}
 	switch {
 	case stands.Next == "":
-	case s.Plans[0].Runner != "":
+	case plans[0].Runner != "":
 		stands.Where += "; a run is at work there, or was killed"
 	default:
 		if err := run.Unchanged(ctx, pool, p); errors.Is(err, run.ErrSchema) {
@@ -74,7 +108,7 @@ func ReadStatus(ctx context.Context, db *gorm.DB) (s Status, err error) {
 			return s, err
 		}
 	}
-	if s.Stands = &stands; s.Plans[0].State == journal.Undone {
+	if s.Stands = &stands; plans[0].State == journal.Undone {
 		stands.Warnings, err = run.Counters(ctx, pool, p)
 	}
 	return s, err

@@ -111,7 +111,7 @@ func TestUp(t *testing.T) {
 		if now := d.status(); len(now.Plans) != 1 || now.Plans[0].Changed != done.Plans[0].Changed || len(now.Steps) != len(done.Steps) {
 			t.Errorf("got the journal %+v, want it as it was: %+v", now.Plans, done.Plans)
 		}
-		if outcome := d.up(migrate.Down, other); !outcome.Done || d.status().Plans[0].State != journal.Undone {
+		if outcome := d.up(migrate.Down, other); !outcome.Done || d.status().Plans[0].State != string(journal.Undone) {
 			t.Errorf("got %+v, %+v, want it undone", outcome, d.status().Plans)
 		}
 		if outcome := d.up(migrate.Down, other); !outcome.Done {
@@ -162,7 +162,7 @@ func TestUpGoesOn(t *testing.T) {
 				t.Errorf("%d of %d authors have old ids, want all or none", old, all)
 			}
 		}
-		if plans := d.status().Plans; len(plans) != 1 || plans[0].State != journal.Undone {
+		if plans := d.status().Plans; len(plans) != 1 || plans[0].State != string(journal.Undone) {
 			t.Errorf("got %+v, want one plan that is undone", plans)
 		}
 	})
@@ -214,7 +214,7 @@ func TestLatestFirst(t *testing.T) {
 		if len(status.Plans) != 2 || status.Plans[0].Tables[0] != "late" || len(status.Steps) == 0 {
 			t.Fatalf("got %+v, want late first, with its steps", status)
 		}
-		if got := []journal.State{status.Plans[0].State, status.Plans[1].State}; !slices.Equal(got, want) {
+		if got := []journal.State{journal.State(status.Plans[0].State), journal.State(status.Plans[1].State)}; !slices.Equal(got, want) {
 			t.Errorf("after %d calls of Down: got %s, want %s", undone, got, want)
 		}
 	}

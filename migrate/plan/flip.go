@@ -145,7 +145,7 @@ func waitTogether(tables int) Lock {
 	if tables == 1 {
 		return alteringWaits
 	}
-	return Lock{ReadsAndWrites, true, "reads and writes of the tables wait for a moment: all locks are waited for together, for 0.8 seconds at a time, and asked for again"}
+	return Lock{readsAndWrites, true, "reads and writes of the tables wait for a moment: all locks are waited for together, for 0.8 seconds at a time, and asked for again"}
 }
 
 // greatest looks at the greatest id of a key that the database has made.

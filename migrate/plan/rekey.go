@@ -212,7 +212,7 @@ const (
 	rangeOfMap = "m.old_id > :after AND m.old_id <= :upto"
 )
 
-var rowLock = Lock{Waits: RowWrites, Text: "writers wait for the rows of a batch, for as long as it takes"}
+var rowLock = Lock{Waits: rowWrites, Text: "writers wait for the rows of a batch, for as long as it takes"}
 
 // cursor returns the query for the end of the next range of a map's old ids.
 func cursor(source string) string {
@@ -361,7 +361,7 @@ func (b *rekeyBuilder) rebuild(when string, back bool) {
 				}
 				seen[u.Name.String()] = true
 				s := Step{
-					Title: "rebuild the full-text table …, " + when, Names: []string{u.Name.String()}, Phase: "rewrite", Tables: []string{m.table}, Lock: Lock{Waits: Writes, Text: "nobody else writes to the database"},
+					Title: "rebuild the full-text table …, " + when, Names: []string{u.Name.String()}, Phase: "rewrite", Tables: []string{m.table}, Lock: Lock{Waits: allWrites, Text: "nobody else writes to the database"},
 					Rows: b.rows(m.table), Bytes: b.bytes(m.table), Kept: "a full-text table can be rebuilt at any time",
 					Do: Action{Kind: Transactional, RowsOnly: true, SQL: []string{fmt.Sprintf("INSERT INTO %s (%s) VALUES ('rebuild')", b.catalog.Quoted(u.Name), b.quote(u.Name.Name))}},
 				}

@@ -65,7 +65,7 @@ func (b *builder) baseline(all []rewriting) {
 	b.engine.broken(all, &orphans)
 	slices.Sort(tables)
 	for _, table := range tables {
-		rows.ask(b, table, Query{About: "rows of …", Names: []string{table}, SQL: "SELECT COUNT(*) FROM " + b.quoted(table), Subject: Subject{Counts: Rows, Table: table}})
+		rows.ask(b, table, Query{About: "rows of …", Names: []string{table}, SQL: "SELECT COUNT(*) FROM " + b.quoted(table), Subject: RowsOf(table)})
 	}
 	b.orphansCounted = orphans.step(b, "map", "count the orphans of each reference", Action{Kind: Count})
 	rows.step(b, "map", "count the rows of each table", Action{Kind: Count})

@@ -41,7 +41,7 @@ func (b *rekeyBuilder) index(t *catalog.Table, m move, of string) Step {
 	}
 	do, undo := b.engine.createIndex(t, m, b.cut("snowkey_index_"+t.Name.String()+"_"+m.column, 1))
 	again, gone := do, undo
-	lock, algorithm := Lock{Waits: Writes, Text: "writers of the table wait"}, ""
+	lock, algorithm := Lock{Waits: allWrites, Text: "writers of the table wait"}, ""
 	switch {
 	case b.dialect() == dialect.MySQL:
 		lock, algorithm = Lock{}, "INPLACE"

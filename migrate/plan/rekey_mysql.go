@@ -233,7 +233,7 @@ func (b mysqlEngine) exclusively(context.Context, []rewriting, []string) (exclus
 	session := slices.Clone(b.session())
 	session[len(session)-1] = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 	const waits = "writers of a table wait from when it is rewritten until all are; readers see the rows as they were"
-	return exclusively{session: session, lock: Lock{Waits: Writes, Text: waits}, rowsOnly: true}, nil
+	return exclusively{session: session, lock: Lock{Waits: allWrites, Text: waits}, rowsOnly: true}, nil
 }
 
 func (b mysqlEngine) assign(table string, list []assignment, from, to string) []string {

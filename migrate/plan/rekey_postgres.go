@@ -199,8 +199,8 @@ func (b *postgresEngine) enclosed(moved map[[2]string]bool) {
 
 // What a change of foreign keys locks: to alter one, its table alone; to add or drop one, the table that it refers to as well.
 var (
-	alteringWaits = Lock{ReadsAndWrites, true, "reads and writes of the table wait for a moment"}
-	swappingWaits = Lock{ReadsAndWrites, true, "reads and writes of the table, and of those that its foreign keys refer to, wait for a moment"}
+	alteringWaits = Lock{readsAndWrites, true, "reads and writes of the table wait for a moment"}
+	swappingWaits = Lock{readsAndWrites, true, "reads and writes of the table, and of those that its foreign keys refer to, wait for a moment"}
 )
 
 // The modes of locks that foreign keys take of both tables. To add one is let in beside readers.
@@ -451,11 +451,11 @@ func (b *postgresEngine) exclusively(ctx context.Context, all []rewriting, table
 	if b.silent {
 		b.enclosed(b.moved(all))
 		const waits = "writes of all tables of the plan wait for as long as all are rewritten; readers see the rows as they were"
-		a.before, a.lock = b.locked("EXCLUSIVE", locked, nil), Lock{Waits: Writes, Text: waits}
+		a.before, a.lock = b.locked("EXCLUSIVE", locked, nil), Lock{Waits: allWrites, Text: waits}
 		return a, nil
 	}
 	const waits = "reads and writes of all tables of the plan wait for as long as all are rewritten"
-	a.lock = Lock{Waits: ReadsAndWrites, Text: waits}
+	a.lock = Lock{Waits: readsAndWrites, Text: waits}
 	a.after = []string{"SET CONSTRAINTS ALL IMMEDIATE"} // ALTER TABLE is refused while triggers are to be fired at the end
 	var drop []string
 	for _, f := range b.concern(all) {

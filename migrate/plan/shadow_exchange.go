@@ -10,10 +10,10 @@ import (
 )
 
 // brief is the lock of statements that change the catalog alone.
-var brief = Lock{ReadsAndWrites, true, "everything on the table, for the moment in which the catalog is changed; waited for briefly, and asked for again"}
+var brief = Lock{readsAndWrites, true, "everything on the table, for the moment in which the catalog is changed; waited for briefly, and asked for again"}
 
 // scanned is the lock of statements that read a table for as long as others read and write it.
-var scanned = Lock{Waits: DefinitionChanges, Text: "other changes of the table's definition; readers and writers go on"}
+var scanned = Lock{Waits: definitionChanges, Text: "other changes of the table's definition; readers and writers go on"}
 
 // patience is how long steps that take locks on which writers may stand in each other's way wait, in place of what the run allows: less than PostgreSQL's
 // deadlock_timeout of a second, so that it is the step that gives up and is tried again, and never a writer that is ended as the deadlock's victim.
@@ -106,7 +106,7 @@ func (b *shadowBuilder) expandShadow(x *exchange) {
 			making, dropping = append(slices.Clone(m.defining), making...), append(dropping, m.dropping...)
 		}
 		b.add(Step{
-			Title: "keep the second columns of …", Names: []string{t.name}, Phase: "expand", Tables: []string{t.name}, Lock: Lock{Writes, true, "writers of the table, for a moment"}, Algorithm: "catalog only",
+			Title: "keep the second columns of …", Names: []string{t.name}, Phase: "expand", Tables: []string{t.name}, Lock: Lock{allWrites, true, "writers of the table, for a moment"}, Algorithm: "catalog only",
 			Do: transactional(append([]string{patience}, making...)...), Undo: ref(transactional(dropping...)),
 		})
 	}
@@ -192,7 +192,7 @@ func (b *shadowBuilder) twinStep(w *twin) {
 	b.add(Step{
 		Title: "index … over the second columns of …", Names: []string{w.index.Name, w.table.name}, Phase: "check", Tables: []string{w.table.name}, Rows: w.table.of.Rows,
 		Bytes: max(w.table.of.Rows, 0) * 24, Disk: max(w.table.of.Rows, 0) * 24,
-		Lock: Lock{Waits: DefinitionChanges, Text: scanned.Text + ". It waits for the transactions that are open when it begins"}, Algorithm: "concurrently",
+		Lock: Lock{Waits: definitionChanges, Text: scanned.Text + ". It waits for the transactions that are open when it begins"}, Algorithm: "concurrently",
 		Do: concurrently(w.statement(b), valid, drop),
 		// After the swap was undone it may be gone already, or be there again.
 		Undo: ref(concurrently(drop, "SELECT 1 - ("+there+")")),
@@ -304,7 +304,7 @@ func (b *shadowBuilder) linkSteps(l *link) {
 	table, name := "ALTER TABLE "+b.whole(l.child)+" ", b.quote(l.name)
 	b.add(Step{
 		Title: "foreign key … over the second columns of …", Names: []string{l.of.Name, l.child.name}, Phase: "check", Tables: l.tables(), Algorithm: "catalog only",
-		Lock: Lock{Writes, true, "writers of both tables, for a moment"},
+		Lock: Lock{allWrites, true, "writers of both tables, for a moment"},
 		Do: transactional(b.locked(toAdd, []catalog.Name{l.parent.of.Full, l.child.of.Full}, []string{
 			table + "ADD CONSTRAINT " + name + " " + l.definition(b, l.columns, l.to) + " NOT VALID"})...),
 		Undo: ref(transactional(table + "DROP CONSTRAINT IF EXISTS " + name)),

@@ -55,7 +55,7 @@ func (b *shadowBuilder) fill(t *moving, phase, title string) {
 	}
 	b.add(Step{
 		Title: title, Names: []string{t.name}, Phase: phase, Tables: []string{t.name}, Algorithm: "batches", Rows: t.of.Rows, Bytes: t.of.Bytes, Disk: t.of.Bytes,
-		Lock: Lock{Waits: RowWrites, Text: "the rows of a batch, against other changes of the same rows; readers and new rows are not held up"},
+		Lock: Lock{Waits: rowWrites, Text: "the rows of a batch, against other changes of the same rows; readers and new rows are not held up"},
 		Do: Action{
 			Kind: Batch, Session: b.silence(),
 			SQL:       []string{fmt.Sprintf("UPDATE %s SET %s WHERE %s > :after AND %s <= :upto AND (%s)", table, strings.Join(set, ", "), through, through, b.any(t))},

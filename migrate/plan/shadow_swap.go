@@ -19,7 +19,7 @@ func (b *shadowBuilder) swapShadow(x *exchange) {
 	}
 	b.add(Step{
 		Title: "swap the columns of …", Names: []string{strings.Join(names, ", ")}, Phase: "swap", Tables: names, Algorithm: "catalog only",
-		Lock: Lock{ReadsAndWrites, true, "everything on all of the tables, for the moment in which the catalog is changed; no row is read or written. Its undo reads all rows under the lock, " +
+		Lock: Lock{readsAndWrites, true, "everything on all of the tables, for the moment in which the catalog is changed; no row is read or written. Its undo reads all rows under the lock, " +
 			"writes those that have changed since, builds the old primary keys, and rewrites tables whose keys had less than 64 bits: it is no swap of a moment"},
 		Do:      transactional(b.locked(toDrop, tables, b.swap(x))...),
 		Undo:    ref(transactional(b.locked(toDrop, tables, b.unswap(x))...)),

@@ -113,7 +113,7 @@ func (b sqliteEngine) createIndex(_ *catalog.Table, m move, name string) (do, un
 func (b sqliteEngine) broken(all []rewriting, c *counting) {
 	for _, r := range all {
 		for _, m := range r.moves {
-			subject := Subject{Counts: Broken, Table: m.table}
+			subject := BrokenOf(m.table, "")
 			if m.declared && !slices.ContainsFunc(c.queries, func(q Query) bool { return q.Subject == subject }) {
 				c.ask(b.builder, m.table, Query{About: "rows of … that break a foreign key", Names: []string{m.table}, Subject: subject,
 					SQL: fmt.Sprintf("SELECT COUNT(*) FROM pragma_foreign_key_check(%s)", b.literal(b.tables[m.table].Name.Name))})
@@ -165,7 +165,7 @@ func (b sqliteEngine) widen(context.Context) error {
 
 func (b sqliteEngine) exclusively(context.Context, []rewriting, []string) (exclusively, error) {
 	const waits = "writers of the database wait; readers see the rows as they were, in the journal mode WAL, else they wait, too"
-	return exclusively{session: b.session(), lock: Lock{Waits: Writes, Text: waits}, rowsOnly: true}, nil
+	return exclusively{session: b.session(), lock: Lock{Waits: allWrites, Text: waits}, rowsOnly: true}, nil
 }
 
 func (b sqliteEngine) assign(table string, list []assignment, from, to string) []string {

@@ -42,25 +42,22 @@ func filled(pattern string, names []string) string {
 
 // Lock says who waits for a step. Its zero value is no lock.
 type Lock struct {
-	Waits Waits  `json:"waits"`
+	Waits string `json:"waits"`           // rows: writes of some rows; writes: all writes of a table; all: reads and writes; changes of definitions: other DDL
 	Brief bool   `json:"brief,omitempty"` // for a moment, and not for as long as rows are read or written
 	Text  string `json:"text"`            // in words: what others cannot do meanwhile
 }
 
-// Waits is what waits for a lock.
-type Waits string
-
-// What waits.
+// What waits for a lock.
 const (
-	RowWrites         Waits = "rows"                   // writes of some rows
-	Writes            Waits = "writes"                 // all writes of a table
-	ReadsAndWrites    Waits = "all"                    // reads and writes of a table
-	DefinitionChanges Waits = "changes of definitions" // other DDL of the table
+	rowWrites         = "rows"                   // writes of some rows
+	allWrites         = "writes"                 // all writes of a table
+	readsAndWrites    = "all"                    // reads and writes of a table
+	definitionChanges = "changes of definitions" // other DDL of the table
 )
 
 // String returns the lock in a word.
 func (l Lock) String() string {
-	word := cmp.Or(string(l.Waits), "none")
+	word := cmp.Or(l.Waits, "none")
 	if l.Brief {
 		word += ", briefly"
 	}
@@ -145,23 +142,19 @@ func (q Query) String() string { return filled(q.About, q.Names) }
 
 // Subject is what is counted more than once: before the first row changes, after the last one, and by verify. Its zero value is of what is counted once.
 type Subject struct {
-	Counts    Counts `json:"counts"`
-	Table     string `json:"table"`
-	Reference string `json:"reference,omitempty"` // of Orphans, as [Reference.String] has it; of Broken the foreign key's name, empty for all of the table
+	Counts string `json:"counts"` // rows of the table; orphans: values of a reference that are keys of no row; broken: rows that break a foreign key
+	Table  string `json:"table"`
+	Name   string `json:"name,omitempty"` // of the reference, as [Reference.String] has it, or of the foreign key, empty for all of the table
 }
 
-// Counts is what a number is of.
-type Counts string
-
-// What is counted.
-const (
-	Rows    Counts = "rows"    // the rows of a table
-	Orphans Counts = "orphans" // the values of a reference that are keys of no row
-	Broken  Counts = "broken"  // the rows that break a foreign key
-)
+// RowsOf is the subject of the query for how many rows a table has.
+func RowsOf(table string) Subject { return Subject{Counts: "rows", Table: table} }
 
 // OrphansOf is the subject of the query for how many values of a reference are keys of no row.
-func OrphansOf(r Reference) Subject { return Subject{Orphans, r.Table, r.String()} }
+func OrphansOf(r Reference) Subject { return Subject{"orphans", r.Table, r.String()} }
+
+// BrokenOf is the subject of the query for how many rows of a table break a foreign key, or one of all where it has no name.
+func BrokenOf(table, foreignKey string) Subject { return Subject{"broken", table, foreignKey} }
 
 // String returns the reference's column, the place in it, whose rows are meant, and the table that it refers to.
 func (r Reference) String() string { return r.from() + " → " + r.To }

@@ -75,7 +75,7 @@ func TestValidate(t *testing.T) {
 		t.Errorf("got %v for a step of each kind", err)
 	}
 	good := plan.Action{Kind: plan.Hold, Name: "good"}
-	rows := plan.Query{About: "rows", SQL: "x", Subject: plan.Subject{Counts: plan.Rows, Table: "t"}}
+	rows := plan.Query{About: "rows", SQL: "x", Subject: plan.RowsOf("t")}
 	for _, a := range []plan.Action{
 		{}, {Kind: plan.Transactional}, {Kind: plan.Autocommit, SQL: []string{"x"}}, {Kind: plan.Autocommit, SQL: []string{"x", "y"}, Applied: []string{"z"}},
 		{Kind: plan.Autocommit, SQL: []string{"x", "y"}, Applied: []string{"z", ""}}, {Kind: plan.Autocommit, SQL: []string{"x", "y"}, Applied: []string{"z", "z"}, Repair: []string{"r"}},
@@ -85,7 +85,7 @@ func TestValidate(t *testing.T) {
 		{Kind: plan.Assert, Queries: []plan.Query{rows}, Baseline: 2}, {Kind: plan.Assert, Queries: []plan.Query{{About: "no subject", SQL: "x"}}, Baseline: 2},
 		{Kind: plan.Hold}, {Kind: plan.Hold, Name: plan.Here}, {Kind: plan.Hold, Name: "good"},
 	} {
-		count := plan.Action{Kind: plan.Count, Queries: []plan.Query{{About: "other", SQL: "x", Subject: plan.Subject{Counts: plan.Rows, Table: "u"}}}}
+		count := plan.Action{Kind: plan.Count, Queries: []plan.Query{{About: "other", SQL: "x", Subject: plan.RowsOf("u")}}}
 		if err := (&plan.Plan{Steps: []plan.Step{{Do: good}, {Do: count}, {Do: a}}}).Validate(); err == nil {
 			t.Errorf("%+v: want an error", a)
 		}

@@ -13,7 +13,7 @@ import (
 // every returns a plan with a step of each kind, and texts that could be taken for something else.
 func every() *plan.Plan {
 	instant := made.Add(time.Hour)
-	ones := plan.Subject{Counts: plan.Rows, Table: "t"}
+	ones := plan.RowsOf("t")
 	return &plan.Plan{
 		Schema: plan.Schema, Tool: "snowkey v1", Made: made, Mode: plan.Rekey, Database: inspect.Database{Kind: "postgres", Version: "PostgreSQL 15", Name: "shop", ID: "7"},
 		Tables: []string{"t"}, Fingerprint: "f00", Layout: "time=41@1ms,node=10,sequence=12;epoch=2025-01-01T00:00:00Z", Node: 1023, Grants: "snowkey_nodes", Space: "default",
@@ -28,7 +28,7 @@ func every() *plan.Plan {
 			{Title: "map", Phase: "map", Do: plan.Action{Kind: plan.FillMap, Table: "t"}},
 			{Title: "count", Phase: "check", Do: plan.Action{Kind: plan.Count, Queries: []plan.Query{{About: "ones", SQL: "SELECT 1", Subject: ones}}}},
 			{Title: "digest", Phase: "check", Do: plan.Action{Kind: plan.Digest, Table: "t"}},
-			{Title: "rewrite", Phase: "rewrite", Lock: plan.Lock{Waits: plan.RowWrites, Text: "rows"}, Algorithm: "batches", Rows: 1234567, Bytes: 1234567, Disk: -1,
+			{Title: "rewrite", Phase: "rewrite", Lock: plan.Lock{Waits: "rows", Text: "rows"}, Algorithm: "batches", Rows: 1234567, Bytes: 1234567, Disk: -1,
 				Do:   plan.Action{Kind: plan.Batch, SQL: []string{"UPDATE t SET c = '<&>\u2028'\n\n-- snowkey migrate plan\nWHERE id > :after AND id <= :upto"}, Cursor: "SELECT max(id) FROM t", Remaining: "SELECT 0"},
 				Undo: &plan.Action{Kind: plan.Transactional, Session: []string{"SET a = 1"}, SQL: []string{"UPDATE t\nSET c = 1", "DELETE FROM t"}}},
 			{Title: "index", Phase: "swap", Do: plan.Action{Kind: plan.Autocommit, SQL: []string{"CREATE INDEX"}, Applied: []string{"SELECT 1"}, Repair: []string{"DROP INDEX"}}, Final: true, Kept: "it is gone"},
@@ -106,7 +106,7 @@ func TestTextFolded(t *testing.T) {
 	p.Tables, p.Keys, p.References, p.Steps = []string{"orders", "order_lines", "t"}, nil, nil, nil
 	for _, table := range p.Tables {
 		p.Steps = append(p.Steps,
-			plan.Step{Title: "close …", Names: []string{table}, Phase: "flip", Tables: []string{table}, Lock: plan.Lock{Waits: plan.Writes, Brief: true, Text: "writes to the table wait for a moment"}, Do: plan.Action{Kind: plan.Transactional, SQL: []string{
+			plan.Step{Title: "close …", Names: []string{table}, Phase: "flip", Tables: []string{table}, Lock: plan.Lock{Waits: "writes", Brief: true, Text: "writes to the table wait for a moment"}, Do: plan.Action{Kind: plan.Transactional, SQL: []string{
 				"SET lock_timeout = 1", "CREATE TRIGGER \"snowkey_gate_" + table + "\" BEFORE INSERT ON \"" + table + "\" WHEN (NEW.\"id\" > 7) RAISE 'no " + table + " now'"}}},
 			plan.Step{Title: "open …", Names: []string{table + ".id"}, Phase: "flip", Tables: []string{table}, Rows: 2, Do: plan.Action{Kind: plan.Transactional, SQL: []string{"ALTER TABLE \"" + table + "\" DROP x", "DROP " + strings.ToUpper(table) + " x"}}})
 	}

@@ -163,7 +163,7 @@ func (b mysqlEngine) widenConnected(c connection) {
 			b.block(fmt.Sprintf("the foreign key %s of %s cannot be seen in full, so that it could not be made again: use a user with rights on both tables.", r.Name, r.Child))
 		}
 		table := b.short(r.Child).String()
-		orphans.ask(b.builder, table, Query{About: "orphans by the foreign key … of …", Names: []string{r.Name, table}, SQL: b.orphans(r), Subject: Subject{Broken, table, r.Name}, Remedy: b.cascade(r)})
+		orphans.ask(b.builder, table, Query{About: "orphans by the foreign key … of …", Names: []string{r.Name, table}, SQL: b.orphans(r), Subject: BrokenOf(table, r.Name), Remedy: b.cascade(r)})
 		cascades = cascades || b.cascade(r) != ""
 	}
 	deleted := ""
@@ -200,7 +200,7 @@ func (b mysqlEngine) widenConnected(c connection) {
 		}
 		b.add(Step{
 			Title: widenTitle, Names: []string{strings.Join(names, ", "), t[0].table}, Phase: "expand", Tables: []string{t[0].table},
-			Lock: Lock{Waits: Writes, Text: "writes to the table wait for as long as it is copied"}, Algorithm: "COPY",
+			Lock: Lock{Waits: allWrites, Text: "writes to the table wait for as long as it is copied"}, Algorithm: "COPY",
 			Rows: t[0].of.Rows, Bytes: t[0].of.Bytes, Disk: t[0].of.Bytes,
 			Do: b.modify(t), Kept: keptWide, Changes: b.widened(t),
 		})
@@ -309,8 +309,8 @@ func (b mysqlEngine) tied(r *catalog.Reference) (tables []string) {
 
 // What waits for the steps of MySQL.
 var (
-	writesInTurn = Lock{Writes, true, "writes to one table after another wait for a moment"}
-	writesOfBoth = Lock{Writes, true, "writes to both tables wait for a moment"}
+	writesInTurn = Lock{allWrites, true, "writes to one table after another wait for a moment"}
+	writesOfBoth = Lock{allWrites, true, "writes to both tables wait for a moment"}
 )
 
 // definition returns a foreign key as SHOW CREATE TABLE has it, where it can be read there. What is made of information_schema means the same, but is
@@ -412,7 +412,7 @@ func (b mysqlEngine) flip(keys []*column) {
 		Lock: writesInTurn, Algorithm: "INSTANT", Do: action, Undo: &back, Changes: changes,
 	}
 	if !b.instantFlip() {
-		flip.Lock, flip.Algorithm, flip.Rows, flip.Bytes, flip.Disk = Lock{Waits: Writes, Text: "writes to one table after another wait for as long as it is copied"}, "COPY", rows, size, size
+		flip.Lock, flip.Algorithm, flip.Rows, flip.Bytes, flip.Disk = Lock{Waits: allWrites, Text: "writes to one table after another wait for as long as it is copied"}, "COPY", rows, size, size
 	}
 	deploy := heldSince
 	if len(gates) > 0 {

@@ -110,7 +110,7 @@ func (b *postgresEngine) widenTable(ctx context.Context, look *look, t []*column
 	}
 	b.add(Step{
 		Title: widenTitle, Names: []string{strings.Join(names, ", "), t[0].table}, Phase: "expand", Tables: []string{t[0].table},
-		Lock: Lock{Waits: ReadsAndWrites, Text: "reads and writes of the table, and writes of those that foreign keys connect with it, wait for as long as it is written anew"}, Algorithm: "rewrite",
+		Lock: Lock{Waits: readsAndWrites, Text: "reads and writes of the table, and writes of those that foreign keys connect with it, wait for as long as it is written anew"}, Algorithm: "rewrite",
 		Rows: table.Rows, Bytes: table.Bytes, Disk: table.Bytes,
 		Do: transactional(sql...), Kept: keptWide, Changes: b.widened(t),
 	})

@@ -117,7 +117,7 @@ func cursor(table, column string) string {
 
 // asks returns a query that is the only one of its subject.
 func asks(about, query string) plan.Query {
-	return plan.Query{About: about, SQL: query, Subject: plan.Subject{Counts: plan.Rows, Table: about}}
+	return plan.Query{About: about, SQL: query, Subject: plan.RowsOf(about)}
 }
 
 const orphans = "SELECT COUNT(*) FROM child AS c LEFT JOIN parent AS p ON p.id = c.parent_id WHERE p.id IS NULL"

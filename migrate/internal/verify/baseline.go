@@ -62,7 +62,7 @@ func (v *verifier) compareBaselines() error {
 		}
 	}
 	for _, table := range v.moved() {
-		b, ok := v.baselines[plan.Subject{Counts: plan.Rows, Table: table}]
+		b, ok := v.baselines[plan.RowsOf(table)]
 		if ok || v.plan.Mode != plan.Widen {
 			v.add("the rows of "+table, func(ctx context.Context) error { return v.checkRows(ctx, table, b) })
 		}
@@ -82,7 +82,7 @@ func subjects(r plan.Reference) []plan.Subject {
 	if r.Name == "" {
 		return []plan.Subject{plan.OrphansOf(r)}
 	}
-	return []plan.Subject{plan.OrphansOf(r), {Counts: plan.Broken, Table: r.Table, Reference: r.Name}}
+	return []plan.Subject{plan.OrphansOf(r), plan.BrokenOf(r.Table, r.Name)}
 }
 
 // moved returns the tables of the plan's keys and references, each once.

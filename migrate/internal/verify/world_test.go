@@ -102,7 +102,7 @@ func (w *world) newPlan() *plan.Plan {
 		Steps: []plan.Step{
 			{Title: "widen", Phase: "expand"}, {Title: "flip", Phase: "flip"},
 			count(plan.OrphansOf(plan.Reference{Reference: boss}), "SELECT COUNT(*) FROM users c WHERE boss_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM users p WHERE p.id = c.boss_id)"),
-			count(plan.Subject{Counts: plan.Rows, Table: "users"}, "SELECT COUNT(*) FROM users"),
+			count(plan.RowsOf("users"), "SELECT COUNT(*) FROM users"),
 			{Title: "digest", Phase: "map", Do: plan.Action{Kind: plan.Digest, Table: "users"}},
 			{Title: "digest", Phase: "map", Do: plan.Action{Kind: plan.Digest, Table: "notes"}},
 			{Title: "fill", Phase: "map", Do: plan.Action{Kind: plan.FillMap, Table: "users"}},
