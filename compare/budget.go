@@ -10,7 +10,7 @@ import (
 const fewestRows = 10
 
 // guess guesses how long a round of so many rows takes, by the few rows that were inserted to see, or before these by what is usual.
-func (c *contest) guess(e *entrant, rows int) time.Duration {
+func (c *comparison) guess(e *participant, rows int) time.Duration {
 	each, fixed := 50*time.Microsecond, time.Second
 	if e.speed > 0 {
 		each, fixed = time.Duration(float64(time.Second)/e.speed), e.pilot
@@ -23,7 +23,7 @@ func (c *contest) guess(e *entrant, rows int) time.Duration {
 }
 
 // slow bounds the inserts of a round of a strategy. Where the keys come slowly whatever the table is like, more rows tell nothing more.
-func (c *contest) slow(e *entrant) time.Duration {
+func (c *comparison) slow(e *participant) time.Duration {
 	limit := c.config.Profile.Slow
 	if e.info.RoundTrip || e.info.Limit > 0 && e.info.Limit < slowKeys {
 		return min(limit, max(limit/8, time.Second))
@@ -36,7 +36,7 @@ const slowKeys = 10_000
 
 // affordable returns how many rows the rest of the budget suffices for: what the profile wants, or less, with two digits that count. Where it does
 // not suffice for a tenth of them, fewer rounds are made.
-func (c *contest) affordable() int {
+func (c *comparison) affordable() int {
 	wanted := c.config.Profile.Rows
 	rows, least := wanted, max(MinRows, wanted/fewestRows)
 	left := c.expected(rows) // from now on the schedule goes by what was measured
@@ -53,8 +53,8 @@ func (c *contest) affordable() int {
 }
 
 // expected guesses how long all rounds take, and what comes after them.
-func (c *contest) expected(rows int) time.Duration {
-	for _, e := range c.entrants {
+func (c *comparison) expected(rows int) time.Duration {
+	for _, e := range c.participants {
 		if !e.out && e.speed > 0 {
 			c.schedule.guess(c.kind(e, stepRound), c.guess(e, rows))
 		}
@@ -63,8 +63,8 @@ func (c *contest) expected(rows int) time.Duration {
 }
 
 // roundTime is how long a round takes, and what comes after the last one.
-func (c *contest) roundTime() (sum time.Duration) {
-	for _, e := range c.entrants {
+func (c *comparison) roundTime() (sum time.Duration) {
+	for _, e := range c.participants {
 		if !e.out {
 			sum += c.schedule.took[c.kind(e, stepRound)] + c.schedule.took[c.kind(e, stepCrash)]
 		}

@@ -6,9 +6,9 @@
 //	                       ↑
 //	                    database
 //
-// A [Strategy] is a way to give rows their keys: the published ones are there, and [Register] takes others. [Run] verifies each one on each
+// A [strategy.Strategy] is a way to give rows their keys: the published ones are there, and [strategy.Register] takes others. [Run] verifies each one on each
 // database, drops out those that do not hold what they promise, measures the others in interleaved rounds, and returns one document, a
-// result.Result, with every raw sample. Package report writes it as a table, as Markdown, as a page with charts, and for benchstat.
+// result.Document, with every raw sample. Package report writes it as a table, as Markdown, as a page with charts, and for benchstat.
 //
 // # Rounds
 //

@@ -27,7 +27,7 @@ func (t texts) Fill(_ context.Context, keys []string) error {
 
 // A strategy of one's own is compared like all others, once it is registered.
 func ExampleRegister() {
-	err := compare.Register(compare.NewStrategy(strategy.Info{
+	err := strategy.Register(strategy.New(strategy.Info{
 		Name:         "random-text",
 		About:        "26 random letters and digits",
 		Origin:       "our own",
@@ -37,7 +37,7 @@ func ExampleRegister() {
 		Decodes:      "nothing",
 		Guess:        "nothing",
 		Random:       130,
-	}, func(context.Context, strategy.Place) (idgen.Source[string], error) { return texts{}, nil }))
+	}, func(context.Context, strategy.Environment) (idgen.Source[string], error) { return texts{}, nil }))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func ExampleRegister() {
 		log.Fatal(err)
 	}
 	defer target.Close()
-	chosen, err := compare.Select("snowkey", "random-text")
+	chosen, err := strategy.Select("snowkey", "random-text")
 	if err != nil {
 		log.Fatal(err)
 	}

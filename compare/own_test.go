@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/snowkey-go/snowkey/compare"
 	"github.com/snowkey-go/snowkey/compare/strategy"
 	"github.com/snowkey-go/snowkey/idgen"
 )
@@ -27,10 +26,10 @@ func (c counting) Fill(ctx context.Context, keys []int64) (err error) {
 }
 
 // own returns a strategy of a counter that all its processes share.
-func own(name string, next func(n int64) (int64, error)) compare.Strategy {
+func own(name string, next func(n int64) (int64, error)) strategy.Strategy {
 	n := new(atomic.Int64)
 	info := strategy.Info{Name: name, About: "a counter of the test", Order: strategy.Unordered, Random: 1}
-	return compare.NewStrategy(info, func(context.Context, strategy.Place) (idgen.Source[int64], error) {
+	return strategy.New(info, func(context.Context, strategy.Environment) (idgen.Source[int64], error) {
 		return counting{n, next}, nil
 	})
 }

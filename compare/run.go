@@ -18,10 +18,10 @@ const cleanup = 30 * time.Second
 // Config says what to run.
 type Config struct {
 	Targets    []*Target
-	Strategies []Strategy // of different names; nil: all, but see [Profile]
-	Profile    Profile    // the zero value: [Quick]
-	Seed       uint64     // of the rows and of the order of the strategies; 0: 1
-	Tool       string     // the program's name and version, for the result
+	Strategies []strategy.Strategy // of different names; nil: all, but see [Profile]
+	Profile    Profile             // the zero value: [Quick]
+	Seed       uint64              // of the rows and of the order of the strategies; 0: 1
+	Tool       string              // the program's name and version, for the result
 	// Progress is told now and then how far the run is, from the goroutine of Run; nil: nobody is.
 	Progress func(Progress)
 }
@@ -37,7 +37,7 @@ func (c Config) complete() (Config, error) {
 		return c, fmt.Errorf("%w: no database", ErrConfig)
 	}
 	if len(c.Strategies) == 0 {
-		c.Strategies = slices.DeleteFunc(Strategies(), func(s Strategy) bool { return s.Info().Sharding != nil && !c.Profile.Sharded })
+		c.Strategies = slices.DeleteFunc(strategy.All(), func(s strategy.Strategy) bool { return s.Info().Sharding != nil && !c.Profile.Sharded })
 	}
 	if err := strategy.Check(c.Strategies); err != nil {
 		return c, err
@@ -56,45 +56,45 @@ func (c Config) complete() (Config, error) {
 // The result has what was measured also when there is an error: of the context, which ends the run, of a database that cannot go on, after
 // which the next one is measured, or of a strategy that broke down, after which the others are. What is not there says why. A strategy that does
 // not hold what it promises is no error.
-func Run(ctx context.Context, c Config) (result.Result, error) {
+func Run(ctx context.Context, c Config) (result.Document, error) {
 	c, err := c.complete()
 	if err != nil {
-		return result.Result{}, err
+		return result.Document{}, err
 	}
 	if ctx.Err() != nil {
-		return result.Result{}, fmt.Errorf("compare: %w", context.Cause(ctx))
+		return result.Document{}, fmt.Errorf("compare: %w", context.Cause(ctx))
 	}
 	began := time.Now()
 	r := c.document(began)
 	schedule := newSchedule(c.Profile.Budget, c.Progress)
-	contests := make([]*contest, len(c.Targets))
+	comparisons := make([]*comparison, len(c.Targets))
 	for i, target := range c.Targets {
-		contests[i] = newContest(i, target, c, schedule)
+		comparisons[i] = newComparison(i, target, c, schedule)
 	}
 	var failed error
 	var short []string // what the budget did not suffice for
-	for i, contest := range contests {
+	for i, comparison := range comparisons {
 		// What is left of the budget is shared by the databases that are left.
 		if budget := c.Profile.Budget; budget > 0 {
-			contest.deadline = time.Now().Add((budget - time.Since(began)) / time.Duration(len(contests)-i))
+			comparison.deadline = time.Now().Add((budget - time.Since(began)) / time.Duration(len(comparisons)-i))
 		}
-		measured, err := contest.run(ctx)
+		measured, err := comparison.run(ctx)
 		r.Databases = append(r.Databases, measured)
 		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("compare: on %s: %w", contest.target, err))
+			failed = errors.Join(failed, fmt.Errorf("compare: on %s: %w", comparison.target, err))
 		}
-		if contest.short != "" {
-			short = append(short, contest.short)
+		if comparison.short != "" {
+			short = append(short, comparison.short)
 		}
 		// A context that ended when all was done has interrupted nothing.
-		if last := i+1 == len(contests); ctx.Err() != nil && (contest.interrupted || !last) {
+		if last := i+1 == len(comparisons); ctx.Err() != nil && (comparison.interrupted || !last) {
 			short = []string{context.Cause(ctx).Error()}
-			if !contest.interrupted {
-				failed = errors.Join(failed, fmt.Errorf("compare: before %s: %w", contests[i+1].target, context.Cause(ctx)))
+			if !comparison.interrupted {
+				failed = errors.Join(failed, fmt.Errorf("compare: before %s: %w", comparisons[i+1].target, context.Cause(ctx)))
 			}
 			break
 		}
-		schedule.end(i, fmt.Sprintf("done with %s", contest.target))
+		schedule.end(i, fmt.Sprintf("done with %s", comparison.target))
 	}
 	r.Interrupted = strings.Join(short, "; ")
 	r.Seconds = time.Since(began).Seconds()
@@ -102,8 +102,8 @@ func Run(ctx context.Context, c Config) (result.Result, error) {
 }
 
 // document is a result in which nothing is measured yet.
-func (c Config) document(made time.Time) result.Result {
-	r := result.Result{
+func (c Config) document(made time.Time) result.Document {
+	r := result.Document{
 		Schema: result.Schema, Tool: c.Tool, Made: made.UTC().Truncate(time.Second), Machine: result.ThisMachine(),
 		Plan: result.Plan{
 			Profile: c.Profile.Name, Rows: c.Profile.Rows, Batch: c.Profile.Batch, Rounds: c.Profile.Rounds,

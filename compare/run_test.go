@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/compare"
 	"github.com/snowkey-go/snowkey/compare/result"
+	"github.com/snowkey-go/snowkey/compare/strategy"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
@@ -47,9 +48,9 @@ func open(t *testing.T, dsn string) *compare.Target {
 	return target
 }
 
-func choose(t *testing.T, names ...string) []compare.Strategy {
+func choose(t *testing.T, names ...string) []strategy.Strategy {
 	t.Helper()
-	chosen, err := compare.Select(names...)
+	chosen, err := strategy.Select(names...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func requireReasons(t *testing.T, name string, v reflect.Value) {
 }
 
 // requireDocument fails unless the result is one that can be written and read.
-func requireDocument(t *testing.T, r result.Result) {
+func requireDocument(t *testing.T, r result.Document) {
 	t.Helper()
 	var document bytes.Buffer
 	if err := result.Write(&document, r); err != nil {
@@ -468,8 +469,8 @@ func TestConfigOutOfRange(t *testing.T) {
 	}
 	// A document has each name once.
 	mine := own("mine", nil)
-	for name, chosen := range map[string][]compare.Strategy{"twice": {mine, mine}, "a nil one": {nil}, "no name": {own("", nil)}} {
-		if _, err := compare.Run(t.Context(), compare.Config{Targets: []*compare.Target{target}, Strategies: chosen}); !errors.Is(err, compare.ErrStrategy) {
+	for name, chosen := range map[string][]strategy.Strategy{"twice": {mine, mine}, "a nil one": {nil}, "no name": {own("", nil)}} {
+		if _, err := compare.Run(t.Context(), compare.Config{Targets: []*compare.Target{target}, Strategies: chosen}); !errors.Is(err, strategy.ErrStrategy) {
 			t.Errorf("%s: got %v, want ErrStrategy", name, err)
 		}
 	}

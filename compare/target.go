@@ -19,6 +19,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dsn"
 )
 
+// ErrDatabase says that a database cannot be used. It is wrapped in errors that say why.
+var ErrDatabase = database.ErrDatabase
+
 // Target is a database to measure on. It is made by [OpenTarget].
 type Target struct {
 	database *database.Database
@@ -228,8 +231,8 @@ func (t *Target) Leftovers(ctx context.Context) ([]string, error) {
 	return left, err
 }
 
-// places returns the connections for the keys of a strategy: to the database, and to the second server, nil where there is none.
-func (t *Target) places(info strategy.Info) (db, pair *sql.DB) {
+// connections returns the connections for the keys of a strategy: to the database, and to the second server, nil where there is none.
+func (t *Target) connections(info strategy.Info) (db, pair *sql.DB) {
 	if t.pair != nil {
 		pair = t.pair.Pool()
 	}

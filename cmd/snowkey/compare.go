@@ -16,6 +16,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/compare"
 	"github.com/snowkey-go/snowkey/compare/result"
+	"github.com/snowkey-go/snowkey/compare/strategy"
 )
 
 // comparison is what was asked for on the command line.
@@ -34,7 +35,7 @@ type comparison struct {
 	// What the flags come to.
 	databases []namedDSN
 	pair      namedDSN // the second server, "" for none
-	chosen    []compare.Strategy
+	chosen    []strategy.Strategy
 	plan      compare.Profile
 	rendering rendering
 }
@@ -115,7 +116,7 @@ func completeCompare(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("strategies", func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndex(typed, ",")+1]
 		var names []cobra.Completion
-		for _, s := range compare.Strategies() {
+		for _, s := range strategy.All() {
 			names = append(names, cobra.CompletionWithDesc(before+s.Info().Name, s.Info().About))
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
@@ -155,7 +156,7 @@ func (a *comparison) check(c *cobra.Command) (err error) {
 		return fmt.Errorf("--strategies: names none; there are %s", strategyNames())
 	}
 	if changed("strategies") { // none: those of the profile
-		if a.chosen, err = compare.Select(a.strategies...); err != nil {
+		if a.chosen, err = strategy.Select(a.strategies...); err != nil {
 			return fmt.Errorf("--strategies: %w", err)
 		}
 	}
@@ -284,7 +285,7 @@ func noteLeftovers(ctx context.Context, c *cobra.Command, target *compare.Target
 }
 
 // write prints a result, and writes it to the folder where there is one.
-func (a *comparison) write(c *cobra.Command, r result.Result) error {
+func (a *comparison) write(c *cobra.Command, r result.Document) error {
 	var failed error
 	if a.out != "" {
 		if failed = writeFolder(a.out, r); failed == nil {
@@ -296,7 +297,7 @@ func (a *comparison) write(c *cobra.Command, r result.Result) error {
 
 func strategyNames() string {
 	var names []string
-	for _, s := range compare.Strategies() {
+	for _, s := range strategy.All() {
 		names = append(names, s.Info().Name)
 	}
 	return strings.Join(names, ", ")

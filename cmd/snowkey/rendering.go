@@ -18,7 +18,7 @@ import (
 type rendering struct {
 	name, about string
 	file        string // in a folder of reports
-	write       func(io.Writer, result.Result) error
+	write       func(io.Writer, result.Document) error
 }
 
 // renderings are all forms of a result; the first is the default on standard output.
@@ -48,18 +48,18 @@ func renderingNames() string {
 }
 
 // readResult reads the document of an earlier run, from standard input for "-".
-func readResult(path string, stdin io.Reader) (result.Result, error) {
+func readResult(path string, stdin io.Reader) (result.Document, error) {
 	if path == "-" {
 		return result.Load(stdin)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return result.Result{}, err
+		return result.Document{}, err
 	}
 	defer file.Close() // of reading: its error changes nothing
 	r, err := result.Load(file)
 	if err != nil {
-		return result.Result{}, fmt.Errorf("%s: %w", path, err)
+		return result.Document{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil
 }
@@ -87,7 +87,7 @@ func checkFolder(folder string) error {
 
 // writeFolder writes a result to a folder in every form that has a file there, and a chart of the inserts on each database. What others can be
 // made of again comes first.
-func writeFolder(folder string, r result.Result) (failed error) {
+func writeFolder(folder string, r result.Document) (failed error) {
 	for _, form := range slices.Backward(renderings) {
 		if form.file != "" {
 			failed = errors.Join(failed, writeFile(filepath.Join(folder, form.file), r, form.write))

@@ -2,7 +2,7 @@ package report
 
 import "github.com/snowkey-go/snowkey/compare/result"
 
-// Advice is a line of the decision table: a wish, the strategy that fits it best on this database, and the measurements that say so.
+// Advice is a line of the decision table: a criterion, the strategy that fits it best on this database, and the measurements that say so.
 type Advice struct {
 	Want    string
 	Take    string // the strategy's name; "" when none fits or too little was measured
@@ -27,11 +27,11 @@ func (a Advice) take() string {
 }
 
 // Advise draws the decision table from what was measured on one database. It takes no strategy that failed a check or was not checked, and
-// none whose keys were issued twice after a crash. Among those that fit a wish the order is that of [contest.decide].
+// none whose keys were issued twice after a crash. Among those that fit a criterion the order is that of [ranking.decide].
 func Advise(d result.Database) []Advice {
-	c := newContest(d)
-	table := make([]Advice, 0, len(wishes))
-	for _, w := range wishes {
+	c := newRanking(d)
+	table := make([]Advice, 0, len(criteria))
+	for _, w := range criteria {
 		table = append(table, c.decide(w))
 	}
 	return table

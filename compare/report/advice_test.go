@@ -9,7 +9,7 @@ import (
 	"github.com/snowkey-go/snowkey/compare/result"
 )
 
-// The wishes, as reports have them.
+// The criteria, as reports have them.
 const (
 	one       = "One database; the fastest inserts, and the smallest rows"
 	own       = "Keys made in the application, without asking for each"
@@ -292,7 +292,7 @@ func TestAdviseOnCoordination(t *testing.T) {
 }
 
 // TestAdviseNamesTheNearestFirst looks at the order of those that are not taken: what is only larger, what is slower, what does not fit; and
-// what gave keys twice before them all where the wish is about that.
+// what gave keys twice before them all where the criterion is about that.
 func TestAdviseNamesTheNearestFirst(t *testing.T) {
 	d := result.Database{Strategies: []result.Strategy{
 		made("unfit", 100e3, 100, failed), made("twice", 100e3, 100, twice(7)), made("slowest", 20e3, 90, twice(0)), made("slow", 60e3, 90),

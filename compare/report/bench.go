@@ -20,7 +20,7 @@ import (
 // settings need its -ignore, as in -ignore dbversion,dbsettings.
 //
 // The format is that of https://go.dev/design/14313-benchmark-format.
-func Bench(w io.Writer, r result.Result) error {
+func Bench(w io.Writer, r result.Document) error {
 	b := &bench{}
 	b.comment(runText(r))
 	if r.Interrupted != "" {

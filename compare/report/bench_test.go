@@ -38,7 +38,7 @@ func parse(t *testing.T, text []byte) []*benchfmt.Result {
 
 // floats returns all numbers of a document that are samples, as they are found in its JSON: the lists of numbers. It knows nothing of the
 // document, so that a field that Bench forgets is found.
-func floats(t *testing.T, r result.Result) []float64 {
+func floats(t *testing.T, r result.Document) []float64 {
 	t.Helper()
 	var text bytes.Buffer
 	if err := result.Write(&text, r); err != nil {
@@ -202,7 +202,7 @@ func TestBenchOfTwoRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	configurations := map[benchproc.Key]bool{}
-	for _, r := range []result.Result{first, second} {
+	for _, r := range []result.Document{first, second} {
 		for _, record := range parse(t, write(t, report.Bench, r)) {
 			configurations[all.Project(record)] = true
 		}
@@ -216,7 +216,7 @@ func TestBenchOfTwoRuns(t *testing.T) {
 func TestBenchNumbersAreExact(t *testing.T) {
 	values := []float64{1e-7, 0.1 + 0.2, math.MaxInt64, 123456789.125, 0}
 	s := result.Strategy{Name: "own", Storage: result.Storage{Table: result.Measured(append(values, math.NaN(), math.Inf(1))...)}}
-	r := result.Result{Databases: []result.Database{{Strategies: []result.Strategy{s}}}}
+	r := result.Document{Databases: []result.Database{{Strategies: []result.Strategy{s}}}}
 	var got []float64
 	for _, record := range parse(t, write(t, report.Bench, r)) {
 		got = append(got, record.Values[0].Value)

@@ -16,12 +16,12 @@ import (
 var update = flag.Bool("update", false, "write the golden files of testdata anew")
 
 // writers are the reports that are text.
-var writers = map[string]func(io.Writer, result.Result) error{
+var writers = map[string]func(io.Writer, result.Document) error{
 	"table.txt": report.Table, "markdown.md": report.Markdown, "bench.txt": report.Bench,
 }
 
 // brief is MariaDB of the sample, with four strategies, and few of their thousands of single times, so that a golden file can be read.
-func brief() result.Result {
+func brief() result.Document {
 	r := sample()
 	r.Databases = r.Databases[1:2]
 	d := &r.Databases[0]
@@ -39,7 +39,7 @@ func brief() result.Result {
 }
 
 // write returns what a report writes.
-func write(t *testing.T, to func(io.Writer, result.Result) error, r result.Result) []byte {
+func write(t *testing.T, to func(io.Writer, result.Document) error, r result.Document) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	if err := to(&out, r); err != nil {

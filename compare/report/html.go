@@ -34,7 +34,7 @@ var pages = template.Must(template.New("page").Funcs(template.FuncMap{
 // HTML writes the result as one page that asks for nothing else: style and charts are in it, there are no scripts, and it forbids the browser
 // to load anything. It goes by the reader's choice of light or dark and by the width of the screen. Texts of the document are shown as texts,
 // whatever they hold. Its errors are those of w.
-func HTML(w io.Writer, r result.Result) error {
+func HTML(w io.Writer, r result.Document) error {
 	var out bytes.Buffer
 	if err := pages.ExecuteTemplate(&out, "page", newPage(r)); err != nil {
 		return fmt.Errorf("compare: writing the page: %w", err)

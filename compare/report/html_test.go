@@ -15,7 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/compare/result"
 )
 
-func html(t *testing.T, r result.Result) string {
+func html(t *testing.T, r result.Document) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := report.HTML(&out, r); err != nil {
@@ -30,13 +30,13 @@ func TestHTMLInBrowser(t *testing.T) {
 	browser := startBrowser(t)
 	for _, test := range []struct {
 		name    string
-		result  result.Result
+		result  result.Document
 		screens []screen
 	}{
 		{"sample", sample(), []screen{phone, {1280, "dark"}}},
 		{"many", many(), []screen{{360, "dark"}, {1280, "light"}}},
 		{"hostile", hostile(), []screen{phone, {1280, "light"}}},
-		{"empty", result.Result{}, []screen{phone}},
+		{"empty", result.Document{}, []screen{phone}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			opened := open(t, browser, html(t, test.result), phone)
@@ -95,7 +95,7 @@ func testPlanted(t *testing.T, browser context.Context) {
 }
 
 // many is a document with more than twenty strategies on one database.
-func many() result.Result {
+func many() result.Document {
 	r := sample()
 	r.Databases = r.Databases[1:2]
 	d := &r.Databases[0]
@@ -109,7 +109,7 @@ func many() result.Result {
 const attack = `</script></style></title></desc></svg><script>alert(1)</script><img src=x onerror=alert(1)>"'&` + "\x00\n" + "\u202e javascript:alert(1)"
 
 // hostile is a document all of whose texts attack the page.
-func hostile() result.Result {
+func hostile() result.Document {
 	r := sample()
 	r.Tool, r.Interrupted, r.Plan.Profile, r.Machine.CPU, r.Machine.OS, r.Machine.Go = attack, attack, attack, attack, attack, attack
 	r.Databases = r.Databases[:2]
@@ -209,7 +209,7 @@ func TestHTMLOfSparseDocuments(t *testing.T) {
 		"a long name":     {Name: strings.Repeat("very-", 100), Growth: result.Growth{Rows: 10, Tenths: tenths}, Storage: result.Storage{Table: one}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			page := html(t, result.Result{Databases: []result.Database{{}, {Name: "y", Strategies: []result.Strategy{s, s}}}})
+			page := html(t, result.Document{Databases: []result.Database{{}, {Name: "y", Strategies: []result.Strategy{s, s}}}})
 			for _, bad := range []string{"NaN", "Inf", "<nil>", "%!"} {
 				if i := strings.Index(page, bad); i >= 0 {
 					t.Errorf("the page has %q: %s", bad, page[max(0, i-300):i+10])
@@ -217,7 +217,7 @@ func TestHTMLOfSparseDocuments(t *testing.T) {
 			}
 		})
 	}
-	if page := html(t, result.Result{}); !strings.Contains(page, "No database was measured") {
+	if page := html(t, result.Document{}); !strings.Contains(page, "No database was measured") {
 		t.Error("the page of an empty document does not say so")
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // Markdown writes all that was measured as GitHub-flavoured Markdown: a chapter a database, with the decision table first. What was not
 // measured is a dash, with the reason below its table. Its errors are those of w.
-func Markdown(w io.Writer, r result.Result) error {
+func Markdown(w io.Writer, r result.Document) error {
 	var out strings.Builder
 	out.WriteString("# Keys compared\n\n")
 	if r.Interrupted != "" {
@@ -35,7 +35,7 @@ func Markdown(w io.Writer, r result.Result) error {
 }
 
 // markdownDatabase writes the chapter of one database.
-func markdownDatabase(out *strings.Builder, r result.Result, title string, d result.Database) {
+func markdownDatabase(out *strings.Builder, r result.Document, title string, d result.Database) {
 	v := look(d)
 	fmt.Fprintf(out, "## %s\n\n", escape(title))
 	lines := []string{databaseText(d), settingsText(d)}
@@ -86,7 +86,7 @@ func filled(texts ...string) []string {
 	return out
 }
 
-// markdownAdvice writes the decision table: wishes, names and reasons first, then what speaks against the others.
+// markdownAdvice writes the decision table: criteria, names and reasons first, then what speaks against the others.
 func markdownAdvice(out *strings.Builder, all []Advice) {
 	if len(all) == 0 {
 		return

@@ -82,7 +82,7 @@ func (c *pageCell) note(below *notes, text, column, strategy string) {
 	c.Number = 1 + slices.IndexFunc(below.all, func(n note) bool { return n.text == c.Note })
 }
 
-func newPage(r result.Result) page {
+func newPage(r result.Document) page {
 	p := page{Style: style(), Title: "Which key?", Run: runText(r), Machine: machineText(r.Machine), Plan: planText(r.Plan), Version: r.Schema}
 	if r.Interrupted != "" {
 		p.Alerts = append(p.Alerts, "Not complete: "+line(r.Interrupted)+". What was measured until then is here.")
@@ -183,7 +183,7 @@ func sides(all []result.Database, pages []pageDatabase) []pageTable {
 			}
 		}
 	}
-	for i, w := range wishes {
+	for i, w := range criteria {
 		row := pageRow{Name: w.want}
 		for _, p := range pages {
 			cell := pageCell{Text: Advice{open: true}.take()}

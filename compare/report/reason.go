@@ -12,7 +12,7 @@ import (
 const enough = 4
 
 // reasons are what was measured in favour of a strategy. Equals are those that rate and bytes do not tell from it, itself among them.
-func (c *contest) reasons(e entrant, equals []entrant) []string {
+func (c *ranking) reasons(e candidate, equals []candidate) []string {
 	var out []string
 	if e.verdict.reason != "" {
 		out = append(out, e.verdict.reason)
@@ -28,7 +28,7 @@ func (c *contest) reasons(e entrant, equals []entrant) []string {
 }
 
 // figuresText says how fast rows went in, and how large they are.
-func (c *contest) figuresText(e entrant) string {
+func (c *ranking) figuresText(e candidate) string {
 	if !e.rate.OK() && !e.bytes.OK() && because(e.rate) == because(e.bytes) {
 		return "neither rows/s nor bytes were measured: " + because(e.rate)
 	}
@@ -47,7 +47,7 @@ func (c *contest) figuresText(e entrant) string {
 }
 
 // standing says how a rate stands to the reference.
-func (c *contest) standing(e entrant) string {
+func (c *ranking) standing(e candidate) string {
 	if c.reference == nil || c.reference.Name == e.Name && e.by == "" {
 		return ""
 	}
@@ -62,7 +62,7 @@ func (c *contest) standing(e entrant) string {
 }
 
 // bytesText says how large rows are, with their indexes.
-func (c *contest) bytesText(e entrant) string {
+func (c *ranking) bytesText(e candidate) string {
 	text := result.Short(e.bytes.Median()) + " bytes a row"
 	if c.reference == nil || c.reference.Name == e.Name && e.by == "" {
 		return text
@@ -78,7 +78,7 @@ func (c *contest) bytesText(e entrant) string {
 }
 
 // tie says what decided where neither rate nor bytes did.
-func tie(e entrant, equals []entrant) []string {
+func tie(e candidate, equals []candidate) []string {
 	var simpler, level notes
 	for _, o := range equals {
 		switch {
@@ -113,11 +113,11 @@ func agreed(coordination string) string {
 	return "nothing"
 }
 
-// against says what speaks against the others: what fits the wish and lost, the nearest first, then what inserts as fast as the one taken and
-// does not fit, then the rest; before them all what gave keys twice, where the wish is about that. Strategies with the same reason share an
+// against says what speaks against the others: what fits the criterion and lost, the nearest first, then what inserts as fast as the one taken and
+// does not fit, then the rest; before them all what gave keys twice, where the criterion is about that. Strategies with the same reason share an
 // entry.
-func against(w wish, taken entrant, lost, others []entrant) []string {
-	ranked := make([][]entrant, 3)
+func against(w criterion, taken candidate, lost, others []candidate) []string {
+	ranked := make([][]candidate, 3)
 	for _, e := range others {
 		switch {
 		case w.narrow:
@@ -149,8 +149,8 @@ func against(w wish, taken entrant, lost, others []entrant) []string {
 	return out
 }
 
-// loss says what was measured against a strategy that fits the wish too.
-func loss(e, taken entrant) string {
+// loss says what was measured against a strategy that fits the criterion too.
+func loss(e, taken candidate) string {
 	noRate, noBytes := !e.rate.OK() && taken.rate.OK(), !e.bytes.OK() && taken.bytes.OK()
 	if noRate && noBytes && because(e.rate) == because(e.bytes) {
 		return "not measured: " + because(e.rate)
@@ -178,7 +178,7 @@ func loss(e, taken entrant) string {
 }
 
 // slower says how much slower a strategy is, over all rows, and in the last tenth where that is notably more.
-func slower(e, taken entrant) string {
+func slower(e, taken candidate) string {
 	all := taken.rate.Median() / e.rate.Median()
 	text := fmt.Sprintf("%s × slower (%s against %s rows/s)", ratio(all), result.Short(e.rate.Median()), result.Short(taken.rate.Median()))
 	if end := taken.last.Median() / e.last.Median(); apart(e.last, taken.last) == result.Less && end > 1.2*all {

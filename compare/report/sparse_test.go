@@ -13,12 +13,12 @@ import (
 
 // TestSparseDocuments looks that documents with little in them make reports: no panic, no NaN, and no 0 for what is not there.
 func TestSparseDocuments(t *testing.T) {
-	one := func(change func(*result.Strategy)) result.Result {
+	one := func(change func(*result.Strategy)) result.Document {
 		s := result.Strategy{Name: "own", Verify: result.Verify{Checks: []result.Check{{Name: "unique: processes", State: result.Passed, Keys: 1}}}}
 		change(&s)
-		return result.Result{Databases: []result.Database{{Name: "sqlite:x", Kind: "sqlite", Strategies: []result.Strategy{s, {}}}}}
+		return result.Document{Databases: []result.Database{{Name: "sqlite:x", Kind: "sqlite", Strategies: []result.Strategy{s, {}}}}}
 	}
-	for name, r := range map[string]result.Result{
+	for name, r := range map[string]result.Document{
 		"nothing":            {},
 		"an empty database":  {Databases: []result.Database{{}}},
 		"an empty strategy":  {Databases: []result.Database{{Strategies: []result.Strategy{{}, {}}}}},
@@ -71,7 +71,7 @@ func TestBrokenRunsSayItFirst(t *testing.T) {
 	r := sample()
 	r.Interrupted = "a signal,\n\x1b interrupt"
 	r.Databases[1].Failed = "the server is gone | for ever"
-	for want, to := range map[string]func(io.Writer, result.Result) error{
+	for want, to := range map[string]func(io.Writer, result.Document) error{
 		"NOT COMPLETE: a signal, interrupt. What was measured until then follows.\nFAILED: mysql://root@tcp(127.0.0.1:3307)/compare: the server is gone | for ever\n": report.Table,
 		"# Keys compared\n\n**Not complete:** a signal, interrupt. What was measured until then follows.\n\n" +
 			"**Failed:** mysql://root@tcp(127.0.0.1:3307)/compare: the server is gone \\| for ever\n": report.Markdown,
@@ -157,14 +157,14 @@ func TestNotesThatDifferInNumbersAreOne(t *testing.T) {
 	}
 }
 
-// TestWhatNobodyMeasuredIsSaidOnce looks at a wish that nothing was measured for: no strategy is named, and the reason is there once.
+// TestWhatNobodyMeasuredIsSaidOnce looks at a criterion that nothing was measured for: no strategy is named, and the reason is there once.
 func TestWhatNobodyMeasuredIsSaidOnce(t *testing.T) {
 	const why = "SQLite has no server to kill"
 	r := sample()
 	r.Databases = r.Databases[:1]
 	got := string(write(t, report.Table, r))
 	if n := strings.Count(got, why); n != 1 || !strings.Contains(got, "killed: not measured\n       "+why+"\n") {
-		t.Errorf("got %q %d times, want it once, alone below the wish, in\n%s", why, n, got)
+		t.Errorf("got %q %d times, want it once, alone below the criterion, in\n%s", why, n, got)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestDatabasesOfOneVersionAreToldApart(t *testing.T) {
 	r := sample()
 	r.Databases = append(r.Databases[:1], r.Databases[0])
 	r.Databases[1].Name = "sqlite:other.db"
-	for want, to := range map[string]func(io.Writer, result.Result) error{
+	for want, to := range map[string]func(io.Writer, result.Document) error{
 		"   You want  SQLite 3.50.4 (sqlite:compare.db) SQLite 3.50.4 (sqlite:other.db)": report.Table,
 		"## SQLite 3.50.4 (sqlite:other.db)\n":                                           report.Markdown,
 		`<h2 id="db2">SQLite 3.50.4 (sqlite:other.db)</h2>`:                              report.HTML,
@@ -185,7 +185,7 @@ func TestDatabasesOfOneVersionAreToldApart(t *testing.T) {
 	}
 }
 
-// TestKeysIssuedTwiceAreSaidFirst looks that a strategy which gave keys twice is warned of, once a database, and where no wish would name it.
+// TestKeysIssuedTwiceAreSaidFirst looks that a strategy which gave keys twice is warned of, once a database, and where no criterion would name it.
 func TestKeysIssuedTwiceAreSaidFirst(t *testing.T) {
 	r := sample()
 	if got := string(write(t, report.Table, r)); strings.Count(got, "   UNSAFE  sequence: up to 21,390 keys issued twice") != 1 {
@@ -221,14 +221,14 @@ func TestThreeReasonsAreEnough(t *testing.T) {
 	}
 }
 
-// TestNothingMeasuredGivesNoAdvice looks that a run without a measured strategy says so once, and not once a wish.
+// TestNothingMeasuredGivesNoAdvice looks that a run without a measured strategy says so once, and not once a criterion.
 func TestNothingMeasuredGivesNoAdvice(t *testing.T) {
 	r := sample()
 	r.Databases = r.Databases[:1]
 	for i := range r.Databases[0].Strategies {
 		r.Databases[0].Strategies[i].Skipped = "the disk is full"
 	}
-	for want, to := range map[string]func(io.Writer, result.Result) error{
+	for want, to := range map[string]func(io.Writer, result.Document) error{
 		"No strategy was measured.":                       report.Table,
 		"No strategy was measured.\n":                     report.Markdown,
 		"Too little was measured here to recommend a key": report.HTML,

@@ -16,7 +16,7 @@ const wide = 110
 
 // Table writes the result as text for a terminal: which key to take, and for each database the figures, what failed, what was left out, and why
 // to take that key. What was not measured is a dash, with the reason below. Its errors are those of w.
-func Table(w io.Writer, r result.Result) error {
+func Table(w io.Writer, r result.Document) error {
 	var out strings.Builder
 	tableHead(&out, r)
 	if slices.ContainsFunc(r.Databases, func(d result.Database) bool { return len(look(d).measured) > 0 }) {
@@ -36,7 +36,7 @@ func Table(w io.Writer, r result.Result) error {
 }
 
 // tableHead says first whether the run was broken off, then what ran where.
-func tableHead(out *strings.Builder, r result.Result) {
+func tableHead(out *strings.Builder, r result.Document) {
 	if r.Interrupted != "" {
 		wrap(out, wide, "NOT COMPLETE: ", r.Interrupted+". What was measured until then follows.")
 	}
@@ -51,7 +51,7 @@ func tableHead(out *strings.Builder, r result.Result) {
 }
 
 // runText says what made the document, and when.
-func runText(r result.Result) string {
+func runText(r result.Document) string {
 	return fmt.Sprintf("%s, %s, took %s", line(r.Tool), r.Made.UTC().Format("2006-01-02 15:04 UTC"),
 		time.Duration(min(r.Seconds, 1e9)*float64(time.Second)).Round(time.Second))
 }
@@ -79,7 +79,7 @@ func planText(p result.Plan) string {
 }
 
 // tableDatabase writes the part of one database. It explains the columns unless that was told before, and returns what is told now.
-func tableDatabase(out *strings.Builder, r result.Result, d result.Database, told string) string {
+func tableDatabase(out *strings.Builder, r result.Document, d result.Database, told string) string {
 	v := look(d)
 	wrap(out, wide, "== ", databaseText(d))
 	if d.Failed != "" {
@@ -237,7 +237,7 @@ func legend(v view) string {
 		"time for one key at a fixed rate."
 }
 
-// tableTake writes which key to take for each wish, with the databases beside each other: for those who want no more.
+// tableTake writes which key to take for each criterion, with the databases beside each other: for those who want no more.
 func tableTake(out *strings.Builder, databases []result.Database) {
 	out.WriteString("Which key?\n\n")
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -252,8 +252,8 @@ func tableTake(out *strings.Builder, databases []result.Database) {
 	for i, d := range databases {
 		advice[i] = Advise(d)
 	}
-	for i := range wishes {
-		fmt.Fprintf(table, "   %s", wishes[i].want)
+	for i := range criteria {
+		fmt.Fprintf(table, "   %s", criteria[i].want)
 		for _, a := range advice {
 			fmt.Fprintf(table, "\t%s", a[i].take())
 		}

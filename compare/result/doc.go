@@ -2,11 +2,11 @@
 //
 // # The document
 //
-// A [Result] is one run. [Write] writes it as JSON and [Load] reads it: the same result is always the same bytes, and a document that is read
+// A [Document] is one run. [Write] writes it as JSON and [Load] reads it: the same result is always the same bytes, and a document that is read
 // and written again is what it was, so that reports can be rendered from it at any time, byte for byte. [SchemaJSON] describes every field with
 // its unit, as a JSON Schema (draft 2020-12). Load refuses documents of another schema, fields that the schema has not, what is cut off, and
 // what contradicts itself, with an error that says what to do; a report that gets its result from Load, or from a run whose result passes
-// [Result.Validate], can rely on what Validate says.
+// [Document.Validate], can rely on what Validate says.
 //
 // # Figures
 //

@@ -21,8 +21,8 @@ var (
 // Write writes the document as JSON, with a line end after it: indented, but each list of numbers on one line, for there may be hundreds of
 // thousands. The same result is always the same bytes, and what [Load] makes of them is written as those bytes again. A list without
 // elements is [], never null. It refuses samples that are NaN or infinite, which JSON cannot say, and looks at nothing else: see
-// [Result.Validate].
-func Write(w io.Writer, r Result) error {
+// [Document.Validate].
+func Write(w io.Writer, r Document) error {
 	r.Made = r.Made.UTC()
 	var compact bytes.Buffer
 	encoder := json.NewEncoder(&compact)
@@ -94,24 +94,24 @@ func stringEnd(compact []byte, i int) int {
 }
 
 // Load reads a document that [Write] wrote, or somebody by hand. The error wraps [ErrSchema] or [ErrDocument], or is the reader's. A document
-// that is read can be relied upon in what [Result.Validate] says.
-func Load(r io.Reader) (Result, error) {
+// that is read can be relied upon in what [Document.Validate] says.
+func Load(r io.Reader) (Document, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
-		return Result{}, fmt.Errorf("compare: reading the result: %w", err)
+		return Document{}, fmt.Errorf("compare: reading the result: %w", err)
 	}
 	if err := checkSchema(text); err != nil {
-		return Result{}, err
+		return Document{}, err
 	}
-	var result Result
+	var result Document
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&result); err != nil {
-		return Result{}, fmt.Errorf("%w: %s", ErrDocument, reason(err))
+		return Document{}, fmt.Errorf("%w: %s", ErrDocument, reason(err))
 	}
 	result.Made = result.Made.UTC()
 	if err := result.Validate(); err != nil {
-		return Result{}, err
+		return Document{}, err
 	}
 	return result, nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // written is a result as text.
-func written(t *testing.T, r result.Result) string {
+func written(t *testing.T, r result.Document) string {
 	t.Helper()
 	var b strings.Builder
 	if err := result.Write(&b, r); err != nil {
@@ -25,8 +25,8 @@ func written(t *testing.T, r result.Result) string {
 }
 
 // small is a document of a few lines that Load takes.
-func small() result.Result {
-	return result.Result{
+func small() result.Document {
+	return result.Document{
 		Schema: result.Schema, Tool: "snowkey v1.2.3", Made: time.Date(2026, 1, 2, 3, 4, 5, 600, time.FixedZone("", 3600)), Seconds: 1.5,
 		Plan: result.Plan{Profile: "quick", Strategies: []string{"snowkey"}, Rows: 100, Batch: 10, Rounds: 2, Seed: math.MaxUint64},
 		Databases: []result.Database{{
@@ -37,7 +37,7 @@ func small() result.Result {
 }
 
 func TestWriteAndLoad(t *testing.T) {
-	for name, r := range map[string]result.Result{"sample": sample(), "small": small()} {
+	for name, r := range map[string]result.Document{"sample": sample(), "small": small()} {
 		text := written(t, r)
 		again, err := result.Load(strings.NewReader(text))
 		if err != nil {

@@ -8,8 +8,8 @@ import (
 // Schema is the number of the document's schema, raised when a field changes its meaning or goes.
 const Schema = 2
 
-// Result is the outcome of one run, as it is written in JSON. Times are in UTC.
-type Result struct {
+// Document is the outcome of one run, as it is written in JSON. Times are in UTC.
+type Document struct {
 	Schema      int        `json:"schema"`
 	Tool        string     `json:"tool"` // the program and its version
 	Made        time.Time  `json:"made"` // when the run began

@@ -13,7 +13,7 @@ import (
 )
 
 func TestDocumentsFitTheSchema(t *testing.T) {
-	for name, r := range map[string]result.Result{"sample": sample(), "small": small()} {
+	for name, r := range map[string]result.Document{"sample": sample(), "small": small()} {
 		if err := r.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -68,7 +68,7 @@ func TestSchemaHasTheFieldsOfTheTypes(t *testing.T) {
 		t.Errorf("the schema is of %v, not %d", root.Properties["schema"].Const, result.Schema)
 	}
 	c := comparison{t, root.Defs, map[string]reflect.Type{}}
-	c.object("", reflect.TypeFor[result.Result](), &root)
+	c.object("", reflect.TypeFor[result.Document](), &root)
 	for name := range root.Defs {
 		if c.used[name] == nil {
 			t.Errorf("nothing is a %s", name)

@@ -41,7 +41,7 @@ var compiled = sync.OnceValues(func() (*jsonschema.Schema, error) {
 //   - the χ² of shards go by ascending numbers of shards, and the hot buckets by descending shares.
 //
 // The error wraps [ErrDocument] or [ErrSchema], and names a place that is wrong by the names of the fields in JSON.
-func (r Result) Validate() error {
+func (r Document) Validate() error {
 	if r.Schema != Schema {
 		return fmt.Errorf("%w: schema %d, not %d", ErrSchema, r.Schema, Schema)
 	}
@@ -68,7 +68,7 @@ func (r Result) Validate() error {
 }
 
 // fits holds the result, as it is written, against the schema.
-func (r Result) fits() error {
+func (r Document) fits() error {
 	schema, err := compiled()
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ type autoIncrements struct{ info Info }
 
 func (a autoIncrements) Info() Info { return a.info }
 
-func (a autoIncrements) Open(_ context.Context, at Place) (Keys, error) {
+func (a autoIncrements) Open(_ context.Context, at Environment) (Keys, error) {
 	if err := at.check(); err != nil {
 		return nil, err
 	}

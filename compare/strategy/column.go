@@ -33,7 +33,7 @@ type column[K, C any] struct {
 }
 
 // layOut chooses the column of a key type.
-func layOut[K KeyType](info Info, open func(context.Context, Place) (idgen.Source[K], error)) Strategy {
+func layOut[K KeyType](info Info, open func(context.Context, Environment) (idgen.Source[K], error)) Strategy {
 	of := reflect.TypeFor[K]()
 	if of.Implements(reflect.TypeFor[driver.Valuer]()) && reflect.PointerTo(of).Implements(reflect.TypeFor[sql.Scanner]()) {
 		return sourced[K, K]{info, open, ownColumn[K]()}
@@ -41,7 +41,7 @@ func layOut[K KeyType](info Info, open func(context.Context, Place) (idgen.Sourc
 	switch of.Kind() {
 	case reflect.Int64:
 		to := func(key K) int64 { return reflect.ValueOf(key).Int() }
-		return sourced[int64, sqltype.ID]{info, func(ctx context.Context, at Place) (idgen.Source[int64], error) {
+		return sourced[int64, sqltype.ID]{info, func(ctx context.Context, at Environment) (idgen.Source[int64], error) {
 			source, err := open(ctx, at)
 			if direct, ok := any(source).(idgen.Source[int64]); ok || err != nil {
 				return direct, err

@@ -43,10 +43,10 @@ func TestConformance(t *testing.T) {
 			for _, s := range strategy.All()[:22] { // the built-in ones
 				name := s.Info().Name
 				t.Run(name, func(t *testing.T) {
-					at := strategy.Place{DB: keysDB, Kind: kind.name, Pair: pair, Prefix: prefix, Processes: 2}
+					at := strategy.Environment{DB: keysDB, Kind: kind.name, Pair: pair, Prefix: prefix, Processes: 2}
 					if slices.Contains(notHere[kind.name], name) {
-						if keys, err := s.Open(t.Context(), at); !errors.Is(err, strategy.ErrNotHere) {
-							t.Fatalf("Open: got %v, %v, want ErrNotHere", keys, err)
+						if keys, err := s.Open(t.Context(), at); !errors.Is(err, strategy.ErrUnavailable) {
+							t.Fatalf("Open: got %v, %v, want ErrUnavailable", keys, err)
 						}
 						return
 					}
@@ -85,7 +85,7 @@ func session(t testing.TB, kind string, pool *sql.DB) *gorm.DB {
 }
 
 // conform opens two processes of a strategy, and makes tables and keys with both.
-func conform(t *testing.T, s strategy.Strategy, at strategy.Place, rows *sql.DB) {
+func conform(t *testing.T, s strategy.Strategy, at strategy.Environment, rows *sql.DB) {
 	ctx, info := t.Context(), s.Info()
 	seen, byDatabase := map[strategy.Key]bool{}, false
 	for process := range at.Processes {

@@ -1,14 +1,14 @@
 // Package strategy has the ways to give rows their keys that are compared, behind one interface, and takes others.
 //
-//	err := strategy.Register(strategy.New(strategy.Info{Name: "mine", …}, func(ctx context.Context, at strategy.Place) (idgen.Source[int64], error) { … }))
+//	err := strategy.Register(strategy.New(strategy.Info{Name: "mine", …}, func(ctx context.Context, at strategy.Environment) (idgen.Source[int64], error) { … }))
 //	chosen, err := strategy.Select("mine", "uuidv7")
-//	keys, err := chosen[0].Open(ctx, place)
+//	keys, err := chosen[0].Open(ctx, environment)
 //	table, err := keys.Table(ctx, db, "prefix_rows")
 //	made, err := table.Insert(ctx, orders)
 //
 // # What it guarantees
 //
-//   - What a strategy makes in the database has a name that begins with the place's prefix: tables, and on PostgreSQL and MariaDB sequences. That of
+//   - What a strategy makes in the database has a name that begins with the environment's prefix: tables, and on PostgreSQL and MariaDB sequences. That of
 //     flickr is on the pair too. An index of a table of orders is named after the table.
 //   - Rows get their keys in the way that an application would have it: numbers by the plugin of package gormplugin, which asks the source once a
 //     statement; other keys are set in the structs, from one call of the source a statement where it can make several at once.

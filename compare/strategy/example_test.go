@@ -41,7 +41,7 @@ func ExampleRegister() {
 		Guess:        "as of the snowflake",
 		Order:        strategy.Unordered,
 		Limit:        idgen.Snowkey.PerSecond(),
-	}, func(_ context.Context, at strategy.Place) (idgen.Source[int64], error) {
+	}, func(_ context.Context, at strategy.Environment) (idgen.Source[int64], error) {
 		generator, err := idgen.New(idgen.WithNode(int64(at.Process)))
 		if err != nil {
 			return nil, err

@@ -37,7 +37,7 @@ type fleet struct {
 	nodes [fleetSize]idgen.Source[int64]
 }
 
-func openFleet(_ context.Context, at Place) (idgen.Source[int64], error) {
+func openFleet(_ context.Context, at Environment) (idgen.Source[int64], error) {
 	if at.Clock == nil {
 		clock := newSteady()
 		defer clock.running.Store(true)

@@ -64,7 +64,7 @@ type objectIDMaker struct {
 }
 
 // openPublished has processes of a machine differ by their numbers, those that are simulated too.
-func openPublished(_ context.Context, at Place) (idgen.Source[ObjectID], error) {
+func openPublished(_ context.Context, at Environment) (idgen.Source[ObjectID], error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, lacks("it needs the host's name: %w", err)
@@ -76,7 +76,7 @@ func openPublished(_ context.Context, at Place) (idgen.Source[ObjectID], error) 
 	return m.started()
 }
 
-func openObjectID(_ context.Context, at Place) (idgen.Source[ObjectID], error) {
+func openObjectID(_ context.Context, at Environment) (idgen.Source[ObjectID], error) {
 	m := &objectIDMaker{now: at.wall()}
 	if _, err := rand.Read(m.process[:]); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ func presets() []Strategy {
 	all := []struct {
 		preset idgen.Preset
 		info   Info
-		node   func(Place) []idgen.Option
+		node   func(Environment) []idgen.Option
 	}{
 		{idgen.Twitter, Info{
 			About:  "64-bit keys of 41 bits of milliseconds, 5 of datacenter, 5 of worker, 12 of sequence that starts at 0 each millisecond.",
@@ -20,7 +20,7 @@ func presets() []Strategy {
 			Cost: "no keys while the clock is behind where it was; at low traffic nearly all sequences are 0, so that one of 2, 4 … 1,024 shards has nearly all " +
 				"rows",
 			Coordination: "the datacenter's and the worker's number, by hand here; Twitter had them in ZooKeeper",
-		}, func(p Place) []idgen.Option {
+		}, func(p Environment) []idgen.Option {
 			return []idgen.Option{idgen.WithDatacenter(int64(p.Process / 32)), idgen.WithNode(int64(p.Process % 32))}
 		}},
 		{idgen.ShardingJDBC, Info{
@@ -42,7 +42,7 @@ func presets() []Strategy {
 			Needs:        "a pod whose address has 24 low bits that no other pod's has, and a clock that is about right",
 			Cost:         "2,048 keys a second and pod, after which calls wait for the next second; it lasts until March 2030",
 			Coordination: "addresses that differ in their low 24 bits: the cluster's network gives them",
-		}, func(p Place) []idgen.Option {
+		}, func(p Environment) []idgen.Option {
 			// 10.244.0.2 is the first address of a cluster's first node; its network and gateway have the two before.
 			return []idgen.Option{idgen.WithNode(244<<16 | int64(p.Process+2))}
 		}},
@@ -64,7 +64,7 @@ func presets() []Strategy {
 		info.Decodes = fmt.Sprintf("when it was made, to %s, by which node, and with which sequence in that time", p.preset.Unit())
 		info.Guess = "about when others were made and by which nodes; the sequence is a small number, or the one after the last"
 		info.Order, info.Limit, info.Unit, info.Clock = Increasing, p.preset.PerSecond(), p.preset.Unit(), true
-		strategies[i] = New(info, func(_ context.Context, at Place) (idgen.Source[int64], error) {
+		strategies[i] = New(info, func(_ context.Context, at Environment) (idgen.Source[int64], error) {
 			return at.generator(append([]idgen.Option{p.preset}, p.node(at)...)...)
 		})
 	}
@@ -72,4 +72,6 @@ func presets() []Strategy {
 }
 
 // nodeByHand gives a generator the number of its process.
-func nodeByHand(p Place) []idgen.Option { return []idgen.Option{idgen.WithNode(int64(p.Process))} }
+func nodeByHand(p Environment) []idgen.Option {
+	return []idgen.Option{idgen.WithNode(int64(p.Process))}
+}

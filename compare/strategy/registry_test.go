@@ -67,8 +67,8 @@ func TestSelect(t *testing.T) {
 }
 
 func named(name string) strategy.Strategy {
-	return strategy.New(strategy.Info{Name: name}, func(context.Context, strategy.Place) (idgen.Source[int64], error) {
-		return nil, fmt.Errorf("%w: for the test of the registry alone", strategy.ErrNotHere)
+	return strategy.New(strategy.Info{Name: name}, func(context.Context, strategy.Environment) (idgen.Source[int64], error) {
+		return nil, fmt.Errorf("%w: for the test of the registry alone", strategy.ErrUnavailable)
 	})
 }
 

@@ -37,7 +37,7 @@ type sequence struct {
 	many func(n int) string // draws n, nil: there is no such statement
 }
 
-func openSequence(ctx context.Context, at Place) (idgen.Source[int64], error) {
+func openSequence(ctx context.Context, at Environment) (idgen.Source[int64], error) {
 	d, err := at.dialect()
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ func TestSequence(t *testing.T) {
 	for name, made := range map[string]func(testing.TB) dbtest.Database{"mysql": dbtest.MySQL, "postgres": dbtest.Postgres} {
 		t.Run(name, func(t *testing.T) {
 			pool := open(t, made(t))
-			at := strategy.Place{DB: pool, Kind: name, Prefix: prefix, Processes: 2}
+			at := strategy.Environment{DB: pool, Kind: name, Prefix: prefix, Processes: 2}
 			var last strategy.Key
 			var both []strategy.Keys
 			for at.Process = range 2 {
@@ -61,14 +61,14 @@ func TestSequenceElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	at := strategy.Place{DB: pool, Kind: "mysql", Prefix: prefix, Processes: 1}
+	at := strategy.Environment{DB: pool, Kind: "mysql", Prefix: prefix, Processes: 1}
 	version := func(v string) {
 		server.ExpectQuery("SELECT VERSION()").WillReturnRows(sqlmock.NewRows([]string{"v"}).AddRow(v))
 	}
 
 	version("8.0.36")
-	if keys, err := byName(t, "sequence").Open(t.Context(), at); keys != nil || !errors.Is(err, strategy.ErrNotHere) {
-		t.Errorf("MySQL: got %v, %v, want ErrNotHere", keys, err)
+	if keys, err := byName(t, "sequence").Open(t.Context(), at); keys != nil || !errors.Is(err, strategy.ErrUnavailable) {
+		t.Errorf("MySQL: got %v, %v, want ErrUnavailable", keys, err)
 	}
 
 	version("10.11.6-MariaDB")

@@ -58,7 +58,7 @@ func shardedBy(preset idgen.Preset, order Ordering, place, fields, cost string) 
 	if err == nil {
 		info.Limit = preset.PerSecond() / rows.hottest // the other buckets wait with it
 	}
-	return New(info, func(ctx context.Context, at Place) (idgen.Source[int64], error) {
+	return New(info, func(ctx context.Context, at Environment) (idgen.Source[int64], error) {
 		if err != nil {
 			return nil, err
 		}

@@ -61,7 +61,7 @@ func TestShardedBesideEachOther(t *testing.T) {
 		var work sync.WaitGroup
 		made := make([][]strategy.Key, 4)
 		for process := range 2 {
-			at := strategy.Place{DB: pool, Kind: "sqlite", Prefix: prefix, Process: process, Processes: 2}
+			at := strategy.Environment{DB: pool, Kind: "sqlite", Prefix: prefix, Process: process, Processes: 2}
 			keys, err := byName(t, "snowkey-"+name).Open(t.Context(), at)
 			if err != nil {
 				t.Fatal(err)

@@ -34,7 +34,7 @@ func snowkey() Strategy {
 	}, openSnowkey)
 }
 
-func openSnowkey(ctx context.Context, at Place) (idgen.Source[int64], error) {
+func openSnowkey(ctx context.Context, at Environment) (idgen.Source[int64], error) {
 	return at.granted(ctx, "nodes", idgen.Snowkey)
 }
 
@@ -46,7 +46,7 @@ type maker interface {
 
 // granted acquires a grant, whose table has a name of its own for each layout. Where there is no database, and where the clock is not the
 // machine's, which a grant would be refused for or would set right, the node is the number of the process.
-func (p Place) granted(ctx context.Context, table string, options ...idgen.Option) (maker, error) {
+func (p Environment) granted(ctx context.Context, table string, options ...idgen.Option) (maker, error) {
 	if p.DB == nil || p.Clock != nil {
 		return p.generator(append(options, idgen.WithNode(int64(p.Process)))...)
 	}
@@ -80,8 +80,8 @@ func (k *keeper) Close() error {
 	return k.Keeper.Close()
 }
 
-// generator makes a generator that goes by the place's clock.
-func (p Place) generator(options ...idgen.Option) (maker, error) {
+// generator makes a generator that goes by the environment's clock.
+func (p Environment) generator(options ...idgen.Option) (maker, error) {
 	if p.Clock != nil {
 		options = append(options, idgen.WithClock(p.Clock))
 	}

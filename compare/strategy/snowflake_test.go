@@ -55,7 +55,7 @@ func TestSnowflakes(t *testing.T) {
 	if got := decoded(t, "twitter", keys, next(t, keys)); got.Datacenter != 1 || got.Node != 1 {
 		t.Errorf("twitter: got datacenter %d and worker %d, want 1 and 1", got.Datacenter, got.Node)
 	}
-	if keys, err := byName(t, "twitter").Open(t.Context(), strategy.Place{Prefix: prefix, Process: 1024, Processes: 2000}); err == nil {
+	if keys, err := byName(t, "twitter").Open(t.Context(), strategy.Environment{Prefix: prefix, Process: 1024, Processes: 2000}); err == nil {
 		t.Errorf("the 1,025th process: got %v, want an error", keys)
 	}
 }
@@ -136,7 +136,7 @@ func TestIncreasing(t *testing.T) {
 func TestGrant(t *testing.T) {
 	t.Parallel()
 	pool := open(t, dbtest.SQLite(t))
-	at := strategy.Place{DB: pool, Kind: "sqlite", Prefix: prefix, Processes: 2}
+	at := strategy.Environment{DB: pool, Kind: "sqlite", Prefix: prefix, Processes: 2}
 	nodes := map[int64]bool{}
 	for process := range 2 {
 		at.Process = process

@@ -26,8 +26,8 @@ import (
 // A named type without these two methods counts as what it is made of. A type with them has to be ordered by the database as its bytes are.
 //
 // New does not check the description, [Register] does. A source that is nil, or that panics in a call, makes the call fail with an error.
-func New[K KeyType](info Info, open func(ctx context.Context, at Place) (idgen.Source[K], error)) Strategy {
-	return layOut(info, func(ctx context.Context, at Place) (idgen.Source[K], error) {
+func New[K KeyType](info Info, open func(ctx context.Context, at Environment) (idgen.Source[K], error)) Strategy {
+	return layOut(info, func(ctx context.Context, at Environment) (idgen.Source[K], error) {
 		if open == nil {
 			return nil, errNoSource
 		}
@@ -56,15 +56,15 @@ type KeyType interface {
 // sourced is a strategy whose sources make a K, which stands in a column as a C.
 type sourced[K, C any] struct {
 	info   Info
-	open   func(context.Context, Place) (idgen.Source[K], error)
+	open   func(context.Context, Environment) (idgen.Source[K], error)
 	column column[K, C]
 }
 
 func (s sourced[K, C]) Info() Info { return s.info }
 
-func (s sourced[K, C]) Open(ctx context.Context, at Place) (keys Keys, err error) {
+func (s sourced[K, C]) Open(ctx context.Context, at Environment) (keys Keys, err error) {
 	defer func() {
-		if err != nil && !errors.Is(err, ErrNotHere) { // which tells what it is about
+		if err != nil && !errors.Is(err, ErrUnavailable) { // which tells what it is about
 			err = fmt.Errorf("%s: %w", s.info.Name, err)
 		}
 	}()

@@ -74,7 +74,7 @@ func own[K strategy.KeyType](many bool, key func(uint64) K) (strategy.Strategy, 
 	var last atomic.Uint64
 	last.Store(1 << 20)
 	ends := new(atomic.Int32)
-	return strategy.New(strategy.Info{Name: "own", Order: strategy.Increasing}, func(context.Context, strategy.Place) (idgen.Source[K], error) {
+	return strategy.New(strategy.Info{Name: "own", Order: strategy.Increasing}, func(context.Context, strategy.Environment) (idgen.Source[K], error) {
 		return counting[K]{&last, key, many, ends}, nil
 	}), ends
 }
@@ -117,7 +117,7 @@ func TestNew(t *testing.T) {
 					t.Run(fmt.Sprintf("%s/fill=%t", of, many), func(t *testing.T) {
 						s, ends := make(many)
 						tried++
-						conform(t, s, strategy.Place{DB: pool, Kind: kind.name, Prefix: fmt.Sprint(prefix, "_", tried), Processes: 1}, pool)
+						conform(t, s, strategy.Environment{DB: pool, Kind: kind.name, Prefix: fmt.Sprint(prefix, "_", tried), Processes: 1}, pool)
 						if got := ends.Load(); got != 1 {
 							t.Errorf("the source was closed %d times, want once", got)
 						}
@@ -137,10 +137,10 @@ func (panicking) Close() error                               { panic(errors.New(
 
 // TestPanics has sources that an application got wrong: each call fails with an error that says where, and the table's session is of use after it.
 func TestPanics(t *testing.T) {
-	at := strategy.Place{Prefix: prefix, Processes: 1}
-	for what, open := range map[string]func(context.Context, strategy.Place) (idgen.Source[int64], error){
+	at := strategy.Environment{Prefix: prefix, Processes: 1}
+	for what, open := range map[string]func(context.Context, strategy.Environment) (idgen.Source[int64], error){
 		"no function": nil,
-		"a nil generator": func(context.Context, strategy.Place) (idgen.Source[int64], error) {
+		"a nil generator": func(context.Context, strategy.Environment) (idgen.Source[int64], error) {
 			return (*idgen.Snowflake)(nil), nil
 		},
 	} {
@@ -149,7 +149,7 @@ func TestPanics(t *testing.T) {
 		}
 	}
 	own := func(open func() idgen.Source[int64]) strategy.Strategy {
-		return strategy.New(strategy.Info{Name: "own"}, func(context.Context, strategy.Place) (idgen.Source[int64], error) { return open(), nil })
+		return strategy.New(strategy.Info{Name: "own"}, func(context.Context, strategy.Environment) (idgen.Source[int64], error) { return open(), nil })
 	}
 	wrong := func(call string, err error, want string) {
 		if err == nil || !strings.Contains(err.Error(), "compare: the source panicked: "+want) || !strings.Contains(err.Error(), "(source_test.go:") {
@@ -192,9 +192,9 @@ func (f failing) Close() error                        { return f.err }
 
 func TestNewErrors(t *testing.T) {
 	cause := errors.New("no keys today")
-	at := strategy.Place{Prefix: prefix, Processes: 1}
+	at := strategy.Environment{Prefix: prefix, Processes: 1}
 	opens := func(source idgen.Source[int64], err error) strategy.Strategy {
-		return strategy.New(strategy.Info{Name: "own"}, func(context.Context, strategy.Place) (idgen.Source[int64], error) { return source, err })
+		return strategy.New(strategy.Info{Name: "own"}, func(context.Context, strategy.Environment) (idgen.Source[int64], error) { return source, err })
 	}
 	if keys, err := opens(nil, cause).Open(t.Context(), at); keys != nil || !errors.Is(err, cause) || !strings.Contains(err.Error(), "own") {
 		t.Errorf("Open: got %v, %v, want %v of own", keys, err, cause)
@@ -202,7 +202,7 @@ func TestNewErrors(t *testing.T) {
 	if keys, err := opens(nil, nil).Open(t.Context(), at); keys != nil || err == nil {
 		t.Errorf("Open without a source: got %v, %v, want an error", keys, err)
 	}
-	for _, at := range []strategy.Place{{}, {Prefix: prefix}, {Prefix: prefix, Process: 1, Processes: 1}, {Prefix: prefix, Process: -1, Processes: 1},
+	for _, at := range []strategy.Environment{{}, {Prefix: prefix}, {Prefix: prefix, Process: 1, Processes: 1}, {Prefix: prefix, Process: -1, Processes: 1},
 		{Prefix: "", Processes: 1}, {Prefix: "A", Processes: 1}, {Prefix: "1a", Processes: 1}, {Prefix: `a"`, Processes: 1}, {Prefix: strings.Repeat("a", 41), Processes: 1}} {
 		for _, s := range []strategy.Strategy{opens(failing{}, nil), strategy.All()[0]} {
 			if keys, err := s.Open(t.Context(), at); keys != nil || err == nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// ErrNotHere says that a strategy cannot work at a place, and why: what it needs is not there. It is no failure. What wraps it is read in a
+// ErrUnavailable says that a strategy cannot work in an environment, and why. It is no failure. What wraps it is read in a
 // report, beside the name of the strategy, so neither the name nor a package's is in it.
-var ErrNotHere = errors.New("not possible here")
+var ErrUnavailable = errors.New("not possible here")
 
 // Strategy is a way to give rows their keys. Its methods are safe for concurrent use.
 type Strategy interface {
 	Info() Info
-	// Open readies the keys of one process. What it makes in the database has names that begin with the place's prefix; whoever gave the
-	// place drops it. Processes of one run share a prefix, and are opened one after the other. The error wraps [ErrNotHere] where the strategy
-	// needs what the place has not, and then says just that.
-	Open(ctx context.Context, at Place) (Keys, error)
+	// Open readies the keys of one process. What it makes in the database has names that begin with the environment's prefix; whoever gave the
+	// environment drops it. Processes of one run share a prefix, and are opened one after the other. The error wraps [ErrUnavailable] where the strategy
+	// needs what the environment lacks, and then says just that.
+	Open(ctx context.Context, at Environment) (Keys, error)
 }
 
 // Info is what is known of a strategy before it is measured.
@@ -42,12 +42,12 @@ type Info struct {
 	Ahead time.Duration
 	// Unit is the length of a tick of the clock that the keys carry, 0 for keys without a time.
 	Unit time.Duration
-	// Clock tells that the keys go by the place's clock.
+	// Clock tells that the keys go by the environment's clock.
 	Clock bool
-	// Granted tells that node numbers are granted by the database for stretches of its own time, so that a process of a place with a Clock, which
+	// Granted tells that node numbers are granted by the database for stretches of its own time, so that a process of an environment with a Clock, which
 	// no grant could follow, has a fixed number instead.
 	Granted bool
-	// Pair tells that the keys come from the place's Pair too. On MySQL and MariaDB its DB then counts odd numbers, and its Pair even ones.
+	// Pair tells that the keys come from the environment's Pair too. On MySQL and MariaDB its DB then counts odd numbers, and its Pair even ones.
 	Pair bool
 	// RoundTrip tells that each single key costs a round trip to a server.
 	RoundTrip bool
@@ -77,8 +77,8 @@ const (
 	Increasing
 )
 
-// Place is where keys are made.
-type Place struct {
+// Environment is where the keys of one process are made.
+type Environment struct {
 	DB        *sql.DB     // a pool for keys alone, of several connections; not the one that rows are inserted with; nil: there is none
 	Kind      string      // of the database: sqlite, mysql or postgres
 	Pair      *sql.DB     // a second server of the same kind, nil: there is none

@@ -71,10 +71,10 @@ func columns(t *testing.T, kind string, pool *sql.DB) {
 // ownNumber keeps the database from counting where the keys come from a source, of a type that GORM would have counted.
 func ownNumber(t *testing.T, kind string, pool *sql.DB) {
 	var last atomic.Uint64
-	s := strategy.New(strategy.Info{Name: "own", Order: strategy.Increasing}, func(context.Context, strategy.Place) (idgen.Source[offset], error) {
+	s := strategy.New(strategy.Info{Name: "own", Order: strategy.Increasing}, func(context.Context, strategy.Environment) (idgen.Source[offset], error) {
 		return counting[offset]{&last, func(n uint64) offset { return offset(n) }, true, new(atomic.Int32)}, nil
 	})
-	at := strategy.Place{DB: pool, Kind: kind, Prefix: prefix, Processes: 1}
+	at := strategy.Environment{DB: pool, Kind: kind, Prefix: prefix, Processes: 1}
 	conform(t, s, at, pool)
 	keys, err := s.Open(t.Context(), at)
 	if err != nil {
@@ -93,10 +93,10 @@ func ownNumber(t *testing.T, kind string, pool *sql.DB) {
 func ownText(t *testing.T, kind string, pool *sql.DB) {
 	texts := []name{"b", "B", "a", "A", "ä", "_"}
 	var last atomic.Uint64
-	s := strategy.New(strategy.Info{Name: "own"}, func(context.Context, strategy.Place) (idgen.Source[name], error) {
+	s := strategy.New(strategy.Info{Name: "own"}, func(context.Context, strategy.Environment) (idgen.Source[name], error) {
 		return counting[name]{&last, func(n uint64) name { return texts[n-1] }, true, new(atomic.Int32)}, nil
 	})
-	keys, err := s.Open(t.Context(), strategy.Place{Prefix: prefix, Processes: 1})
+	keys, err := s.Open(t.Context(), strategy.Environment{Prefix: prefix, Processes: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func ownText(t *testing.T, kind string, pool *sql.DB) {
 
 // there keeps rows that somebody has from being added to.
 func there(t *testing.T, kind string, pool *sql.DB) {
-	keys, err := byName(t, "autoincrement").Open(t.Context(), strategy.Place{Prefix: prefix, Processes: 1})
+	keys, err := byName(t, "autoincrement").Open(t.Context(), strategy.Environment{Prefix: prefix, Processes: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

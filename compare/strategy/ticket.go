@@ -59,13 +59,13 @@ func tickets() []Strategy {
 	}
 }
 
-// server is the place's database as a ticket server.
-func (p Place) server() (ticket.Server, error) {
+// server is the environment's database as a ticket server.
+func (p Environment) server() (ticket.Server, error) {
 	d, err := p.dialect()
 	return ticket.Server{DB: p.DB, Dialect: d}, err
 }
 
-func openReplace(ctx context.Context, at Place) (idgen.Source[int64], error) {
+func openReplace(ctx context.Context, at Environment) (idgen.Source[int64], error) {
 	server, err := at.server()
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func openReplace(ctx context.Context, at Place) (idgen.Source[int64], error) {
 	return ready(ctx, source, source.Servers)
 }
 
-func openFlickr(ctx context.Context, at Place) (idgen.Source[int64], error) {
+func openFlickr(ctx context.Context, at Environment) (idgen.Source[int64], error) {
 	first, err := at.server()
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func openFlickr(ctx context.Context, at Place) (idgen.Source[int64], error) {
 	return ready(ctx, source, source.Servers)
 }
 
-func openBlocks(ctx context.Context, at Place) (idgen.Source[int64], error) {
+func openBlocks(ctx context.Context, at Environment) (idgen.Source[int64], error) {
 	server, err := at.server()
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ type closingSource interface {
 	Close() error
 }
 
-// ready sets a source's servers up, and returns it, or closes it. A server that is not used because of its settings is no failure: the place
+// ready sets a source's servers up, and returns it, or closes it. A server that is not used because of its settings is no failure: the environment
 // has not what the strategy needs.
 func ready(ctx context.Context, source closingSource, servers *ticket.Servers) (idgen.Source[int64], error) {
 	err := servers.Setup(ctx)

@@ -23,7 +23,7 @@ func TestFlickr(t *testing.T) {
 		d.DSN += fmt.Sprintf("&auto_increment_increment=2&auto_increment_offset=%d", i+1)
 		pools[i] = open(t, d)
 	}
-	at := strategy.Place{DB: pools[0], Kind: "mysql", Pair: pools[1], Prefix: prefix, Processes: 2}
+	at := strategy.Environment{DB: pools[0], Kind: "mysql", Pair: pools[1], Prefix: prefix, Processes: 2}
 	conform(t, byName(t, "flickr"), at, pools[0])
 	// Where the database counts, the sessions' settings are heeded too, and the keys that are returned are those that the rows have.
 	conform(t, byName(t, "autoincrement"), at, pools[0])
@@ -38,28 +38,28 @@ func byName(t testing.TB, name string) strategy.Strategy {
 	return s[0]
 }
 
-// TestNotHere has places that are without what strategies need.
+// TestNotHere has environments that are without what strategies need.
 func TestNotHere(t *testing.T) {
 	t.Parallel()
 	sqlite, mysql := open(t, dbtest.SQLite(t)), open(t, dbtest.MySQL(t))
-	flickr := strategy.Place{DB: mysql, Kind: "mysql", Pair: open(t, dbtest.MySQL(t))}
+	flickr := strategy.Environment{DB: mysql, Kind: "mysql", Pair: open(t, dbtest.MySQL(t))}
 	for _, c := range []struct {
 		strategy string
-		at       strategy.Place
+		at       strategy.Environment
 		want     string
 	}{
-		{"replace", strategy.Place{Kind: "sqlite"}, "none in memory"},
-		{"blocks", strategy.Place{Kind: "sqlite"}, "none in memory"},
-		{"blocks", strategy.Place{DB: sqlite, Kind: "oracle"}, `not "oracle"`},
-		{"sequence", strategy.Place{Kind: "postgres"}, "needs a database"},
-		{"sequence", strategy.Place{DB: sqlite, Kind: "sqlite"}, "SQLite has no sequences"},
-		{"flickr", strategy.Place{DB: sqlite, Kind: "sqlite"}, "second server"},
+		{"replace", strategy.Environment{Kind: "sqlite"}, "none in memory"},
+		{"blocks", strategy.Environment{Kind: "sqlite"}, "none in memory"},
+		{"blocks", strategy.Environment{DB: sqlite, Kind: "oracle"}, `not "oracle"`},
+		{"sequence", strategy.Environment{Kind: "postgres"}, "needs a database"},
+		{"sequence", strategy.Environment{DB: sqlite, Kind: "sqlite"}, "SQLite has no sequences"},
+		{"flickr", strategy.Environment{DB: sqlite, Kind: "sqlite"}, "second server"},
 		{"flickr", flickr, "auto_increment_increment"},
 	} {
 		c.at.Prefix, c.at.Processes = prefix, 1
 		keys, err := byName(t, c.strategy).Open(t.Context(), c.at)
-		if keys != nil || !errors.Is(err, strategy.ErrNotHere) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got %v, %v, want ErrNotHere with %q", c.strategy, keys, err, c.want)
+		if keys != nil || !errors.Is(err, strategy.ErrUnavailable) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, %v, want ErrUnavailable with %q", c.strategy, keys, err, c.want)
 			continue
 		}
 		// It stands in a report beside the strategy's name.
@@ -71,9 +71,9 @@ func TestNotHere(t *testing.T) {
 	}
 	unsafe := dbtest.SQLite(t)
 	unsafe.DSN += "?_synchronous=OFF"
-	at := strategy.Place{DB: open(t, unsafe), Kind: "sqlite", Prefix: prefix, Processes: 1}
-	if keys, err := byName(t, "blocks").Open(t.Context(), at); keys != nil || !errors.Is(err, strategy.ErrNotHere) {
-		t.Errorf("blocks of a database that forgets: got %v, %v, want ErrNotHere", keys, err)
+	at := strategy.Environment{DB: open(t, unsafe), Kind: "sqlite", Prefix: prefix, Processes: 1}
+	if keys, err := byName(t, "blocks").Open(t.Context(), at); keys != nil || !errors.Is(err, strategy.ErrUnavailable) {
+		t.Errorf("blocks of a database that forgets: got %v, %v, want ErrUnavailable", keys, err)
 	}
 }
 
@@ -88,9 +88,9 @@ func TestOpenFails(t *testing.T) {
 	end()
 	there := open(t, dbtest.MySQL(t))
 	for _, name := range []string{"replace", "blocks", "snowkey", "flickr", "sequence"} {
-		at := strategy.Place{DB: gone, Kind: "mysql", Pair: gone, Prefix: prefix, Processes: 1}
-		if keys, err := byName(t, name).Open(t.Context(), at); keys != nil || err == nil || errors.Is(err, strategy.ErrNotHere) {
-			t.Errorf("%s of a closed pool: got %v, %v, want another error than ErrNotHere", name, keys, err)
+		at := strategy.Environment{DB: gone, Kind: "mysql", Pair: gone, Prefix: prefix, Processes: 1}
+		if keys, err := byName(t, name).Open(t.Context(), at); keys != nil || err == nil || errors.Is(err, strategy.ErrUnavailable) {
+			t.Errorf("%s of a closed pool: got %v, %v, want another error than ErrUnavailable", name, keys, err)
 		}
 		at.DB, at.Pair = there, there
 		if keys, err := byName(t, name).Open(ended, at); keys != nil || !errors.Is(err, context.Canceled) {
@@ -114,7 +114,7 @@ func TestOneFile(t *testing.T) {
 					work sync.WaitGroup
 				)
 				for process := range 2 {
-					keys, err := byName(t, name).Open(t.Context(), strategy.Place{DB: pool, Kind: "sqlite", Prefix: prefix, Process: process, Processes: 2})
+					keys, err := byName(t, name).Open(t.Context(), strategy.Environment{DB: pool, Kind: "sqlite", Prefix: prefix, Process: process, Processes: 2})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -38,12 +38,12 @@ const everyIndex = "on MySQL and MariaDB in every index of the table"
 // uuidVersion is a version of UUIDs, and what makes them.
 type uuidVersion struct {
 	info Info
-	open func(context.Context, Place) (idgen.Source[uuid.UUID], error)
+	open func(context.Context, Environment) (idgen.Source[uuid.UUID], error)
 }
 
 // made is a maker that no place and no process matters to.
-func made(next func() (uuid.UUID, error)) func(context.Context, Place) (idgen.Source[uuid.UUID], error) {
-	return func(context.Context, Place) (idgen.Source[uuid.UUID], error) {
+func made(next func() (uuid.UUID, error)) func(context.Context, Environment) (idgen.Source[uuid.UUID], error) {
+	return func(context.Context, Environment) (idgen.Source[uuid.UUID], error) {
 		return single[uuid.UUID](func(context.Context) (uuid.UUID, error) { return next() }), nil
 	}
 }

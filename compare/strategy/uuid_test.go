@@ -39,7 +39,7 @@ func (s *stepping) set(at time.Time) {
 // opened opens a strategy that needs no database.
 func opened(t testing.TB, name string, process int, clock idgen.Clock) strategy.Keys {
 	t.Helper()
-	keys, err := byName(t, name).Open(t.Context(), strategy.Place{Prefix: prefix, Process: process, Processes: 64, Clock: clock})
+	keys, err := byName(t, name).Open(t.Context(), strategy.Environment{Prefix: prefix, Process: process, Processes: 64, Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func uuidV1() uuidVersion {
 			Unit:    100 * time.Nanosecond,
 			Clock:   true,
 		},
-		open: func(_ context.Context, at Place) (idgen.Source[uuid.UUID], error) {
+		open: func(_ context.Context, at Environment) (idgen.Source[uuid.UUID], error) {
 			m := &uuidV1Maker{now: at.wall(), clockSequence: nextClockSequence()}
 			copy(m.node[:], uuid.NodeID())
 			return single[uuid.UUID](m.next), nil

@@ -224,7 +224,7 @@ func TestSQLiteInMemory(t *testing.T) {
 	if err := d.Pool().QueryRowContext(t.Context(), "SELECT count(*) FROM t").Scan(&n); err != nil || n != 1 {
 		t.Errorf("got %d rows over the pool for keys, %v, want 1", n, err)
 	}
-	weight, err := d.Weigh(t.Context(), "t", 1)
+	weight, err := d.Size(t.Context(), "t", 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -272,8 +272,8 @@ func TestGone(t *testing.T) {
 			if _, err := meter.Stop(t.Context(), 1); !errors.Is(err, database.ErrDatabase) {
 				t.Errorf("Stop: got %v", err)
 			}
-			if _, err := d.Weigh(t.Context(), "orders", 100); !errors.Is(err, database.ErrDatabase) {
-				t.Errorf("Weigh: got %v", err)
+			if _, err := d.Size(t.Context(), "orders", 100); !errors.Is(err, database.ErrDatabase) {
+				t.Errorf("Size: got %v", err)
 			}
 			if _, err := d.Buffers(t.Context(), "orders", "id"); !errors.Is(err, database.ErrDatabase) {
 				t.Errorf("Buffers: got %v", err)

@@ -46,7 +46,7 @@ func (e postgresEngine) bound(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-func (e postgresEngine) weigh(ctx context.Context, table string) (bytes, index int64, err error) {
+func (e postgresEngine) tableSize(ctx context.Context, table string) (bytes, index int64, err error) {
 	const query = "SELECT pg_relation_size($1::text::regclass), pg_indexes_size($1::text::regclass)"
 	return bytes, index, e.d.inserts.QueryRowContext(ctx, query, e.d.quote(table)).Scan(&bytes, &index)
 }

@@ -41,7 +41,7 @@ func (e sqliteEngine) names(ctx context.Context, db *sql.DB) ([]object, error) {
 
 func (e sqliteEngine) bound(context.Context, *sql.Conn) error { return nil } // every connection has a busy timeout
 
-func (e sqliteEngine) weigh(ctx context.Context, table string) (bytes, index int64, err error) {
+func (e sqliteEngine) tableSize(ctx context.Context, table string) (bytes, index int64, err error) {
 	trees, file, err := e.trees(ctx, table)
 	if err != nil {
 		return 0, 0, err

@@ -83,7 +83,7 @@ func TestTheirsStaysAsItWas(t *testing.T) {
 		}
 		reading := metered(t, d, database.Writes, prefix+"orders", "BIGINT", 0, rows, counter)
 		missing(t, "splits", reading.Splits, "")
-		if _, err := d.Weigh(t.Context(), prefix+"orders", rows); err != nil {
+		if _, err := d.Size(t.Context(), prefix+"orders", rows); err != nil {
 			t.Error(err)
 		}
 		if _, err := d.Buffers(t.Context(), prefix+"orders", "id"); err != nil {

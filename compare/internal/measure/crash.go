@@ -17,8 +17,8 @@ import (
 // ErrServer says that a private server could not be killed, or did not come back.
 var ErrServer = errors.New("compare: the private server failed")
 
-// Victim is a private server that is killed, such as a dbserver.Server.
-type Victim interface {
+// Server is a private server that is killed, such as a dbserver.Server.
+type Server interface {
 	// Kill ends all processes of the server with SIGKILL, and returns when they are gone.
 	Kill() error
 	// Start starts it again, on the same data and for the same addresses, and returns when it answers. It has to end by itself.
@@ -28,8 +28,8 @@ type Victim interface {
 // Application is how one process of an application reaches the database. Its pools should have a connection for each of the process's
 // goroutines, and are its own, so that a restarted application has new ones.
 type Application struct {
-	Place   strategy.Place                              // Process and Processes are set by Crash
-	Session func(ctx context.Context) (*gorm.DB, error) // a new session; asked for only where the database makes the keys
+	Environment strategy.Environment                        // Process and Processes are set by Crash
+	Session     func(ctx context.Context) (*gorm.DB, error) // a new session; asked for only where the database makes the keys
 	// Close closes what was opened for it; nil: nothing was. It has no error, as closing a connection fails whose server was killed.
 	Close func()
 }
@@ -55,8 +55,8 @@ func (o CrashOptions) withDefaults() (CrashOptions, error) {
 	return o, nil
 }
 
-// Crash kills a private server with SIGKILL while keys are drawn, and says what that did to them. The victim is the server of the
-// [Application]'s Place.DB; a Place.Pair is left alone. Nobody else may use the victim meanwhile; it runs when Crash returns, unless the error
+// Crash kills a private server with SIGKILL while keys are drawn, and says what that did to them. The server is the server of the
+// [Application]'s Environment.DB; an Environment.Pair is left alone. Nobody else may use the server meanwhile; it runs when Crash returns, unless the error
 // wraps [ErrServer].
 //
 // # Method
@@ -93,12 +93,12 @@ func (o CrashOptions) withDefaults() (CrashOptions, error) {
 // # Ends
 //
 // All waits end with the context, and the calls of a strategy after five seconds. When no keys come again within the patience although the
-// server answers, the Outage says so, and there are no further kills. SQLite has no server, and a strategy that returns [strategy.ErrNotHere]
+// server answers, the Outage says so, and there are no further kills. SQLite has no server, and a strategy that returns [strategy.ErrUnavailable]
 // has no figures: all four then say why. The errors of closing a process that went through a kill do not count: connections of its own died
 // with the server. Any other error means that the measuring broke off; the figures are then those of the kills before. It wraps [ErrOption]
 // for options out of their range, and [ErrServer] when the server could not be killed or did not come back.
 func Crash(
-	ctx context.Context, s strategy.Strategy, open func(context.Context) (Application, error), victim Victim, o CrashOptions,
+	ctx context.Context, s strategy.Strategy, open func(context.Context) (Application, error), server Server, o CrashOptions,
 ) (result.Crash, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -108,12 +108,12 @@ func Crash(
 	var calm time.Duration
 	random := rand.New(rand.NewPCG(o.Seed, 3))
 	for n := range o.Kills {
-		k := &kill{strategy: s, open: open, victim: victim, CrashOptions: o, number: n, wait: o.Before + time.Duration(random.Int64N(int64(o.Before)+1))}
+		k := &kill{strategy: s, open: open, server: server, CrashOptions: o, number: n, wait: o.Before + time.Duration(random.Int64N(int64(o.Before)+1))}
 		seen, err := k.run(ctx)
 		if errors.Is(err, errNoServer) {
 			return noCrash("SQLite runs inside the application: there is no server to kill"), nil
 		}
-		if errors.Is(err, strategy.ErrNotHere) {
+		if errors.Is(err, strategy.ErrUnavailable) {
 			return noCrash(err.Error()), nil
 		}
 		if err != nil {

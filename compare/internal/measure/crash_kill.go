@@ -16,7 +16,7 @@ import (
 type kill struct {
 	strategy strategy.Strategy
 	open     func(context.Context) (Application, error)
-	victim   Victim
+	server   Server
 	CrashOptions
 	number int
 	wait   time.Duration // before it
@@ -70,11 +70,11 @@ func (k *kill) crash(ctx context.Context) (stuck string, err error) {
 	}
 	m := &k.moments
 	m.killed = time.Since(k.began)
-	if err := k.victim.Kill(); err != nil {
+	if err := k.server.Kill(); err != nil {
 		return "", fmt.Errorf("%w: %w", ErrServer, err)
 	}
 	interrupted := sleep(ctx, k.Down)        // from when it is gone: killing takes a while on a busy machine
-	if err := k.victim.Start(); err != nil { // even when interrupted: what was made on it is to be dropped
+	if err := k.server.Start(); err != nil { // even when interrupted: what was made on it is to be dropped
 		return "", errors.Join(fmt.Errorf("%w: it did not come back: %w", ErrServer, err), interrupted)
 	}
 	m.up = time.Since(k.began)
@@ -122,11 +122,11 @@ func (k *kill) openProcesses(ctx context.Context) error {
 		if app.Close != nil {
 			k.ends = append(k.ends, func() error { app.Close(); return nil })
 		}
-		if app.Place.Kind == "sqlite" {
+		if app.Environment.Kind == "sqlite" {
 			return errNoServer
 		}
-		app.Place.Process, app.Place.Processes = process, processes
-		keys, err := k.strategy.Open(ctx, app.Place)
+		app.Environment.Process, app.Environment.Processes = process, processes
+		keys, err := k.strategy.Open(ctx, app.Environment)
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (k *kill) openProcesses(ctx context.Context) error {
 			k.drawers = append(k.drawers, d)
 		}
 		if process == processes-1 {
-			return k.settle(ctx, app.Place)
+			return k.settle(ctx, app.Environment)
 		}
 	}
 	return nil
@@ -153,7 +153,7 @@ func (k *kill) openProcesses(ctx context.Context) error {
 
 // settle makes what was made in the database durable, by making and dropping a table. MariaDB does not wait for the disk for the one row of
 // a new SEQUENCE: killed before something else is committed, it has a SEQUENCE without a row, which gives no numbers any more.
-func (k *kill) settle(ctx context.Context, at strategy.Place) error {
+func (k *kill) settle(ctx context.Context, at strategy.Environment) error {
 	if at.DB == nil {
 		return nil
 	}
@@ -197,7 +197,7 @@ func (k *kill) openTable(ctx context.Context, app Application, d *drawer, n int)
 	if err != nil {
 		return err
 	}
-	name := fmt.Sprintf("%s_crash_%d_%d", app.Place.Prefix, k.number, n)
+	name := fmt.Sprintf("%s_crash_%d_%d", app.Environment.Prefix, k.number, n)
 	if d.table, err = d.keys.Table(ctx, db, name); err != nil {
 		return err
 	}

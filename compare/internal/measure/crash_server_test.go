@@ -33,7 +33,7 @@ func application(d dbtest.Database, prefix string) func(context.Context) (measur
 		}
 		pool.SetMaxIdleConns(8)
 		return measure.Application{
-			Place: strategy.Place{DB: pool, Kind: d.Kind, Prefix: prefix},
+			Environment: strategy.Environment{DB: pool, Kind: d.Kind, Prefix: prefix},
 			Session: func(ctx context.Context) (*gorm.DB, error) {
 				db, err := gorm.Open(parsed.Dialector(pool), &gorm.Config{Logger: logger.Discard})
 				if err != nil {
@@ -48,7 +48,7 @@ func application(d dbtest.Database, prefix string) func(context.Context) (measur
 
 // drawing is a source that asks a database for each number by a function, after what prepares the database.
 func drawing(name, prepare string, next func(context.Context, *sql.DB) (int64, error)) strategy.Strategy {
-	return strategy.New(strategy.Info{Name: name, RoundTrip: true}, func(ctx context.Context, at strategy.Place) (idgen.Source[int64], error) {
+	return strategy.New(strategy.Info{Name: name, RoundTrip: true}, func(ctx context.Context, at strategy.Environment) (idgen.Source[int64], error) {
 		if _, err := at.DB.ExecContext(ctx, prepare); err != nil {
 			return nil, err
 		}
@@ -183,7 +183,7 @@ type watched struct {
 	watch *watch
 }
 
-func (w watched) Open(ctx context.Context, at strategy.Place) (strategy.Keys, error) {
+func (w watched) Open(ctx context.Context, at strategy.Environment) (strategy.Keys, error) {
 	keys, err := w.Strategy.Open(ctx, at)
 	return watchedKeys{keys, w.watch}, err
 }

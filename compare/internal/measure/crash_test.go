@@ -79,13 +79,13 @@ func (c *counter) Start(...string) error {
 // strategy has the counter as the source of all processes.
 func (c *counter) strategy(info strategy.Info) strategy.Strategy {
 	info.Name, info.RoundTrip = "planted", true
-	return strategy.New(info, func(context.Context, strategy.Place) (idgen.Source[int64], error) { return c, nil })
+	return strategy.New(info, func(context.Context, strategy.Environment) (idgen.Source[int64], error) { return c, nil })
 }
 
 // nowhere is an application without a database.
 func nowhere(kind string) func(context.Context) (measure.Application, error) {
 	return func(context.Context) (measure.Application, error) {
-		return measure.Application{Place: strategy.Place{Kind: kind, Prefix: "planted"}}, nil
+		return measure.Application{Environment: strategy.Environment{Kind: kind, Prefix: "planted"}}, nil
 	}
 }
 
@@ -176,7 +176,7 @@ func TestCrashLocal(t *testing.T) {
 func TestCrashTwoServers(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	odd, even := &counter{step: 2, last: -1}, &counter{step: 2}
-	s := strategy.New(strategy.Info{Name: "planted", RoundTrip: true}, func(context.Context, strategy.Place) (idgen.Source[int64], error) {
+	s := strategy.New(strategy.Info{Name: "planted", RoundTrip: true}, func(context.Context, strategy.Environment) (idgen.Source[int64], error) {
 		return either{odd, even}, nil
 	})
 	got, err := measure.Crash(t.Context(), s, nowhere("mysql"), odd, brief(1))
@@ -251,7 +251,7 @@ func TestCrashCloses(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	for name, always := range map[string]bool{"its connection died": false, "it never can": true} {
 		c := &counter{}
-		s := strategy.New(strategy.Info{Name: "planted"}, func(context.Context, strategy.Place) (idgen.Source[int64], error) {
+		s := strategy.New(strategy.Info{Name: "planted"}, func(context.Context, strategy.Environment) (idgen.Source[int64], error) {
 			return connected{c, c.kills, always}, nil
 		})
 		if _, err := measure.Crash(t.Context(), s, nowhere("mysql"), c, brief(1)); (err != nil) != always {
@@ -276,8 +276,8 @@ func (c connected) Close() error {
 
 func TestCrashNotHere(t *testing.T) {
 	c := &counter{}
-	away := strategy.New(strategy.Info{Name: "planted"}, func(context.Context, strategy.Place) (idgen.Source[int64], error) {
-		return nil, fmt.Errorf("%w: no second server", strategy.ErrNotHere)
+	away := strategy.New(strategy.Info{Name: "planted"}, func(context.Context, strategy.Environment) (idgen.Source[int64], error) {
+		return nil, fmt.Errorf("%w: no second server", strategy.ErrUnavailable)
 	})
 	for name, test := range map[string]struct {
 		strategy   strategy.Strategy

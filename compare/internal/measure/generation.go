@@ -39,7 +39,7 @@ var batches = [...]int{10, 100, 1000}
 // Generation takes one sample of each figure of a strategy's speed and adds it to those before. The keys of a fast clock get prefixes of
 // their own, as what they leave in the database lies in the future: the place's, an underline and up to five more characters, to be
 // dropped with it. The place's clock must be nil.
-func Generation(ctx context.Context, s strategy.Strategy, at strategy.Place, to *result.Generation) error {
+func Generation(ctx context.Context, s strategy.Strategy, at strategy.Environment, to *result.Generation) error {
 	round := generation{info: s.Info(), strategy: s, at: at, number: len(to.Floor.Samples)}
 	round.to = result.Generation{
 		Limit: round.info.Limit, Capped: copySpeeds(to.Capped), Uncapped: copySpeeds(to.Uncapped), Batch: copySpeeds(to.Batch), Floor: to.Floor,
@@ -55,7 +55,7 @@ func Generation(ctx context.Context, s strategy.Strategy, at strategy.Place, to 
 type generation struct {
 	info     strategy.Info
 	strategy strategy.Strategy
-	at       strategy.Place
+	at       strategy.Environment
 	number   int
 	to       result.Generation
 }
@@ -114,7 +114,7 @@ func (g *generation) withFast(ctx context.Context, mark string, target float64, 
 }
 
 // with opens keys for as long as do lasts.
-func (g *generation) with(ctx context.Context, at strategy.Place, do func(strategy.Keys) error) (err error) {
+func (g *generation) with(ctx context.Context, at strategy.Environment, do func(strategy.Keys) error) (err error) {
 	keys, err := g.strategy.Open(ctx, at)
 	if err != nil {
 		return err

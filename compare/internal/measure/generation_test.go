@@ -17,9 +17,9 @@ import (
 )
 
 // sources is a strategy of sources, each of which is kept.
-func sources(info strategy.Info, make func(at strategy.Place) *source) (*planted, *[]*source) {
+func sources(info strategy.Info, make func(at strategy.Environment) *source) (*planted, *[]*source) {
 	var all []*source
-	return &planted{info: info, open: func(at strategy.Place) (strategy.Keys, error) {
+	return &planted{info: info, open: func(at strategy.Environment) (strategy.Keys, error) {
 		all = append(all, make(at))
 		return all[len(all)-1], nil
 	}}, &all
@@ -70,7 +70,7 @@ func TestGenerationLimit(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				limit := float64(test.perTick) / test.unit.Seconds()
-				s, opened := sources(strategy.Info{Limit: limit, Unit: test.unit, Ahead: test.ahead, Clock: true}, func(at strategy.Place) *source {
+				s, opened := sources(strategy.Info{Limit: limit, Unit: test.unit, Ahead: test.ahead, Clock: true}, func(at strategy.Environment) *source {
 					s := newSource(time.Microsecond)
 					s.unit, s.perTick, s.ahead, s.clock = test.unit, test.perTick, test.ahead, at.Clock
 					return s
@@ -119,7 +119,7 @@ func TestGenerationLimit(t *testing.T) {
 // TestGenerationSlow checks that a source of 0.2 s a key is not asked for many.
 func TestGenerationSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, opened := sources(strategy.Info{RoundTrip: true}, func(strategy.Place) *source { return newSource(200 * time.Millisecond) })
+		s, opened := sources(strategy.Info{RoundTrip: true}, func(strategy.Environment) *source { return newSource(200 * time.Millisecond) })
 		var got result.Generation
 		if err := measure.Generation(t.Context(), s, place, &got); err != nil {
 			t.Fatal(err)
@@ -143,23 +143,23 @@ func TestGenerationMissing(t *testing.T) {
 	for _, test := range []struct {
 		name                    string
 		info                    strategy.Info
-		change                  func(*source, strategy.Place)
+		change                  func(*source, strategy.Environment)
 		capped, uncapped, batch string // the reasons
 	}{
-		{"of the database", strategy.Info{}, func(s *source, _ strategy.Place) { s.fail = errors.ErrUnsupported }, database, database, database},
-		{"of the database, with a limit", strategy.Info{Limit: 1e6, Unit: time.Second, Clock: true}, func(s *source, _ strategy.Place) { s.fail = errors.ErrUnsupported }, database, database, database},
-		{"clock not to be set", strategy.Info{Limit: 1e6, Unit: time.Millisecond}, func(*source, strategy.Place) {}, "", clock, ""},
-		{"lasts not long", strategy.Info{Limit: 1e6, Unit: time.Millisecond, Clock: true}, func(s *source, at strategy.Place) {
+		{"of the database", strategy.Info{}, func(s *source, _ strategy.Environment) { s.fail = errors.ErrUnsupported }, database, database, database},
+		{"of the database, with a limit", strategy.Info{Limit: 1e6, Unit: time.Second, Clock: true}, func(s *source, _ strategy.Environment) { s.fail = errors.ErrUnsupported }, database, database, database},
+		{"clock not to be set", strategy.Info{Limit: 1e6, Unit: time.Millisecond}, func(*source, strategy.Environment) {}, "", clock, ""},
+		{"lasts not long", strategy.Info{Limit: 1e6, Unit: time.Millisecond, Clock: true}, func(s *source, at strategy.Environment) {
 			if at.Clock != nil {
 				s.fail = idgen.ErrExhausted
 			}
 		}, "", exhausted, exhausted},
-		{"lasts for single keys alone", strategy.Info{Limit: 1e6, Unit: time.Millisecond, Clock: true}, func(s *source, at strategy.Place) {
+		{"lasts for single keys alone", strategy.Info{Limit: 1e6, Unit: time.Millisecond, Clock: true}, func(s *source, at strategy.Environment) {
 			if strings.HasSuffix(at.Prefix, "_b0") {
 				s.fail = idgen.ErrExhausted
 			}
 		}, "", "", exhausted},
-		{"too fast for the clock", strategy.Info{Limit: 1e6, Unit: time.Millisecond, Clock: true}, func(s *source, at strategy.Place) {
+		{"too fast for the clock", strategy.Info{Limit: 1e6, Unit: time.Millisecond, Clock: true}, func(s *source, at strategy.Environment) {
 			if strings.HasSuffix(at.Prefix, "_u0") {
 				s.cost = 8
 			}
@@ -167,7 +167,7 @@ func TestGenerationMissing(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, _ := sources(test.info, func(at strategy.Place) *source {
+				s, _ := sources(test.info, func(at strategy.Environment) *source {
 					s := newSource(time.Microsecond)
 					test.change(s, at)
 					return s
@@ -199,7 +199,7 @@ func TestGenerationMissing(t *testing.T) {
 func TestGenerationOfSingleKeys(t *testing.T) {
 	t.Parallel()
 	var got result.Generation
-	s := numbers(strategy.Info{}, func(strategy.Place) func() int64 { return func() int64 { return 1 } })
+	s := numbers(strategy.Info{}, func(strategy.Environment) func() int64 { return func() int64 { return 1 } })
 	if err := measure.Generation(t.Context(), s, place, &got); err != nil {
 		t.Fatal(err)
 	}
@@ -219,13 +219,13 @@ func TestGenerationErrors(t *testing.T) {
 	broken := errors.New("broken")
 	for _, at := range []int64{1, 3, 1000, 22_000, 60_000, 90_000, 110_000} {
 		synctest.Test(t, func(t *testing.T) {
-			good, _ := sources(strategy.Info{}, func(strategy.Place) *source { return newSource(time.Microsecond) })
+			good, _ := sources(strategy.Info{}, func(strategy.Environment) *source { return newSource(time.Microsecond) })
 			var got result.Generation
 			if err := measure.Generation(t.Context(), good, place, &got); err != nil {
 				t.Fatal(err)
 			}
 			before := copied(got)
-			s, opened := sources(strategy.Info{}, func(strategy.Place) *source {
+			s, opened := sources(strategy.Info{}, func(strategy.Environment) *source {
 				s := newSource(time.Microsecond)
 				s.fail, s.stallAt = broken, at
 				return s
@@ -258,7 +258,7 @@ func TestGenerationCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		s, _ := sources(strategy.Info{}, func(strategy.Place) *source { return newSource(time.Hour) })
+		s, _ := sources(strategy.Info{}, func(strategy.Environment) *source { return newSource(time.Hour) })
 		start := time.Now()
 		if err := measure.Generation(ctx, s, place, new(result.Generation)); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
 			t.Errorf("got %v after %s, want the end of the context after a minute", err, time.Since(start))
@@ -284,7 +284,7 @@ func TestGenerationSnowflake(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := strategy.New(strategy.Info{Name: "short", Limit: layout.PerSecond(), Unit: layout.Unit(), Clock: true},
-				func(_ context.Context, at strategy.Place) (idgen.Source[int64], error) {
+				func(_ context.Context, at strategy.Environment) (idgen.Source[int64], error) {
 					options := []idgen.Option{layout, idgen.WithNode(0)}
 					if at.Clock != nil {
 						options = append(options, idgen.WithClock(at.Clock))

@@ -59,7 +59,7 @@ func Growth(ctx context.Context, store Store, info strategy.Info, keys strategy.
 	if err := g.verify(ctx); err != nil {
 		return err
 	}
-	weight, err := store.Weigh(ctx, name, g.rows)
+	weight, err := store.Size(ctx, name, g.rows)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func process(t *testing.T, d *database.Database, name string) (strategy.Info, st
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := selected[0].Open(t.Context(), strategy.Place{DB: d.Pool(), Kind: d.Kind(), Prefix: place.Prefix, Processes: 1})
+	keys, err := selected[0].Open(t.Context(), strategy.Environment{DB: d.Pool(), Kind: d.Kind(), Prefix: place.Prefix, Processes: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

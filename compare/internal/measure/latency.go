@@ -14,15 +14,15 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// Pace says how [Latency] asks for keys.
-type Pace struct {
+// LatencyOptions says how [Latency] asks for keys.
+type LatencyOptions struct {
 	Rate       float64       // keys a second, above 0 and at most a million; 0: 1,000
 	Calls      int           // 0: as many as five seconds have
 	Goroutines int           // that call, at most 1,000; 0: 8
 	Behind     time.Duration // a call that begins so late ends the measurement; 0: 2 s
 }
 
-func (p Pace) withDefaults() (Pace, error) {
+func (p LatencyOptions) withDefaults() (LatencyOptions, error) {
 	if p.Rate == 0 {
 		p.Rate = 1000
 	}
@@ -45,13 +45,13 @@ func (p Pace) withDefaults() (Pace, error) {
 }
 
 // due returns when a call is due, from the start.
-func (p Pace) due(call int) time.Duration {
+func (p LatencyOptions) due(call int) time.Duration {
 	return time.Duration(float64(call) / p.Rate * float64(time.Second))
 }
 
 // Latency measures how long single keys take when they are asked for at a fixed rate. It returns what it measured; of a source that does not
 // make single keys, or cannot hold the rate, the reason. The error is the first that the source returned, the context's, or wraps [ErrOption].
-func Latency(ctx context.Context, keys strategy.Keys, pace Pace) (result.Latency, error) {
+func Latency(ctx context.Context, keys strategy.Keys, pace LatencyOptions) (result.Latency, error) {
 	return latencyBy(ctx, keys, pace, sleep)
 }
 
@@ -59,7 +59,7 @@ func Latency(ctx context.Context, keys strategy.Keys, pace Pace) (result.Latency
 type timer func(context.Context, time.Duration) error
 
 // latencyBy is Latency with another timer.
-func latencyBy(ctx context.Context, keys strategy.Keys, pace Pace, sleep timer) (result.Latency, error) {
+func latencyBy(ctx context.Context, keys strategy.Keys, pace LatencyOptions, sleep timer) (result.Latency, error) {
 	pace, err := pace.withDefaults()
 	if err != nil {
 		return result.Latency{}, err
@@ -99,7 +99,7 @@ func (e *lateError) Error() string { return e.why }
 // latency is a measurement at work.
 type latency struct {
 	keys    strategy.Keys
-	pace    Pace
+	pace    LatencyOptions
 	sleep   timer
 	start   time.Time
 	samples []int64 // each written by the one that took its index

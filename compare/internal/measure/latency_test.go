@@ -25,7 +25,7 @@ func TestLatencyStall(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSource(0)
 				s.alone, s.stallAt, s.stall = test.alone, 101, 50*time.Millisecond // warming up takes some
-				got, err := measure.Latency(t.Context(), s, measure.Pace{Calls: 300})
+				got, err := measure.Latency(t.Context(), s, measure.LatencyOptions{Calls: 300})
 				if err != nil || got.Why != "" {
 					t.Fatal(err, got.Why)
 				}
@@ -63,7 +63,7 @@ func TestLatencyLateTimer(t *testing.T) {
 					}
 					return measure.Sleep(ctx, wait)
 				}
-				got, err := measure.LatencyBy(t.Context(), costly{cost: time.Millisecond}, measure.Pace{Calls: 200}, timer)
+				got, err := measure.LatencyBy(t.Context(), costly{cost: time.Millisecond}, measure.LatencyOptions{Calls: 200}, timer)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -85,7 +85,7 @@ func (c costly) Generate(ctx context.Context, n int) error { return pass(ctx, ti
 
 func TestLatencyBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got, err := measure.Latency(t.Context(), newSource(4*time.Millisecond), measure.Pace{Calls: 1e6})
+		got, err := measure.Latency(t.Context(), newSource(4*time.Millisecond), measure.LatencyOptions{Calls: 1e6})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestLatencyBehind(t *testing.T) {
 func TestLatencyBusyMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timer := func(ctx context.Context, wait time.Duration) error { return measure.Sleep(ctx, wait+3*time.Second) }
-		got, err := measure.LatencyBy(t.Context(), newSource(0), measure.Pace{Calls: 100}, timer)
+		got, err := measure.LatencyBy(t.Context(), newSource(0), measure.LatencyOptions{Calls: 100}, timer)
 		if err != nil || got.Samples != nil || !strings.Contains(got.Why, "this machine was too busy") {
 			t.Errorf("got %d samples, %q, %v, want that the machine was too busy", len(got.Samples), got.Why, err)
 		}
@@ -113,19 +113,19 @@ func TestLatencyErrors(t *testing.T) {
 	broken := errors.New("broken")
 	for _, test := range []struct {
 		name string
-		pace measure.Pace
+		pace measure.LatencyOptions
 		fail error
 		at   int64
 		want error
 		why  string
 	}{
-		{"negative rate", measure.Pace{Rate: -1}, nil, 0, measure.ErrOption, ""},
-		{"no number", measure.Pace{Rate: math.NaN()}, nil, 0, measure.ErrOption, ""},
-		{"too many goroutines", measure.Pace{Goroutines: 1001}, nil, 0, measure.ErrOption, ""},
-		{"negative calls", measure.Pace{Calls: -1}, nil, 0, measure.ErrOption, ""},
-		{"warming up", measure.Pace{}, broken, 1, broken, ""},
-		{"amid", measure.Pace{}, broken, 200, broken, ""},
-		{"of the database", measure.Pace{}, errors.ErrUnsupported, 1, nil, "the database makes the keys when rows are inserted"},
+		{"negative rate", measure.LatencyOptions{Rate: -1}, nil, 0, measure.ErrOption, ""},
+		{"no number", measure.LatencyOptions{Rate: math.NaN()}, nil, 0, measure.ErrOption, ""},
+		{"too many goroutines", measure.LatencyOptions{Goroutines: 1001}, nil, 0, measure.ErrOption, ""},
+		{"negative calls", measure.LatencyOptions{Calls: -1}, nil, 0, measure.ErrOption, ""},
+		{"warming up", measure.LatencyOptions{}, broken, 1, broken, ""},
+		{"amid", measure.LatencyOptions{}, broken, 200, broken, ""},
+		{"of the database", measure.LatencyOptions{}, errors.ErrUnsupported, 1, nil, "the database makes the keys when rows are inserted"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestLatencyCanceled(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second+time.Microsecond)
 			defer cancel()
 			start := time.Now()
-			got, err := measure.Latency(ctx, newSource(cost), measure.Pace{Behind: 10 * time.Hour})
+			got, err := measure.Latency(ctx, newSource(cost), measure.LatencyOptions{Behind: 10 * time.Hour})
 			if !errors.Is(err, context.DeadlineExceeded) || got.Samples != nil {
 				t.Errorf("got %d samples, %v, want the context's error", len(got.Samples), err)
 			}

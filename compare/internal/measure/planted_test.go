@@ -15,13 +15,13 @@ import (
 // planted is a strategy whose behaviour the test knows.
 type planted struct {
 	info   strategy.Info
-	open   func(at strategy.Place) (strategy.Keys, error)
-	places []strategy.Place // that were opened
+	open   func(at strategy.Environment) (strategy.Keys, error)
+	places []strategy.Environment // that were opened
 }
 
 func (p *planted) Info() strategy.Info { return p.info }
 
-func (p *planted) Open(_ context.Context, at strategy.Place) (strategy.Keys, error) {
+func (p *planted) Open(_ context.Context, at strategy.Environment) (strategy.Keys, error) {
 	p.places = append(p.places, at)
 	return p.open(at)
 }
@@ -125,9 +125,9 @@ func pass(ctx context.Context, wait time.Duration) error {
 }
 
 // numbers is a strategy of int64 keys by a function.
-func numbers(info strategy.Info, next func(at strategy.Place) func() int64) strategy.Strategy {
+func numbers(info strategy.Info, next func(at strategy.Environment) func() int64) strategy.Strategy {
 	info.Name = "planted"
-	return strategy.New(info, func(_ context.Context, at strategy.Place) (idgen.Source[int64], error) {
+	return strategy.New(info, func(_ context.Context, at strategy.Environment) (idgen.Source[int64], error) {
 		return single(next(at)), nil
 	})
 }
@@ -140,7 +140,7 @@ func (s single) Next(ctx context.Context) (int64, error) { return s(), ctx.Err()
 func (s single) Fill(context.Context, []int64) error { return errors.ErrUnsupported }
 
 // place is one without a database.
-var place = strategy.Place{Kind: "sqlite", Prefix: "snowkey_compare_m", Processes: 1}
+var place = strategy.Environment{Kind: "sqlite", Prefix: "snowkey_compare_m", Processes: 1}
 
 // byteKeys shows keys as their bytes, numbers where they are eight.
 type byteKeys struct{ strategy.Keys }

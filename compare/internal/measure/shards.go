@@ -33,7 +33,7 @@ const (
 // be nil.
 //
 // When the limit is over, 0: never, the keys made until then count, and numbers of shards that had fewer than five keys each have no χ².
-func Shards(ctx context.Context, s strategy.Strategy, at strategy.Place, seed uint64, limit time.Duration) (shards result.Shards, err error) {
+func Shards(ctx context.Context, s strategy.Strategy, at strategy.Environment, seed uint64, limit time.Duration) (shards result.Shards, err error) {
 	info := s.Info()
 	clock, spaced := newQuietClock(seed, info.Limit), "made one right after the other, as its clock cannot be set"
 	switch {

@@ -98,7 +98,7 @@ func TestShards(t *testing.T) {
 		}, strategy.Info{}, 10_240, nil, "the number modulo the number of shards"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := numbers(test.info, func(strategy.Place) func() int64 { return test.keys() })
+			s := numbers(test.info, func(strategy.Environment) func() int64 { return test.keys() })
 			got, err := measure.Shards(t.Context(), s, place, 1, 0)
 			if err != nil {
 				t.Fatal(err)
@@ -134,7 +134,7 @@ func TestShardsQuiet(t *testing.T) {
 	}{{idgen.Twitter, true}, {idgen.Snowkey, false}} {
 		t.Run(test.preset.Name(), func(t *testing.T) {
 			var times []time.Time
-			s := strategy.New(strategy.Info{Name: "planted", Clock: true, Unit: time.Millisecond}, func(_ context.Context, at strategy.Place) (idgen.Source[int64], error) {
+			s := strategy.New(strategy.Info{Name: "planted", Clock: true, Unit: time.Millisecond}, func(_ context.Context, at strategy.Environment) (idgen.Source[int64], error) {
 				if at.Clock == nil || at.Prefix == place.Prefix {
 					t.Errorf("opened with the clock %v and the prefix %s, want a clock and a prefix of its own", at.Clock, at.Prefix)
 				}
@@ -176,7 +176,7 @@ func TestShardsOfFewKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := strategy.New(strategy.Info{Name: "planted", Clock: true, Unit: layout.Unit(), Limit: layout.PerSecond()},
-			func(_ context.Context, at strategy.Place) (idgen.Source[int64], error) {
+			func(_ context.Context, at strategy.Environment) (idgen.Source[int64], error) {
 				return idgen.New(layout, idgen.WithNode(1), idgen.WithClock(at.Clock))
 			})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -204,7 +204,7 @@ func TestShardsErrors(t *testing.T) {
 		want error
 		why  string
 	}{{"source", broken, broken, ""}, {"database", errors.ErrUnsupported, nil, "the database makes the keys when rows are inserted"}} {
-		s := strategy.New(strategy.Info{Name: "planted"}, func(context.Context, strategy.Place) (idgen.Source[int64], error) {
+		s := strategy.New(strategy.Info{Name: "planted"}, func(context.Context, strategy.Environment) (idgen.Source[int64], error) {
 			return failing{test.fail}, nil
 		})
 		got, err := measure.Shards(t.Context(), s, place, 1, 0)
@@ -213,7 +213,7 @@ func TestShardsErrors(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	s := numbers(strategy.Info{}, func(strategy.Place) func() int64 { return func() int64 { cancel(); return 1 } })
+	s := numbers(strategy.Info{}, func(strategy.Environment) func() int64 { return func() int64 { cancel(); return 1 } })
 	if _, err := measure.Shards(ctx, s, place, 1, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the end of the context", err)
 	}
@@ -228,7 +228,7 @@ func (f failing) Fill(context.Context, []int64) error { return f.err }
 
 func TestShardsBytes(t *testing.T) {
 	n := byte(0)
-	s := strategy.New(strategy.Info{Name: "planted"}, func(context.Context, strategy.Place) (idgen.Source[[16]byte], error) {
+	s := strategy.New(strategy.Info{Name: "planted"}, func(context.Context, strategy.Environment) (idgen.Source[[16]byte], error) {
 		return counting{&n}, nil
 	})
 	got, err := measure.Shards(t.Context(), s, place, 1, 0)
@@ -261,7 +261,7 @@ func TestShardsLimit(t *testing.T) {
 	}{{0, 5120, 1024}, {time.Minute, 5120, 1024}, {25 * time.Second, 2500, 256}, {800 * time.Millisecond, 80, 16}, {790 * time.Millisecond, 0, 0}} {
 		synctest.Test(t, func(t *testing.T) {
 			n := int64(0)
-			s := numbers(strategy.Info{RoundTrip: true}, func(strategy.Place) func() int64 {
+			s := numbers(strategy.Info{RoundTrip: true}, func(strategy.Environment) func() int64 {
 				return func() int64 { time.Sleep(10 * time.Millisecond); n++; return n }
 			})
 			got, err := measure.Shards(t.Context(), s, place, 1, test.limit)
@@ -290,7 +290,7 @@ func TestShardsOfTenants(t *testing.T) {
 		buckets[tenant] = int(bucket)
 	}
 	rows, n := [...]int{0, 1, 0, 2, 0, 1, 0, 3}, int64(0)
-	s := numbers(strategy.Info{Sharding: of}, func(strategy.Place) func() int64 {
+	s := numbers(strategy.Info{Sharding: of}, func(strategy.Environment) func() int64 {
 		return func() int64 { n++; return int64(buckets[rows[n%8]])<<53 | n }
 	})
 	got, err := measure.Shards(t.Context(), s, place, 1, 0)
@@ -317,11 +317,13 @@ func TestShardsOfTenants(t *testing.T) {
 // TestShardsWithoutABucket has keys that are to carry a bucket and cannot.
 func TestShardsWithoutABucket(t *testing.T) {
 	of := &strategy.Sharding{Layout: idgen.JS53.Layout, Tenants: 4}
-	s := numbers(strategy.Info{Sharding: of}, func(strategy.Place) func() int64 { return func() int64 { return 1 } })
+	s := numbers(strategy.Info{Sharding: of}, func(strategy.Environment) func() int64 { return func() int64 { return 1 } })
 	if got, err := measure.Shards(t.Context(), s, place, 1, 0); !errors.Is(err, shard.ErrLayout) || got.Keys != 0 {
 		t.Errorf("of a layout without a shard: got %+v, %v, want ErrLayout", got, err)
 	}
-	bytes := strategy.New(strategy.Info{Sharding: of}, func(context.Context, strategy.Place) (idgen.Source[[16]byte], error) { return counting{new(byte)}, nil })
+	bytes := strategy.New(strategy.Info{Sharding: of}, func(context.Context, strategy.Environment) (idgen.Source[[16]byte], error) {
+		return counting{new(byte)}, nil
+	})
 	if _, err := measure.Shards(t.Context(), bytes, place, 1, 0); err == nil || !strings.Contains(err.Error(), "is no number") {
 		t.Errorf("of bytes: got %v, want an error", err)
 	}

@@ -51,7 +51,7 @@ func stop(ctx context.Context, meter *database.Meter, rows int) (database.Readin
 }
 
 // addStorage adds what a round's table weighs to the rounds before.
-func addStorage(to *result.Storage, weight database.Weight, splits result.Figure, writes database.Reading) {
+func addStorage(to *result.Storage, weight database.TableSize, splits result.Figure, writes database.Reading) {
 	add(&to.Table, weight.Table)
 	add(&to.Index, weight.Index)
 	add(&to.Fill, weight.Fill)

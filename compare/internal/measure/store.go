@@ -16,6 +16,6 @@ type Store interface {
 	Session(ctx context.Context) (*gorm.DB, error)
 	Settle(ctx context.Context) error
 	Meter(ctx context.Context, scope database.Scope) (*database.Meter, error)
-	Weigh(ctx context.Context, table string, rows int) (database.Weight, error)
+	Size(ctx context.Context, table string, rows int) (database.TableSize, error)
 	Buffers(ctx context.Context, table, column string) (result.Figure, error)
 }

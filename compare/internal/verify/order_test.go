@@ -95,7 +95,7 @@ func TestOrderPlanted(t *testing.T) {
 // ticking is a strategy of keys that are ordered by their millisecond alone; back is subtracted from every 100th.
 func ticking(back int64) planted {
 	return planted{info: strategy.Info{Name: "planted", Order: strategy.Ticks, Unit: time.Millisecond, Clock: true},
-		open: func(at strategy.Place) (*source, error) {
+		open: func(at strategy.Environment) (*source, error) {
 			clock := at.Clock
 			if clock == nil {
 				clock = idgen.ClockFunc(time.Now)

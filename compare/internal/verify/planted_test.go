@@ -23,12 +23,12 @@ import (
 // planted is a strategy whose faults are known.
 type planted struct {
 	info strategy.Info
-	open func(at strategy.Place) (*source, error)
+	open func(at strategy.Environment) (*source, error)
 }
 
 func (p planted) Info() strategy.Info { return p.info }
 
-func (p planted) Open(_ context.Context, at strategy.Place) (strategy.Keys, error) {
+func (p planted) Open(_ context.Context, at strategy.Environment) (strategy.Keys, error) {
 	s, err := p.open(at)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func run(first int64, n int) []int64 {
 func lasting(order strategy.Ordering, open func(process int) *source) planted {
 	var mu sync.Mutex
 	sources := map[int]*source{}
-	return planted{info: strategy.Info{Name: "planted", Order: order}, open: func(at strategy.Place) (*source, error) {
+	return planted{info: strategy.Info{Name: "planted", Order: order}, open: func(at strategy.Environment) (*source, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if sources[at.Process] == nil {
@@ -202,7 +202,7 @@ func checkOn(t *testing.T, d dbtest.Database, s strategy.Strategy, o verify.Opti
 		return keys.Table(ctx, db, "sk_verify")
 	}
 	pool := d.Open(t)
-	v, err := verify.Run(t.Context(), s, strategy.Place{DB: pool, Kind: d.Kind, Prefix: "sk_"}, tables, o)
+	v, err := verify.Run(t.Context(), s, strategy.Environment{DB: pool, Kind: d.Kind, Prefix: "sk_"}, tables, o)
 	if err != nil {
 		t.Fatalf("Run: %v", err)
 	}

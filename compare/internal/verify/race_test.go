@@ -41,7 +41,7 @@ func BenchmarkFound(b *testing.B) {
 		b.Run("fault="+name, func(b *testing.B) {
 			found := 0
 			for b.Loop() {
-				v, err := verify.Run(b.Context(), apart(strategy.Unordered, open), strategy.Place{Prefix: "sk_"}, none, verify.Options{})
+				v, err := verify.Run(b.Context(), apart(strategy.Unordered, open), strategy.Environment{Prefix: "sk_"}, none, verify.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}

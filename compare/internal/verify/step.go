@@ -147,7 +147,7 @@ func (s *stepper) back(ctx context.Context, check result.Check) (result.Check, e
 
 // restart closes nothing: the process of before has ended. It opens the keys of the same process anew, once when the clock went on, and once when it
 // is back where it was.
-func (s *stepper) restart(ctx context.Context, at strategy.Place, check result.Check) (result.Check, error) {
+func (s *stepper) restart(ctx context.Context, at strategy.Environment, check result.Check) (result.Check, error) {
 	s.calls, s.nth = nil, 0
 	const by = 2 * time.Second
 	begin := s.clock.Wall().Add(time.Second + 2*s.r.info.Unit)
@@ -185,7 +185,7 @@ func (s *stepper) restart(ctx context.Context, at strategy.Place, check result.C
 }
 
 // life opens the keys of the process, draws through a stretch of time, and closes them.
-func (s *stepper) life(ctx context.Context, at strategy.Place, who string, from time.Time, length time.Duration, behind bool) (visit, error) {
+func (s *stepper) life(ctx context.Context, at strategy.Environment, who string, from time.Time, length time.Duration, behind bool) (visit, error) {
 	keys, err := s.r.open(ctx, at, 0)
 	if err != nil {
 		return visit{}, fmt.Errorf("open %s: %w", who, err)

@@ -76,7 +76,7 @@ func (g *ticker) next(ctx context.Context) (int64, error) {
 func tickers(does behaviour, lasting bool) planted {
 	floors, mu := map[string]map[int64]int64{}, new(sync.Mutex)
 	return planted{info: strategy.Info{Name: "planted", Order: strategy.Unordered, Unit: time.Millisecond, Clock: true},
-		open: func(at strategy.Place) (*source, error) {
+		open: func(at strategy.Environment) (*source, error) {
 			g := &ticker{clock: at.Clock, does: does, process: int64(at.Process), mu: mu}
 			if g.clock == nil {
 				g.clock, g.does = idgen.ClockFunc(time.Now), rides
@@ -158,7 +158,7 @@ func TestRestartWithTheClockBehind(t *testing.T) {
 
 // A restart that gives equal keys although the clock went on is a fault.
 func TestRestartThatForgets(t *testing.T) {
-	s := planted{info: strategy.Info{Name: "planted", Unit: time.Millisecond, Clock: true}, open: func(at strategy.Place) (*source, error) {
+	s := planted{info: strategy.Info{Name: "planted", Unit: time.Millisecond, Clock: true}, open: func(at strategy.Environment) (*source, error) {
 		return above(counter(), int64(at.Process+1)<<40), nil
 	}}
 	c := check(t, s, small)[verify.Restart]

@@ -107,7 +107,7 @@ func (r *run) again(ctx context.Context, drawers *[]drawer) ([]call, error) {
 	return calls, err
 }
 
-func (r *run) open(ctx context.Context, at strategy.Place, process int) (strategy.Keys, error) {
+func (r *run) open(ctx context.Context, at strategy.Environment, process int) (strategy.Keys, error) {
 	at.Process = process
 	return r.s.Open(ctx, at)
 }

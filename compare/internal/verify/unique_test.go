@@ -161,7 +161,7 @@ func TestUniquePlanted(t *testing.T) {
 		},
 		{
 			name: "a process that begins at 1 when it is opened again",
-			broken: planted{info: strategy.Info{Order: strategy.Unordered}, open: func(at strategy.Place) (*source, error) {
+			broken: planted{info: strategy.Info{Order: strategy.Unordered}, open: func(at strategy.Environment) (*source, error) {
 				return above(counter(), int64(at.Process)<<40), nil
 			}},
 			mended:   apart(strategy.Increasing, counter),
@@ -210,7 +210,7 @@ func TestUniqueEvidenceNamesBothCalls(t *testing.T) {
 }
 
 func TestUniqueOfKeysThatTheDatabaseMakes(t *testing.T) {
-	s := planted{info: strategy.Info{Name: "planted", Order: strategy.Increasing}, open: func(strategy.Place) (*source, error) {
+	s := planted{info: strategy.Info{Name: "planted", Order: strategy.Increasing}, open: func(strategy.Environment) (*source, error) {
 		return &source{table: newCounted}, nil
 	}}
 	checks := check(t, s, small)
@@ -247,9 +247,9 @@ func TestUniqueOfASourceThatFails(t *testing.T) {
 }
 
 func TestProcessesWithoutWhatTheyNeed(t *testing.T) {
-	s := planted{info: strategy.Info{Name: "planted"}, open: func(at strategy.Place) (*source, error) {
+	s := planted{info: strategy.Info{Name: "planted"}, open: func(at strategy.Environment) (*source, error) {
 		if at.Process > 1 {
-			return nil, fmt.Errorf("%w: two at most", strategy.ErrNotHere)
+			return nil, fmt.Errorf("%w: two at most", strategy.ErrUnavailable)
 		}
 		return counter(), nil
 	}}

@@ -71,7 +71,7 @@ func (o Options) defaults(info strategy.Info) Options {
 type run struct {
 	s      strategy.Strategy
 	info   strategy.Info
-	at     strategy.Place
+	at     strategy.Environment
 	tables Tables
 	o      Options
 
@@ -86,9 +86,9 @@ type run struct {
 // checks of a stepping clock under one that begins with it.
 //
 // The error is that of the context, or tells that a database does not answer any more, or that the strategy does not open or close; it does not
-// name the strategy. Where the place has not what the strategy needs it is that of [strategy.Strategy], which wraps [strategy.ErrNotHere]. The
+// name the strategy. Where the place has not what the strategy needs it is that of [strategy.Strategy], which wraps [strategy.ErrUnavailable]. The
 // checks that were done before the error are returned with it.
-func Run(ctx context.Context, s strategy.Strategy, at strategy.Place, tables Tables, o Options) (result.Verify, error) {
+func Run(ctx context.Context, s strategy.Strategy, at strategy.Environment, tables Tables, o Options) (result.Verify, error) {
 	r := &run{s: s, info: s.Info(), at: at, tables: tables}
 	r.o = o.defaults(r.info)
 	r.at.Process, r.at.Processes = 0, r.o.Processes
@@ -153,4 +153,4 @@ func (r *run) failed(ctx context.Context, check result.Check, cause error) (resu
 }
 
 // notHere tells whether an error says that the place has not what a strategy needs.
-func notHere(err error) bool { return errors.Is(err, strategy.ErrNotHere) }
+func notHere(err error) bool { return errors.Is(err, strategy.ErrUnavailable) }

@@ -18,11 +18,11 @@ import (
 )
 
 // place is on an SQLite database, with what makes tables there.
-func place(t *testing.T) (strategy.Place, verify.Tables) {
+func place(t *testing.T) (strategy.Environment, verify.Tables) {
 	t.Helper()
 	d := dbtest.SQLite(t)
 	db := session(t, d)
-	return strategy.Place{DB: d.Open(t), Kind: d.Kind, Prefix: "sk_"}, func(ctx context.Context, keys strategy.Keys) (strategy.Table, error) {
+	return strategy.Environment{DB: d.Open(t), Kind: d.Kind, Prefix: "sk_"}, func(ctx context.Context, keys strategy.Keys) (strategy.Table, error) {
 		return keys.Table(ctx, db, "sk_verify")
 	}
 }
@@ -68,7 +68,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 func TestRunEndsWithTheDatabase(t *testing.T) {
 	at, tables := place(t)
 	opened := 0
-	s := planted{info: strategy.Info{Name: "planted"}, open: func(strategy.Place) (*source, error) {
+	s := planted{info: strategy.Info{Name: "planted"}, open: func(strategy.Environment) (*source, error) {
 		if opened++; opened == 1 {
 			return counter(), nil
 		}
@@ -85,8 +85,10 @@ func TestRunEndsWithTheDatabase(t *testing.T) {
 
 func TestRunWithoutWhatTheStrategyNeeds(t *testing.T) {
 	at, tables := place(t)
-	s := planted{open: func(strategy.Place) (*source, error) { return nil, fmt.Errorf("%w: no pair", strategy.ErrNotHere) }}
-	if v, err := verify.Run(t.Context(), s, at, tables, small); !errors.Is(err, strategy.ErrNotHere) || err.Error() != "not possible here: no pair" || len(v.Checks) != 0 {
+	s := planted{open: func(strategy.Environment) (*source, error) {
+		return nil, fmt.Errorf("%w: no pair", strategy.ErrUnavailable)
+	}}
+	if v, err := verify.Run(t.Context(), s, at, tables, small); !errors.Is(err, strategy.ErrUnavailable) || err.Error() != "not possible here: no pair" || len(v.Checks) != 0 {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -159,7 +161,7 @@ func TestRunOnBuiltInStrategies(t *testing.T) {
 					continue
 				}
 				t.Run(s.Info().Name, func(t *testing.T) {
-					place := strategy.Place{DB: pool, Kind: d.Kind, Prefix: fmt.Sprintf("sk_%d", i)}
+					place := strategy.Environment{DB: pool, Kind: d.Kind, Prefix: fmt.Sprintf("sk_%d", i)}
 					tables := func(ctx context.Context, keys strategy.Keys) (strategy.Table, error) {
 						return keys.Table(ctx, session(t, d), place.Prefix+"_verify")
 					}
@@ -169,7 +171,7 @@ func TestRunOnBuiltInStrategies(t *testing.T) {
 						options.Keys = 80
 					}
 					v, err := verify.Run(t.Context(), s, place, tables, options)
-					if errors.Is(err, strategy.ErrNotHere) {
+					if errors.Is(err, strategy.ErrUnavailable) {
 						t.Skipf("missing: %v", err)
 					}
 					if err != nil || len(v.Checks) != 6 {

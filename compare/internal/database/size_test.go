@@ -14,7 +14,7 @@ import (
 )
 
 // The shapes that are known of all databases: keys without order leave the leaf pages of their index emptier, and so it larger.
-func TestWeigh(t *testing.T) {
+func TestSize(t *testing.T) {
 	t.Parallel()
 	const rows = 20_000
 	onEach(t, func(t *testing.T, at dbtest.Database) {
@@ -31,7 +31,7 @@ func TestWeigh(t *testing.T) {
 				column = "INTEGER" // the rowid
 			}
 			orders(t, d, name, column, 0, rows, key)
-			w, err := d.Weigh(t.Context(), name, rows)
+			w, err := d.Size(t.Context(), name, rows)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,14 +59,14 @@ func TestWeigh(t *testing.T) {
 }
 
 // On SQLite a primary key that is no integer has an index of its own, which the fill is of; a table without rowid is one itself.
-func TestWeighKeysOfTheirOwn(t *testing.T) {
+func TestSizeKeysOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	const rows = 5000
 	d := open(t, dbtest.SQLite(t).DSN)
 	exec(t, d, "CREATE TABLE apart (id BLOB PRIMARY KEY, n INTEGER)", "CREATE TABLE inside (id BLOB PRIMARY KEY, n INTEGER) WITHOUT ROWID")
 	for _, table := range []string{"apart", "inside"} {
 		exec(t, d, "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 5000) INSERT INTO "+table+" SELECT randomblob(16), i FROM c")
-		w, err := d.Weigh(t.Context(), table, rows)
+		w, err := d.Size(t.Context(), table, rows)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,44 +76,44 @@ func TestWeighKeysOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestWeighNothing(t *testing.T) {
+func TestSizeNothing(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, at dbtest.Database) {
 		d := open(t, at.DSN, database.Private())
-		w, err := d.Weigh(t.Context(), "nowhere", 1)
+		w, err := d.Size(t.Context(), "nowhere", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for what, f := range map[string]result.Figure{"table": w.Table, "index": w.Index, "fill": w.Fill, "cache": w.CacheUsed} {
 			missing(t, what, f, "nowhere")
 		}
-		if w, err = d.Weigh(t.Context(), "nowhere", 0); err != nil {
+		if w, err = d.Size(t.Context(), "nowhere", 0); err != nil {
 			t.Fatal(err)
 		}
 		missing(t, "no rows", w.Table, "no rows")
 		if at.Kind == "postgres" { // whose pages are full to the share NaN, which no document can hold
 			exec(t, d, "CREATE TABLE empty (id INT PRIMARY KEY)")
-			if w, err = d.Weigh(t.Context(), "empty", 1); err != nil {
+			if w, err = d.Size(t.Context(), "empty", 1); err != nil {
 				t.Fatal(err)
 			}
 			missing(t, "fill of an empty table", w.Fill, "no rows")
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := d.Weigh(ended, "nowhere", 1); !errors.Is(err, context.Canceled) {
+		if _, err := d.Size(ended, "nowhere", 1); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want that the context has ended", err)
 		}
 	})
 }
 
 // Others' databases get no extension, and a user without rights gets reasons.
-func TestWeighWithout(t *testing.T) {
+func TestSizeWithout(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		at := dbtest.Postgres(t)
 		theirs := open(t, at.DSN)
 		orders(t, theirs, "orders", "BIGINT", 0, 1000, counter)
-		w, err := theirs.Weigh(t.Context(), "orders", 1000)
+		w, err := theirs.Size(t.Context(), "orders", 1000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,11 +123,11 @@ func TestWeighWithout(t *testing.T) {
 		mine := open(t, user(t, at, "USAGE, CREATE"))
 		orders(t, mine, "mine", "BIGINT", 0, 1000, counter)
 		exec(t, theirs, "CREATE SCHEMA ext", "CREATE EXTENSION pgstattuple SCHEMA ext")
-		if w, err = theirs.Weigh(t.Context(), "orders", 1000); err != nil {
+		if w, err = theirs.Size(t.Context(), "orders", 1000); err != nil {
 			t.Fatal(err)
 		}
 		sample(t, "fill by an extension in a schema of its own", w.Fill, 0.5, 1)
-		if w, err = mine.Weigh(t.Context(), "mine", 1000); err != nil {
+		if w, err = mine.Size(t.Context(), "mine", 1000); err != nil {
 			t.Fatal(err)
 		}
 		sample(t, "table", w.Table, 25, 200)
@@ -137,7 +137,7 @@ func TestWeighWithout(t *testing.T) {
 		at := dbtest.MySQL(t)
 		d := open(t, user(t, at, "SELECT, INSERT, CREATE, INDEX"))
 		orders(t, d, "orders", "BIGINT", 0, 1000, counter)
-		w, err := d.Weigh(t.Context(), "orders", 1000)
+		w, err := d.Size(t.Context(), "orders", 1000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,16 +145,16 @@ func TestWeighWithout(t *testing.T) {
 		sample(t, "index", w.Index, 8, 200)
 		missing(t, "fill", w.Fill, "mysql.innodb_index_stats")
 		d = open(t, user(t, at, "SELECT, INSERT, CREATE, INDEX", "SELECT ON mysql.innodb_index_stats"))
-		if w, err = d.Weigh(t.Context(), "orders", 1000); err != nil {
+		if w, err = d.Size(t.Context(), "orders", 1000); err != nil {
 			t.Fatal(err)
 		}
 		missing(t, "fill", w.Fill, "PROCESS")
 		d = open(t, user(t, at, "SELECT, INSERT, CREATE, INDEX", "SELECT ON mysql.innodb_index_stats", "PROCESS ON *.*"))
-		if w, err = d.Weigh(t.Context(), "orders", 1000); err != nil {
+		if w, err = d.Size(t.Context(), "orders", 1000); err != nil {
 			t.Fatal(err)
 		}
 		sample(t, "fill of a small table", w.Fill, 0.5, 1)
-		if w, err = d.Weigh(t.Context(), "orders", 9000); err != nil {
+		if w, err = d.Size(t.Context(), "orders", 9000); err != nil {
 			t.Fatal(err)
 		}
 		missing(t, "fill of rows that are not there", w.Fill, "9000 rows")
@@ -162,7 +162,7 @@ func TestWeighWithout(t *testing.T) {
 }
 
 // Weighing a table must not lose the locks of the connections on its file: another program's changes would be lost with them.
-func TestWeighingKeepsLocks(t *testing.T) {
+func TestSizeKeepsLocks(t *testing.T) {
 	at := dbtest.SQLite(t)
 	theirs := open(t, at.DSN)
 	exec(t, theirs, "PRAGMA journal_mode = WAL", "CREATE TABLE t (id INTEGER PRIMARY KEY)")
@@ -176,23 +176,23 @@ func TestWeighingKeepsLocks(t *testing.T) {
 		return strings.Count(string(all), fmt.Sprintf(" %d ", os.Getpid()))
 	}
 	ours := open(t, at.DSN)
-	weigh := func() {
+	measure := func() {
 		t.Helper()
-		if w, err := ours.Weigh(t.Context(), "t", 1); err != nil || !w.Table.OK() {
+		if w, err := ours.Size(t.Context(), "t", 1); err != nil || !w.Table.OK() {
 			t.Fatalf("got %+v, %v", w, err)
 		}
 	}
 	exec(t, ours, "SELECT * FROM t") // opens the connection's files
 	exec(t, theirs, "BEGIN IMMEDIATE", "INSERT INTO t VALUES (1)", "COMMIT")
 	before := locks()
-	weigh()
+	measure()
 	if after := locks(); before == 0 || after < before {
 		t.Errorf("%d locks are left of %d", after, before)
 	}
 }
 
 // A reader's snapshot keeps the write-ahead log from being written back, so the file does not have all pages.
-func TestWeighingUnderAReader(t *testing.T) {
+func TestSizeUnderAReader(t *testing.T) {
 	t.Parallel()
 	at := dbtest.SQLite(t)
 	reader := at.Open(t)
@@ -212,7 +212,7 @@ func TestWeighingUnderAReader(t *testing.T) {
 	}
 	d := open(t, at.DSN+"?_busy_timeout=10")
 	orders(t, d, "orders", "INTEGER", 0, 100, counter)
-	w, err := d.Weigh(t.Context(), "orders", 100)
+	w, err := d.Size(t.Context(), "orders", 100)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,18 +9,18 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// errPlace says that a place is not one that keys can be made at.
-var errPlace = errors.New("compare: invalid place")
+// errEnvironment says that no keys can be made in an environment.
+var errEnvironment = errors.New("compare: invalid environment")
 
 var validPrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 
-// check says what is wrong with a place, whatever the strategy.
-func (p Place) check() error {
+// check says what is wrong with an environment, whatever the strategy.
+func (p Environment) check() error {
 	switch {
 	case p.Processes < 1 || p.Process < 0 || p.Process >= p.Processes:
-		return fmt.Errorf("%w: process %d of %d; they are counted from 0", errPlace, p.Process, p.Processes)
+		return fmt.Errorf("%w: process %d of %d; they are counted from 0", errEnvironment, p.Process, p.Processes)
 	case !validPrefix.MatchString(p.Prefix):
-		return fmt.Errorf("%w: prefix %q; want 1 to 40 of a-z, 0-9 and underlines, no digit first", errPlace, p.Prefix)
+		return fmt.Errorf("%w: prefix %q; want 1 to 40 of a-z, 0-9 and underlines, no digit first", errEnvironment, p.Prefix)
 	}
 	return nil
 }
@@ -35,11 +35,13 @@ func (r reason) Is(target error) bool { return target == r.kind }
 
 func (r reason) Unwrap() error { return r.error }
 
-// lacks returns the error of a place that has not what a strategy needs.
-func lacks(format string, args ...any) error { return reason{fmt.Errorf(format, args...), ErrNotHere} }
+// lacks returns the error of an environment that lacks what a strategy needs.
+func lacks(format string, args ...any) error {
+	return reason{fmt.Errorf(format, args...), ErrUnavailable}
+}
 
-// dialect is the SQL of the place's database. The error wraps [ErrNotHere] where there is none.
-func (p Place) dialect() (dialect.Dialect, error) {
+// dialect is the SQL of the environment's database. The error wraps [ErrUnavailable] where there is none.
+func (p Environment) dialect() (dialect.Dialect, error) {
 	d, ok := dialect.Lookup(p.Kind)
 	switch {
 	case !ok:
@@ -50,8 +52,8 @@ func (p Place) dialect() (dialect.Dialect, error) {
 	return d, nil
 }
 
-// wall is the time of day by the place's clock.
-func (p Place) wall() func() time.Time {
+// wall is the time of day by the environment's clock.
+func (p Environment) wall() func() time.Time {
 	if p.Clock == nil {
 		return time.Now
 	}
@@ -59,4 +61,4 @@ func (p Place) wall() func() time.Time {
 }
 
 // name is what a strategy calls something that it makes in the database.
-func (p Place) name(what string) string { return p.Prefix + "_" + what }
+func (p Environment) name(what string) string { return p.Prefix + "_" + what }

@@ -6,20 +6,20 @@ import (
 	"github.com/snowkey-go/snowkey/compare/result"
 )
 
-// wish is what a team may want of its keys. Its verdict on a strategy goes by measurements alone.
-type wish struct {
+// criterion is what a team may want of its keys. Its verdict on a strategy goes by measurements alone.
+type criterion struct {
 	want string
-	// judge says what a strategy's figures mean for the wish.
-	judge func(c *contest, s result.Strategy) verdict
+	// judge says what a strategy's figures mean for the criterion.
+	judge func(c *ranking, s result.Strategy) verdict
 	// fleet tells that rows come from many processes, so that the figures of a fleet speak for its strategy, where one was measured.
 	fleet bool
-	// kills tells that the wish is about keys issued twice, so that those who did it are the first to be named against.
+	// kills tells that the criterion is about keys issued twice, so that those who did it are the first to be named against.
 	kills bool
 	// narrow tells that nobody would think of what does not fit.
 	narrow bool
 }
 
-// verdict is what figures mean for a wish.
+// verdict is what figures mean for a criterion.
 type verdict struct {
 	fits    bool
 	unknown bool   // too little was measured to say
@@ -48,9 +48,9 @@ const (
 	secret = 60
 )
 
-// wishes are the lines of the decision table.
-var wishes = []wish{
-	{want: "One database; the fastest inserts, and the smallest rows", judge: func(*contest, result.Strategy) verdict { return fits("") }},
+// criteria are the lines of the decision table.
+var criteria = []criterion{
+	{want: "One database; the fastest inserts, and the smallest rows", judge: func(*ranking, result.Strategy) verdict { return fits("") }},
 	{want: "Keys made in the application, without asking for each", judge: judgeOwn},
 	{want: "Many processes, and nobody sets node numbers by hand", judge: judgeProcesses, fleet: true},
 	{want: "Shards by key % n that get equally many rows", judge: judgeShards},
@@ -62,7 +62,7 @@ var wishes = []wish{
 }
 
 // judgeOwn takes keys that one goroutine makes faster than any server answers.
-func judgeOwn(_ *contest, s result.Strategy) verdict {
+func judgeOwn(_ *ranking, s result.Strategy) verdict {
 	f := speed(s.Generation.Uncapped, 1, 1)
 	switch {
 	case !f.OK():
@@ -74,7 +74,7 @@ func judgeOwn(_ *contest, s result.Strategy) verdict {
 }
 
 // judgeProcesses takes keys made in the application that were unique over simulated processes, whose nodes need no hand.
-func judgeProcesses(c *contest, s result.Strategy) verdict {
+func judgeProcesses(c *ranking, s result.Strategy) verdict {
 	if v := judgeOwn(c, s); !v.fits {
 		return v
 	}
@@ -90,7 +90,7 @@ func judgeProcesses(c *contest, s result.Strategy) verdict {
 }
 
 // judgeShards takes keys that are known before the row is stored and whose χ² no number of shards makes improbable.
-func judgeShards(_ *contest, s result.Strategy) verdict {
+func judgeShards(_ *ranking, s result.Strategy) verdict {
 	if f := speed(s.Generation.Uncapped, 1, 1); !f.OK() {
 		return unfit("its keys are not known before the row is stored: %s", because(f))
 	}
@@ -114,7 +114,7 @@ func judgeShards(_ *contest, s result.Strategy) verdict {
 }
 
 // judgeSecret takes keys whose neighbours are too far off to be tried out.
-func judgeSecret(_ *contest, s result.Strategy) verdict {
+func judgeSecret(_ *ranking, s result.Strategy) verdict {
 	f := s.Key.Gap
 	switch {
 	case !f.OK():
@@ -126,7 +126,7 @@ func judgeSecret(_ *contest, s result.Strategy) verdict {
 }
 
 // judgeSilent takes those of them that tell nothing of their rows, by what is known of the strategy.
-func judgeSilent(c *contest, s result.Strategy) verdict {
+func judgeSilent(c *ranking, s result.Strategy) verdict {
 	v := judgeSecret(c, s)
 	if v.fits && line(s.Decodes) != silent {
 		return unfit("%s", tells(s.Decodes))
@@ -135,7 +135,7 @@ func judgeSilent(c *contest, s result.Strategy) verdict {
 }
 
 // judgeJavaScript takes numbers below 2^53.
-func judgeJavaScript(_ *contest, s result.Strategy) verdict {
+func judgeJavaScript(_ *ranking, s result.Strategy) verdict {
 	switch {
 	case s.Key.Column == "" && s.Key.Text == 0:
 		return unknown("its keys were not looked at")
@@ -148,7 +148,7 @@ func judgeJavaScript(_ *contest, s result.Strategy) verdict {
 }
 
 // judgeUUID takes 16 bytes whose text is that of a UUID, and the same as text.
-func judgeUUID(_ *contest, s result.Strategy) verdict {
+func judgeUUID(_ *ranking, s result.Strategy) verdict {
 	switch {
 	case s.Key.Bytes == 0 && s.Key.Text == 0:
 		return unknown("its keys were not looked at")
@@ -160,10 +160,10 @@ func judgeUUID(_ *contest, s result.Strategy) verdict {
 
 // judgeCrash takes keys that no kill made the database give out again, and keys that the database does not give out, as the document says
 // why they were not counted. It says so only where kills were measured at all.
-func judgeCrash(c *contest, s result.Strategy) verdict {
+func judgeCrash(c *ranking, s result.Strategy) verdict {
 	f := s.Crash.Twice
 	switch {
-	case f.OK(): // all 0, as others are out before any wish
+	case f.OK(): // all 0, as others are out before any criterion
 		return fits("%s kills, 0 keys issued twice", count(len(f.Samples)))
 	case !c.kills:
 		return unknown("%s", because(f))

@@ -14,29 +14,29 @@ import (
 	"github.com/snowkey-go/snowkey/compare/strategy"
 )
 
-// contest is the run on one database.
-type contest struct {
-	number   int
-	target   *Target
-	config   Config
-	schedule *schedule
-	prefix   string
-	deadline time.Time // zero: none
-	rows     int       // a table and round
-	short    string    // why there were fewer rounds than planned
-	broken   error     // of the entrants that broke down
-	entrants []*entrant
+// comparison is the run on one database.
+type comparison struct {
+	number       int
+	target       *Target
+	config       Config
+	schedule     *schedule
+	prefix       string
+	deadline     time.Time // zero: none
+	rows         int       // a table and round
+	short        string    // why there were fewer rounds than planned
+	broken       error     // of the participants that broke down
+	participants []*participant
 
 	interrupted bool // by the end of the context
 }
 
-// entrant is a strategy in a contest.
-type entrant struct {
+// participant is a strategy in a comparison.
+type participant struct {
 	number   int
 	strategy strategy.Strategy
 	info     strategy.Info
 	prefix   string
-	out      bool // of the contest
+	out      bool // of the comparison
 	// Of the few rows that are inserted to see how long many take:
 	speed float64       // rows a second
 	pilot time.Duration // with all that is measured besides
@@ -62,20 +62,20 @@ var during = map[string]string{
 	stepCrash: "while the server was killed",
 }
 
-func newContest(number int, target *Target, c Config, schedule *schedule) *contest {
-	contest := &contest{number: number, target: target, config: c, schedule: schedule, prefix: newPrefix(), rows: c.Profile.Rows}
+func newComparison(number int, target *Target, c Config, schedule *schedule) *comparison {
+	comparison := &comparison{number: number, target: target, config: c, schedule: schedule, prefix: newPrefix(), rows: c.Profile.Rows}
 	for i, s := range c.Strategies {
 		info := s.Info()
-		e := &entrant{number: i, strategy: s, info: info, prefix: fmt.Sprintf("%s_%03d", contest.prefix, i), result: describe(info)}
-		contest.entrants = append(contest.entrants, e)
-		schedule.add(contest.kind(e, stepVerify), 1, time.Second)
-		schedule.add(contest.kind(e, stepExamine), 1, c.Profile.Steady+500*time.Millisecond)
-		schedule.add(contest.kind(e, stepRound), c.Profile.Rounds, contest.guess(e, c.Profile.Rows))
-		if contest.kills() {
-			schedule.add(contest.kind(e, stepCrash), 1, time.Duration(c.Profile.Kills)*4*time.Second)
+		e := &participant{number: i, strategy: s, info: info, prefix: fmt.Sprintf("%s_%03d", comparison.prefix, i), result: describe(info)}
+		comparison.participants = append(comparison.participants, e)
+		schedule.add(comparison.kind(e, stepVerify), 1, time.Second)
+		schedule.add(comparison.kind(e, stepExamine), 1, c.Profile.Steady+500*time.Millisecond)
+		schedule.add(comparison.kind(e, stepRound), c.Profile.Rounds, comparison.guess(e, c.Profile.Rows))
+		if comparison.kills() {
+			schedule.add(comparison.kind(e, stepCrash), 1, time.Duration(c.Profile.Kills)*4*time.Second)
 		}
 	}
-	return contest
+	return comparison
 }
 
 // describe is what is known of a strategy before anything was measured.
@@ -86,16 +86,16 @@ func describe(info strategy.Info) result.Strategy {
 	}
 }
 
-func (c *contest) kind(e *entrant, step string) kind {
+func (c *comparison) kind(e *participant, step string) kind {
 	return kind{database: c.number, strategy: e.number, step: step}
 }
 
 // kills tells whether the server is killed.
-func (c *contest) kills() bool { return c.target.server != nil && c.config.Profile.Kills > 0 }
+func (c *comparison) kills() bool { return c.target.server != nil && c.config.Profile.Kills > 0 }
 
-// run measures. What was measured is returned also with an error: of what ended the contest early, of entrants that broke down, and of what is
+// run measures. What was measured is returned also with an error: of what ended the comparison early, of participants that broke down, and of what is
 // left behind.
-func (c *contest) run(ctx context.Context) (result.Database, error) {
+func (c *comparison) run(ctx context.Context) (result.Database, error) {
 	measured := result.Database{Name: c.target.String(), Kind: c.target.database.Kind()}
 	ended := c.steps(ctx, &measured)
 	c.interrupted = ended != nil && ctx.Err() != nil
@@ -106,14 +106,14 @@ func (c *contest) run(ctx context.Context) (result.Database, error) {
 	if failed := errors.Join(ended, swept); failed != nil {
 		measured.Failed = failed.Error()
 	}
-	for _, e := range c.entrants {
+	for _, e := range c.participants {
 		c.close(e, ended)
 		measured.Strategies = append(measured.Strategies, e.result)
 	}
 	return measured, errors.Join(ended, c.broken, swept)
 }
 
-func (c *contest) steps(ctx context.Context, measured *result.Database) error {
+func (c *comparison) steps(ctx context.Context, measured *result.Database) error {
 	described, err := c.target.database.Describe(ctx)
 	if err != nil {
 		return cause(ctx, err)
@@ -123,12 +123,12 @@ func (c *contest) steps(ctx context.Context, measured *result.Database) error {
 	if err := c.target.database.TryRights(ctx, c.prefix); err != nil {
 		return cause(ctx, err)
 	}
-	for _, e := range c.entrants {
+	for _, e := range c.participants {
 		if err := c.step(ctx, e, stepVerify, "", c.verify); err != nil {
 			return err
 		}
 	}
-	for _, e := range c.entrants {
+	for _, e := range c.participants {
 		if err := c.step(ctx, e, stepExamine, "", c.examine); err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (c *contest) steps(ctx context.Context, measured *result.Database) error {
 	if err := c.rounds(ctx); err != nil || !c.kills() {
 		return err
 	}
-	for _, e := range c.entrants {
+	for _, e := range c.participants {
 		if err := c.step(ctx, e, stepCrash, "", c.crash); err != nil {
 			return err
 		}
@@ -152,9 +152,9 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// step does a step with an entrant that is in the contest still. An error that the database survives drops the entrant out; any other, and the
-// end of the context, ends the contest, which leaves the sweeping to its end.
-func (c *contest) step(ctx context.Context, e *entrant, name, more string, do func(context.Context, *entrant, func(float64)) error) error {
+// step does a step with a participant that is in the comparison still. An error that the database survives drops the participant out; any other, and the
+// end of the context, ends the comparison, which leaves the sweeping to its end.
+func (c *comparison) step(ctx context.Context, e *participant, name, more string, do func(context.Context, *participant, func(float64)) error) error {
 	if e.out {
 		return nil
 	}
@@ -184,23 +184,23 @@ func (c *contest) step(ctx context.Context, e *entrant, name, more string, do fu
 	return nil
 }
 
-// drop drops a strategy out of the contest. What was measured of it stays.
-func (c *contest) drop(e *entrant, why string) {
+// drop drops a strategy out of the comparison. What was measured of it stays.
+func (c *comparison) drop(e *participant, why string) {
 	e.out = true
 	e.result.Skipped = why
 	c.schedule.cancel(c.number, e.number)
 }
 
-// place is where an entrant makes its keys.
-func (c *contest) place(e *entrant) strategy.Place {
-	at := strategy.Place{Kind: c.target.database.Kind(), Prefix: e.prefix, Processes: 1}
+// environment is where a participant makes its keys.
+func (c *comparison) environment(e *participant) strategy.Environment {
+	at := strategy.Environment{Kind: c.target.database.Kind(), Prefix: e.prefix, Processes: 1}
 	if c.target.database.Alone() == "" {
-		at.DB, at.Pair = c.target.places(e.info)
+		at.DB, at.Pair = c.target.connections(e.info)
 	}
 	return at
 }
 
-func (c *contest) verify(ctx context.Context, e *entrant, _ func(float64)) error {
+func (c *comparison) verify(ctx context.Context, e *participant, _ func(float64)) error {
 	tables := func(ctx context.Context, keys strategy.Keys) (strategy.Table, error) {
 		session, err := c.target.database.Session(ctx)
 		if err != nil {
@@ -209,10 +209,10 @@ func (c *contest) verify(ctx context.Context, e *entrant, _ func(float64)) error
 		return keys.Table(ctx, session, e.prefix+"_verify")
 	}
 	options := verify.Options{Keys: c.config.Profile.Keys, Seed: c.config.Seed}
-	checks, err := verify.Run(ctx, e.strategy, c.place(e), tables, options)
+	checks, err := verify.Run(ctx, e.strategy, c.environment(e), tables, options)
 	e.result.Verify = checks
 	switch {
-	case errors.Is(err, strategy.ErrNotHere):
+	case errors.Is(err, strategy.ErrUnavailable):
 		c.drop(e, err.Error())
 		return nil
 	case err != nil:
@@ -224,8 +224,8 @@ func (c *contest) verify(ctx context.Context, e *entrant, _ func(float64)) error
 }
 
 // examine looks at what needs no rounds: the keys, the shards that they fall on, and how long one takes.
-func (c *contest) examine(ctx context.Context, e *entrant, _ func(float64)) (err error) {
-	at, profile := c.place(e), c.config.Profile
+func (c *comparison) examine(ctx context.Context, e *participant, _ func(float64)) (err error) {
+	at, profile := c.environment(e), c.config.Profile
 	if e.result.Shards, err = measure.Shards(ctx, e.strategy, at, c.config.Seed, profile.Slow); err != nil {
 		return err
 	}
@@ -244,12 +244,12 @@ func (c *contest) examine(ctx context.Context, e *entrant, _ func(float64)) (err
 	if speed := pilot.Growth.Overall(); speed.OK() {
 		e.speed, e.pilot = speed.Median(), time.Since(start)
 	}
-	e.result.Latency, err = measure.Latency(ctx, keys, measure.Pace{Rate: profile.Rate, Calls: int(profile.Rate * profile.Steady.Seconds())})
+	e.result.Latency, err = measure.Latency(ctx, keys, measure.LatencyOptions{Rate: profile.Rate, Calls: int(profile.Rate * profile.Steady.Seconds())})
 	return err
 }
 
-// rounds lets all entrants insert in turns.
-func (c *contest) rounds(ctx context.Context) error {
+// rounds lets all participants insert in turns.
+func (c *comparison) rounds(ctx context.Context) error {
 	random := rand.New(rand.NewPCG(c.config.Seed, 2))
 	c.rows = c.affordable()
 	n := c.config.Profile.Rounds
@@ -259,9 +259,9 @@ func (c *contest) rounds(ctx context.Context) error {
 			c.schedule.skip(c.number, stepRound)
 			return nil
 		}
-		for _, i := range random.Perm(len(c.entrants)) {
+		for _, i := range random.Perm(len(c.participants)) {
 			more := fmt.Sprintf(" (round %d of %d)", round+1, n)
-			if err := c.step(ctx, c.entrants[i], stepRound, more, c.round); err != nil {
+			if err := c.step(ctx, c.participants[i], stepRound, more, c.round); err != nil {
 				return err
 			}
 		}
@@ -269,8 +269,8 @@ func (c *contest) rounds(ctx context.Context) error {
 	return nil
 }
 
-func (c *contest) round(ctx context.Context, e *entrant, part func(float64)) (err error) {
-	at := c.place(e)
+func (c *comparison) round(ctx context.Context, e *participant, part func(float64)) (err error) {
+	at := c.environment(e)
 	if err := measure.Generation(ctx, e.strategy, at, &e.result.Generation); err != nil {
 		return err
 	}
@@ -284,22 +284,22 @@ func (c *contest) round(ctx context.Context, e *entrant, part func(float64)) (er
 }
 
 // grow lets a table grow. What is left of it is dropped after the step.
-func (c *contest) grow(ctx context.Context, e *entrant, keys strategy.Keys, rows int, tell func(int), to *measure.Figures) error {
+func (c *comparison) grow(ctx context.Context, e *participant, keys strategy.Keys, rows int, tell func(int), to *measure.Figures) error {
 	plan := measure.Plan{Rows: rows, Batch: c.config.Profile.Batch, Seed: c.config.Seed, Limit: c.slow(e), Progress: tell}
 	return measure.Growth(ctx, c.target.database, e.info, keys, e.prefix+"_rows", plan, to)
 }
 
 // crash kills the server, which is the run's own, under a strategy.
-func (c *contest) crash(ctx context.Context, e *entrant, _ func(float64)) (err error) {
+func (c *comparison) crash(ctx context.Context, e *participant, _ func(float64)) (err error) {
 	application := func(ctx context.Context) (measure.Application, error) {
 		d, err := c.target.process(ctx, e.info)
 		if err != nil {
 			return measure.Application{}, err
 		}
-		at := c.place(e)
+		at := c.environment(e)
 		at.DB = d.Pool()
 		// What closing says matters as little as the server that was killed.
-		return measure.Application{Place: at, Session: d.Session, Close: func() { _ = d.Close() }}, nil
+		return measure.Application{Environment: at, Session: d.Session, Close: func() { _ = d.Close() }}, nil
 	}
 	options := measure.CrashOptions{Kills: c.config.Profile.Kills, Seed: c.config.Seed}
 	e.result.Crash, err = measure.Crash(ctx, e.strategy, application, c.target.server, options)

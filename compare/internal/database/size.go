@@ -6,34 +6,34 @@ import (
 	"github.com/snowkey-go/snowkey/compare/result"
 )
 
-// Weight is what a table occupies: figures of one sample each, or of the reason why there is none.
-type Weight struct {
+// TableSize is what a table occupies: figures of one sample each, or of the reason why there is none.
+type TableSize struct {
 	Table     result.Figure // bytes a row; where rows are stored in the primary key's own tree (InnoDB, SQLite's rowid), that tree
 	Index     result.Figure // bytes a row of all other trees, the primary key's too where it is one of its own
 	Fill      result.Figure // of the primary key's leaf pages, 0 to 1
 	CacheUsed result.Figure // table and indexes over the cache of the database
 }
 
-// Weigh takes the size of a table of so many rows, at least one. The error says that the database is gone or the context has ended; what the
+// Size takes the size of a table of so many rows, at least one. The error says that the database is gone or the context has ended; what the
 // database does not tell is a figure with the reason.
-func (d *Database) Weigh(ctx context.Context, table string, rows int) (Weight, error) {
+func (d *Database) Size(ctx context.Context, table string, rows int) (TableSize, error) {
 	if rows < 1 {
 		why := result.Missing("the table has no rows")
-		return Weight{Table: why, Index: why, Fill: why, CacheUsed: why}, nil
+		return TableSize{Table: why, Index: why, Fill: why, CacheUsed: why}, nil
 	}
-	var w Weight
-	bytes, index, err := d.engine.weigh(ctx, table)
+	var w TableSize
+	bytes, index, err := d.engine.tableSize(ctx, table)
 	if err != nil {
 		why, err := d.reason(ctx, err)
 		if err != nil {
-			return Weight{}, err
+			return TableSize{}, err
 		}
 		w.Table, w.Index, w.CacheUsed = result.Missing(why), result.Missing(why), result.Missing(why)
 	} else {
 		w.Table, w.Index = result.Measured(float64(bytes)/float64(rows)), result.Measured(float64(index)/float64(rows))
 		cache, err := d.cache(ctx)
 		if err != nil {
-			return Weight{}, err
+			return TableSize{}, err
 		}
 		if w.CacheUsed = cache; cache.OK() {
 			w.CacheUsed = result.Measured(float64(bytes+index) / cache.Samples[0])
@@ -42,7 +42,7 @@ func (d *Database) Weigh(ctx context.Context, table string, rows int) (Weight, e
 	if w.Fill, err = d.engine.fill(ctx, table, rows); err != nil {
 		why, err := d.reason(ctx, err)
 		if err != nil {
-			return Weight{}, err
+			return TableSize{}, err
 		}
 		w.Fill = result.Missing(why)
 	}

@@ -9,20 +9,20 @@ import (
 	"github.com/snowkey-go/snowkey/compare/result"
 )
 
-// contest is what the strategies of a database are compared by.
-type contest struct {
+// ranking is what the strategies of a database are compared by.
+type ranking struct {
 	view
 	kills bool // some database was killed while keys were drawn
 }
 
-func newContest(d result.Database) *contest {
-	c := &contest{view: look(d)}
+func newRanking(d result.Database) *ranking {
+	c := &ranking{view: look(d)}
 	c.kills = slices.ContainsFunc(c.measured, func(s result.Strategy) bool { return s.Crash.Twice.OK() })
 	return c
 }
 
-// entrant is a strategy that may be taken, with the figures that speak for it.
-type entrant struct {
+// candidate is a strategy that may be taken, with the figures that speak for it.
+type candidate struct {
 	result.Strategy
 	verdict verdict
 	by      string // the strategy that the figures of inserting are from, where it is another one
@@ -34,8 +34,8 @@ type entrant struct {
 }
 
 // enter judges a strategy. What was not checked, and what gave keys twice, cannot fit.
-func (c *contest) enter(w wish, s result.Strategy) entrant {
-	e := entrant{Strategy: s, rows: s.Growth.Rows, rate: s.Growth.Overall(), last: last(s.Growth), bytes: bytesPerRow(s.Storage)}
+func (c *ranking) enter(w criterion, s result.Strategy) candidate {
+	e := candidate{Strategy: s, rows: s.Growth.Rows, rate: s.Growth.Overall(), last: last(s.Growth), bytes: bytesPerRow(s.Storage)}
 	if w.fleet {
 		c.crowd(&e)
 	}
@@ -54,7 +54,7 @@ func (c *contest) enter(w wish, s result.Strategy) entrant {
 // crowd sets the figures for rows that come from many processes. Keys that are far from each other fall apart by themselves, whoever makes
 // them. Of others one process says nothing of many: their figures are those of their fleet, and where others have a fleet and they have none,
 // theirs are missing. Keys that carry a bucket are not those of a fleet of keys without.
-func (c *contest) crowd(e *entrant) {
+func (c *ranking) crowd(e *candidate) {
 	if f, ok := c.fleet(e.Name); ok && len(e.Shards.Hot) == 0 {
 		e.by, e.rows, e.rate, e.last, e.bytes = f.Name, f.Growth.Rows, f.Growth.Overall(), last(f.Growth), bytesPerRow(f.Storage)
 		return
@@ -70,7 +70,7 @@ func (c *contest) crowd(e *entrant) {
 	e.alone = true
 }
 
-// decide fills a line of the decision table. Of the strategies that fit the wish,
+// decide fills a line of the decision table. Of the strategies that fit the criterion,
 //
 //  1. those whose tables grew about as far as the furthest stay, as who was given up for slowness was measured while it was still fast;
 //  2. of these, those whose rows a second cannot be told apart from the highest median;
@@ -79,8 +79,8 @@ func (c *contest) crowd(e *entrant) {
 //
 // A strategy without a rate, or without bytes, is behind those that have them. See [apart] for what can be told apart. The time that making a
 // key takes does not decide: it is within the rate, and what is too little to be seen there does not matter.
-func (c *contest) decide(w wish) Advice {
-	var fit, others []entrant
+func (c *ranking) decide(w criterion) Advice {
+	var fit, others []candidate
 	for _, s := range c.measured {
 		switch e := c.enter(w, s); {
 		case isFleet(s):
@@ -95,21 +95,21 @@ func (c *contest) decide(w wish) Advice {
 		a.Because, a.open = noneFits(others)
 		return a
 	}
-	furthest := slices.MaxFunc(fit, func(a, b entrant) int { return cmp.Compare(a.rows, b.rows) })
-	grown := slices.DeleteFunc(slices.Clone(fit), func(e entrant) bool { return e.short(furthest) })
-	short := slices.DeleteFunc(fit, func(e entrant) bool { return !e.short(furthest) })
-	fastest, slow := front(grown, func(e entrant) result.Figure { return e.rate }, true)
-	smallest, large := front(fastest, func(e entrant) result.Figure { return e.bytes }, false)
-	taken := slices.MinFunc(smallest, func(a, b entrant) int { return cmp.Compare(effort(a.Coordination), effort(b.Coordination)) })
+	furthest := slices.MaxFunc(fit, func(a, b candidate) int { return cmp.Compare(a.rows, b.rows) })
+	grown := slices.DeleteFunc(slices.Clone(fit), func(e candidate) bool { return e.short(furthest) })
+	short := slices.DeleteFunc(fit, func(e candidate) bool { return !e.short(furthest) })
+	fastest, slow := front(grown, func(e candidate) result.Figure { return e.rate }, true)
+	smallest, large := front(fastest, func(e candidate) result.Figure { return e.bytes }, false)
+	taken := slices.MinFunc(smallest, func(a, b candidate) int { return cmp.Compare(effort(a.Coordination), effort(b.Coordination)) })
 	return Advice{Want: w.want, Take: taken.Name, Because: c.reasons(taken, smallest), Not: against(w, taken, slices.Concat(large, slow, short), others)}
 }
 
 // short tells that a table grew to less than nine tenths of another.
-func (e entrant) short(of entrant) bool { return float64(e.rows) < 0.9*float64(of.rows) }
+func (e candidate) short(of candidate) bool { return float64(e.rows) < 0.9*float64(of.rows) }
 
 // front keeps what cannot be told apart from the best by a figure, and returns the rest from the best to the worst; all stay where none has it.
-func front(all []entrant, figure func(entrant) result.Figure, highest bool) (kept, rest []entrant) {
-	sorted := slices.SortedStableFunc(slices.Values(all), func(a, b entrant) int {
+func front(all []candidate, figure func(candidate) result.Figure, highest bool) (kept, rest []candidate) {
+	sorted := slices.SortedStableFunc(slices.Values(all), func(a, b candidate) int {
 		fa, fb := figure(a), figure(b)
 		switch {
 		case fa.OK() && fb.OK() && highest:
@@ -126,9 +126,9 @@ func front(all []entrant, figure func(entrant) result.Figure, highest bool) (kep
 	if len(sorted) == 0 || !figure(sorted[0]).OK() {
 		return all, nil
 	}
-	worse := func(e entrant) bool { return apart(figure(e), figure(sorted[0])) != result.Same }
+	worse := func(e candidate) bool { return apart(figure(e), figure(sorted[0])) != result.Same }
 	kept = slices.DeleteFunc(slices.Clone(all), worse)
-	rest = slices.DeleteFunc(slices.Clone(sorted), func(e entrant) bool { return !worse(e) })
+	rest = slices.DeleteFunc(slices.Clone(sorted), func(e candidate) bool { return !worse(e) })
 	return kept, rest
 }
 
@@ -161,7 +161,7 @@ func apart(a, b result.Figure) result.Verdict {
 }
 
 // noneFits is why nothing is taken, what was not measured first. Open tells that it is for nothing else.
-func noneFits(others []entrant) (because []string, open bool) {
+func noneFits(others []candidate) (because []string, open bool) {
 	if len(others) == 0 {
 		return []string{"no strategy was measured"}, true
 	}

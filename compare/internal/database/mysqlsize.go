@@ -12,7 +12,7 @@ import (
 
 // weigh takes the pages that InnoDB has reserved for each index from its persistent statistics, or, without the right to read those, from the
 // information schema.
-func (e mysqlEngine) weigh(ctx context.Context, table string) (bytes, index int64, err error) {
+func (e mysqlEngine) tableSize(ctx context.Context, table string) (bytes, index int64, err error) {
 	if err := e.analyze(ctx, table); err != nil {
 		return 0, 0, err
 	}
