@@ -6,27 +6,27 @@
 //
 // # What it guarantees
 //
-//   - One generator never returns an id twice, from any number of goroutines, whatever the clock does and whatever the policies, and
-//     never a smaller one than before where the layout has the time above the sequence, as all presets do, and no shard above it.
-//   - Two generators never return the same id as long as they have the same layout and different numbers. Those of package grant have
+//   - One generator never returns an id twice, from any number of goroutines, whatever the clock does and whatever the policies. Its ids
+//     increase if the layout has the time above the sequence, as all presets have, and no shard above the time.
+//   - Two generators with the same layout and different numbers never return the same id. Generators with numbers of package grant have
 //     different numbers at every tick.
-//   - A generator for all shards, see [WithShards], promises both for each shard by itself, and that a busy one takes nothing from the others.
+//   - A generator for all shards, see [WithShards], promises both for each shard by itself. A busy shard takes nothing from the others.
 //   - A generator with grants, see [WithGrants], makes ids at the ticks that were granted and at no other, whatever its clock says.
 //   - An id is never negative and never wraps. A clock before the layout's epoch, or past its last tick, is an error.
-//   - No id carries a tick that the generator's clock has not reached, but under [BorrowFull].
+//   - No id carries a tick that the generator's clock has not reached, except under [BorrowFull].
 //   - Calls that do not have to wait lock nothing, spin on nothing and allocate nothing. A wait ends with the context, at most a
 //     millisecond or so late.
-//   - Calls that have to wait are served in the order they came, see below: those that come later cannot keep them waiting.
+//   - Waiting calls are served in the order they came, see below: later calls cannot overtake them.
 //
 // # What it does not
 //
-//   - It does not hand out node numbers; package idgen/grant does. With numbers from elsewhere, two processes with one number, layout and
-//     key space make equal ids sooner or later. The node sources of this package say what they protect from, and it is less than that.
-//   - It does not remember anything across a restart, unless it has grants, or is told with [WithFloor]. A process that comes back while
-//     its wall clock reads earlier than it did before, with the same node number, can repeat ids of the time in between.
-//   - Ids of different nodes are ordered by their ticks only: within one tick the node decides, not the moment.
-//   - Ids are no secret. Who sees one knows when and where it was made. Who sees two can tell how many the generator made between them,
-//     since sequences carry on; under [StartRandom] only who sees two of the same tick can.
+//   - It does not hand out node numbers; package idgen/grant does. Two processes that share a number, a layout and a
+//     key space make equal ids sooner or later. Each node source of this package documents what it protects from, which is less than grants do.
+//   - It remembers nothing across a restart, unless it has grants or a floor ([WithFloor]). A process that restarts with the same node number
+//     while its wall clock reads earlier than before can repeat ids of the time in between.
+//   - Ids of different nodes are ordered by their ticks only: within one tick the node decides, not the time.
+//   - Ids are no secret. An id shows when and where it was made. Two ids show how many the generator made between them,
+//     since sequences carry on; under [StartRandom] only two ids of the same tick do.
 //
 // # The layout
 //

@@ -46,7 +46,7 @@ const (
 	sealed
 )
 
-// covers tells whether a tick is one of the liveGrant's.
+// covers reports whether a tick is one of the liveGrant's.
 func (h *liveGrant) covers(tick int64) bool { return uint64(tick-h.from) < h.ticks }
 
 // sealedWord is the last word of a sequencer that was sealed: none comes after it.
@@ -68,7 +68,7 @@ func (g *Snowflake) Grantable() (least, most int64) {
 // SetGrant makes the generator go on with a grant in place of the one it had: the same number for longer, or another. The grant's time
 // becomes the generator's, or that of the last id where it is later, or the grant's start where that is later still by more than a tick and
 // those that the generator may borrow, see [BorrowFull]. Ids of another number than before begin after the last tick that was used when
-// it was called. The caller sees to it that no other generator has a grant of the number with any of its ticks.
+// it was called. The caller makes sure that no other generator has a grant of the number with any of its ticks.
 //
 // The error wraps [ErrGrant] for a generator that was made without [WithGrants] or is sealed, and [ErrRange] for a number that is not
 // [Snowflake.Grantable], or ticks that are not the layout's. The generator is as it was then.
@@ -102,7 +102,7 @@ func (g *Snowflake) SetGrant(grant Grant) error {
 			break
 		}
 	}
-	// Not before the tick that the last id needs; nor before the next, where that was one of before the generator's time, its floor.
+	// Not before the tick that the last id needs; nor before the next, where that was before the generator's time, its floor.
 	used := g.greatest() - g.borrowed()
 	if first {
 		used++

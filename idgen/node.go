@@ -224,7 +224,7 @@ var (
 	sharedSpace = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64}), 10)
 )
 
-// isShared tells whether all of a prefix is shared address space.
+// isShared reports whether all of a prefix is shared address space.
 func isShared(p netip.Prefix) bool { return p.Bits() >= sharedSpace.Bits() && sharedSpace.Overlaps(p) }
 
 func checkPrefix(p netip.Prefix) error {

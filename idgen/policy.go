@@ -158,7 +158,7 @@ func policyOption(set func(*policy)) Option {
 	})
 }
 
-// check tells whether the policies fit the layout.
+// check reports whether the policies fit the layout.
 func (p policy) check(l Layout) error {
 	if room := l.Max(Sequence) + 1; p.below > room {
 		return fmt.Errorf("%w: a start of the sequence below %d, the layout's sequence has %d values", ErrRange, p.below, room)

@@ -56,7 +56,7 @@ func (l *sequencer) join(w *waiter) *queue {
 	}
 }
 
-// push tells whether the queue was still there for the call to join.
+// push reports whether the queue was still there for the call to join.
 func (q *queue) push(w *waiter) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -68,7 +68,7 @@ func (q *queue) push(w *waiter) bool {
 	return true
 }
 
-// head tells whether a call is the first in the queue.
+// head reports whether a call is the first in the queue.
 func (q *queue) head(w *waiter) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -38,7 +38,7 @@ func WithShards() Option {
 	})
 }
 
-// checkSequencers tells whether the layout goes with sequencers, and no number of a shard was given too.
+// checkSequencers reports whether the layout goes with sequencers, and no number of a shard was given too.
 func (g *Snowflake) checkSequencers(given bool) error {
 	width := g.layout.Bits(Shard)
 	switch {

@@ -384,7 +384,7 @@ func (g *Snowflake) start(last, now, n int64) (start int64) {
 	return max(0, min(start, g.room-n)) // low enough for all n
 }
 
-// spared tells whether the tick may go on in the sequence of the next spare node, at the word given.
+// spared reports whether the tick may go on in the sequence of the next spare node, at the word given.
 func (g *Snowflake) spared(word, behind int64) bool {
 	return behind > 0 && word>>(g.seqBits&63)&(1<<(g.spareBits&63)-1) < int64(len(g.bases)) && g.spareBits > 0 &&
 		word>>(g.tickBits&63) == (word-1)>>(g.tickBits&63)

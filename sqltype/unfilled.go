@@ -41,7 +41,7 @@ func (u unfilled) ModifyStatement(stmt *gorm.Statement) {
 		"Omit(%q) leaves the key to the database, Unscoped() writes the row as it is", ErrNoKey, stmt.Schema.Name, u.field.Name, u.field.Name))
 }
 
-// missing tells whether a row has no key. A map without the column leaves it to the database.
+// missing reports whether a row has no key. A map without the column leaves it to the database.
 func (u unfilled) missing(stmt *gorm.Statement) bool {
 	switch dest := stmt.Dest.(type) {
 	case map[string]any:
@@ -86,7 +86,7 @@ func (u unfilled) missingOf(stmt *gorm.Statement, row reflect.Value) bool {
 	return zero || isZero(reflect.ValueOf(value))
 }
 
-// isZero tells whether a key is 0, nil, or a pointer to 0.
+// isZero reports whether a key is 0, nil, or a pointer to 0.
 func isZero(value reflect.Value) bool {
 	for value.Kind() == reflect.Pointer && !value.IsNil() {
 		value = value.Elem()
@@ -94,7 +94,7 @@ func isZero(value reflect.Value) bool {
 	return !value.IsValid() || value.IsZero()
 }
 
-// written tells whether the INSERT writes the key, of a statement with a row that has none.
+// written reports whether the INSERT writes the key, of a statement with a row that has none.
 func (u unfilled) written(stmt *gorm.Statement) bool {
 	if !u.field.Creatable {
 		return false
@@ -106,7 +106,7 @@ func (u unfilled) written(stmt *gorm.Statement) bool {
 	return !restricted && !u.isForeign(stmt.Schema)
 }
 
-// isForeign tells whether the key is that of the row which the model belongs to: then it is not the plugin's either.
+// isForeign reports whether the key is that of the row which the model belongs to: then it is not the plugin's either.
 func (u unfilled) isForeign(s *schema.Schema) bool {
 	s.Relationships.Mux.RLock()
 	defer s.Relationships.Mux.RUnlock()

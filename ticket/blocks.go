@@ -161,7 +161,7 @@ func (s *BlockSource) setGate() {
 	}
 }
 
-// admit reports whether a call may take that many ids now, and sees to it that what it leaves is refilled.
+// admit reports whether a call may take that many ids now, and makes sure that what it leaves is refilled.
 func (s *BlockSource) admit(count int64) bool {
 	if s.closed || s.inTurn {
 		return false

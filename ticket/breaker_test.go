@@ -18,7 +18,7 @@ func TestBackoffDoubles(t *testing.T) {
 		m := newMock(t)
 		m.refuse = slices.Repeat([]error{errReset}, 7)
 		s, _ := tickets(t, ticket.Config{Failures: 1, Backoff: time.Second, MaxBackoff: 10 * time.Second}, m)
-		// fails has the server probed when its while is over, and tells whether it lasted as long as it should have, give or take a fifth.
+		// fails has the server probed when its while is over, and reports whether it lasted as long as it should have, give or take a fifth.
 		fails := func(while time.Duration) {
 			t.Helper()
 			probe(s)

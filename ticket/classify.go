@@ -81,7 +81,7 @@ func (s *server) statement(c condition, l layout, after int64) string {
 	return strings.Join(append(statements, placed.row(text, after)...), ";\n")
 }
 
-// layoutFor is the layout of a row that is missing: the one in which the others have a place for it, or that of before, or the configuration's. It is zero where the
+// layoutFor is the layout of a row that is missing: the one in which the others have a place for it, or the earlier one, or the configuration's. It is zero where the
 // others could not be asked.
 func (s *server) layoutFor(before layout) layout {
 	s.mu.Lock()

@@ -1,5 +1,5 @@
-// Package ticket makes ids in databases: the published ticket servers, one ticket a round trip, and blocks, of which one round trip allocates many.
-// Each is an idgen.Source[int64]. It needs the standard library alone.
+// Package ticket makes ids in databases: by the published ticket servers, one ticket a round trip, or in blocks, many ids a round trip.
+// Each is an idgen.Source[int64]. The package needs the standard library alone.
 //
 //	Replace   one server; REPLACE INTO … (stub), or a SEQUENCE on PostgreSQL
 //	Flickr    N servers, each with every N-th number; round robin, and failover
@@ -7,32 +7,32 @@
 //
 // # What it guarantees
 //
-// No source, of any number of processes, ever returns an id that another one of the same sequence has returned, as long as the servers keep
-// what they have committed. It does not depend on clocks, or on the order in which servers come and go. It rests on these rules:
+// No two sources of a sequence, in any number of processes, ever return the same id, as long as the servers keep their commits. The guarantee depends
+// neither on clocks nor on the order in which servers come and go. It rests on these rules:
 //
-//  1. An id is given out only after the commit of the statement that drew it was answered with success. Whatever else comes back, the
-//     id is lost: a gap, never a twin.
-//  2. Each draw is one statement, on a connection of its own outside of any transaction of the caller's, and the id comes back with its own
-//     result; nothing asks a pool for LAST_INSERT_ID().
-//  3. The statement itself states what has to be true, and draws nothing otherwise: that the row is there, and has the layout which the
-//     caller takes it to have; that the session commits on its own; that it has the increment and the offset; that a commit waits for the
-//     disk (innodb_flush_log_at_trx_commit, synchronous_commit); that the row is no further back than it was. A setting that changes between a
-//     check and a draw therefore draws nothing. What else matters is checked when a server is probed: fsync, SQLite's pragmas, the engine, the types
-//     of columns, binlog_format. Refused is what loses commits when the server crashes; sync_binlog, and SQLite's synchronous = NORMAL with WAL, of which only a
-//     crash of the machine takes advantage, are warnings of Check.
-//  4. What came back is checked once more: it is one of the server's own numbers, and greater than all that the server had given this
-//     source before the draw began. Otherwise it is thrown away, and nothing is drawn from that server until somebody has looked.
-//  5. A row that is gone is never made again by itself, since its successor would begin anew: a second table, the register, has the number of every
-//     server whose row was ever made. A server's entry and row are written in one transaction, and the registers of the others have it too, so that they
-//     remember a server whose database is lost altogether.
+//  1. A source gives an id out only after the server has answered the statement's commit with success. After any other answer the
+//     id is discarded: a gap, never a duplicate.
+//  2. Each draw is one statement, on a connection of its own outside of the caller's transactions. The statement's own result has the id; the source
+//     never asks a pool for LAST_INSERT_ID().
+//  3. The statement states its conditions, and draws nothing if one is false: the row exists and has the layout that the
+//     source expects; the session commits on its own; the session has the increment and the offset; a commit waits for the
+//     disk (innodb_flush_log_at_trx_commit, synchronous_commit); the row was not set back. So a setting that changes between a
+//     check and a draw draws nothing. A probe of a server checks the rest: fsync, SQLite's pragmas, the engine, the types
+//     of columns, binlog_format. Settings that lose commits when the server crashes are refused. Settings that lose commits only when the machine crashes
+//     (sync_binlog, SQLite's synchronous = NORMAL with WAL) are warnings of Check.
+//  4. The source checks each answer: the id is one of the server's own numbers, and greater than all that the server had given this
+//     source before the draw began. Any other id is discarded, and the server is left alone until somebody has looked.
+//  5. A missing row is never made again by itself, since the new row would begin anew. A second table, the register, has the number of every
+//     server whose row was ever made. One transaction writes a server's entry and its row. The other servers' registers have the entry too, so that they
+//     remember a server whose database is lost.
 //
 // # Layouts
 //
-// Ids are dealt out in units of consecutive numbers; server k of N allocates every N-th unit. A unit of single tickets is one id, so the ids of
+// Ids are divided into units of consecutive numbers; server k of N allocates every N-th unit. A unit of single tickets is one id, so the ids of
 // server k are k modulo N: Flickr's increment N and offset k. A unit of blocks is 1,024 ids, so that id % shards is uniform for up to
-// 1,024 shards (a power of two) also while one server does all the work. The layout stands in the row, "1/2" or "1/2x1024", and the row is the authority: all who draw from it name it
-// in the statement, and one who finds another one there, because servers were added, goes on with that, if the server still has the place in it
-// that it has in the list.
+// 1,024 shards (a power of two) also while one server does all the work. The row has the layout, "1/2" or "1/2x1024", and is the authority. Each statement names the
+// layout that it expects. A source that finds another layout in the row, because servers were added, goes on with the new one if the server has the same
+// number in it as in the list.
 //
 // # One place
 //

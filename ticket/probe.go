@@ -84,7 +84,7 @@ func (s *Servers) fence(ctx context.Context, p *server, o order, allocated span,
 	return allocated, err
 }
 
-// agree reports whether the servers have one way to divide the ids. While they are resized some have the layout of before, are frozen, or have the new
+// agree reports whether the servers have one way to divide the ids. While they are resized some have the earlier layout, are frozen, or have the new
 // one, but never two of them one and one the other at the same time.
 func (s *Servers) agree(ctx context.Context, p *server) error {
 	p.mu.Lock()

@@ -13,10 +13,10 @@ import (
 )
 
 // Resize divides the ids anew among the servers, by this source's list and configuration, while sources everywhere go on: those that have the
-// servers' rows of before get nothing until it ends, which takes a few round trips, and go on by the new layout then. It makes the rows of
+// servers' earlier rows get nothing until it ends, which takes a few round trips, and go on by the new layout then. It makes the rows of
 // servers that are new.
 //
-// All servers have to be there, also those of before, at their places in the list. On MySQL and MariaDB, tickets by REPLACE need the new increment
+// All servers have to be there, also the earlier ones, at their places in the list. On MySQL and MariaDB, tickets by REPLACE need the new increment
 // and offset in the servers' configuration; Resize also sets them for new sessions, which needs a privilege, if they are not yet. What can be found to be
 // in the way is found before anything is changed. An error after that leaves rows frozen, from which nothing is allocated: run it again. Two at once
 // for the same list do no harm, and all sequences on the same MySQL or MariaDB servers have to be resized one after the other, as they share the increment.

@@ -215,7 +215,7 @@ func (s sequenceCounter) thaw(ctx context.Context, conn *sql.Conn, to layout, fl
 	if !ok {
 		return &ExhaustedError{Limit: math.MaxInt64}
 	}
-	// The comment may be one of before, under other isolation levels than READ COMMITTED; what the SEQUENCE is at never is.
+	// The comment may be an old one under other isolation levels than READ COMMITTED; what the SEQUENCE is at never is.
 	return s.locked(ctx, conn, fmt.Sprintf(`	IF said = '%[2]s' AND last < %[4]d THEN
 		ALTER SEQUENCE %[1]s INCREMENT BY %[3]d NO MAXVALUE START WITH %[4]d RESTART WITH %[4]d;
 		COMMENT ON SEQUENCE %[1]s IS '%[5]s';

@@ -101,7 +101,7 @@ func (s *server) connect(ctx context.Context) (*sql.Conn, error) {
 // busyTimeout is how long SQLite sleeps at once for the lock of another one. The driver's sleep, of five seconds, does not end with a context.
 const busyTimeout = 10 * time.Millisecond
 
-// readySQLite sees to it that a statement on the connection is a transaction of its own, and waits for no lock beyond its context.
+// readySQLite makes sure that a statement on the connection is a transaction of its own, and waits for no lock beyond its context.
 func (s *server) readySQLite(ctx context.Context, conn *sql.Conn) error {
 	err := conn.Raw(func(driverConn any) error {
 		if c, ok := driverConn.(interface{ AutoCommit() bool }); ok && !c.AutoCommit() {

@@ -1,5 +1,5 @@
-// Package grant gives generators their node numbers, so that nobody has to hand them out: a number is granted for a range of ticks,
-// and a row in the application's own database says which. It needs the standard library alone.
+// Package grant gives generators their node numbers. A number is granted for a range of ticks, and a row in the application's own database
+// records the grant, so that no configuration has to hand numbers out. The package needs the standard library alone.
 //
 //	keys, err := grant.Open(ctx, grant.SQL(db, grant.Postgres), grant.Config{})
 //	id, err := keys.Next(ctx)
@@ -7,29 +7,29 @@
 //
 // # What it guarantees
 //
-// Two generators that take their numbers from one key space never make the same id, as long as the space is in one place whose committed
-// rows stay. That rests on no timeout, no heartbeat and no process's clock, but on five rules:
+// Two generators with numbers from one key space never make the same id, as long as the space is in one table and the table keeps its committed
+// rows. The guarantee needs no timeout, no heartbeat and no process's clock. It rests on five rules:
 //
-//  1. A grant is a range of ticks [from, until) of one number. A generator makes ids with the number at ticks of the range only,
-//     whatever its clock says; one that is past its range makes none.
-//  2. Rows change by compare and swap alone: a change names the holder and the until that it saw, and is made if the row still has
-//     both. It is one transaction of its own. Only a swap that was answered with success gives a right; what is read is a hint for the
-//     next swap, since it may never be committed, or be gone already.
-//  3. A holder is a name made up for one acquisition, tried until one of its swaps succeeds, and never used again, nor after a restart. A
-//     keeper takes a row for its own if the row is as its last swap left it, or as a swap asked for that was not answered.
-//  4. The until of a number never becomes smaller while ticks before it may be in use: the next grant begins at the row's until or
-//     later, and a release gives back what no id was made at, after the generator was sealed so that none can be made any more.
-//  5. Time is the database's. A generator is told the time with each grant and goes on by the monotonic clock, so that it makes no ids
-//     ahead of the database's clock, but for the ticks that [idgen.BorrowFull] lets it borrow; and each grant begins after the tick that the
-//     database's clock is in, and after as many ticks as that. What a row has forgotten lies before.
+//  1. A grant is a range of ticks [from, until) of one number. A generator uses the number at ticks of the range only,
+//     whatever its clock says. Past the range it makes no ids.
+//  2. Rows change by compare and swap alone. A change names the holder and the until that it saw, and happens if the row still has
+//     both. Each change is a transaction of its own. Only a swap that was answered with success gives a right; a read is a hint for the
+//     next swap, since its row may never be committed, or be gone already.
+//  3. A holder is a random name for one acquisition. The keeper tries it until one of its swaps succeeds, and never uses it again, not after a
+//     restart either. A keeper owns a row that is as its last swap left it, or as an unanswered swap of its own asked for.
+//  4. The until of a number never becomes smaller while ticks before it may be in use. The next grant begins at the row's until or
+//     later. A release gives back only ticks without ids, after the generator was sealed.
+//  5. Time is the database's. Each grant tells the generator the time, and the generator goes on by the monotonic clock. It makes no ids
+//     ahead of the database's clock, except in the ticks that [idgen.BorrowFull] lets it borrow. Each grant begins after the database's current
+//     tick and after as many ticks as can be borrowed, so whatever a row has forgotten lies before the grant.
 //
-// Where the place changes, or rows do not stay, the guarantee ends at that moment. The keepers that hold the numbers notice when they
-// renew next, and tell which ids are in doubt: see Loss.
+// When the table changes its place or loses rows, the guarantee ends at that time. The keepers notice at their next renewal, and report which ids
+// are in doubt: see Losses.
 //
 // # The place
 //
-// The table is found once, by the database's catalogue and not by a search path, and stays where it was found: database, schema and name
-// stand in [State.Table] and in the list of the command snowkey nodes. All processes that make keys for the same tables use one:
+// The store looks the table up once, in the database's catalogue and not by a search path, and stays with it. [State.Table] and the command
+// snowkey nodes show its database, schema and name. All processes that make keys for the same tables use one:
 //
 //   - PostgreSQL: a database has one. A role finds it in whichever schema it is, also one that the role may not use: then Open fails with
 //     the GRANT statements, and makes no second one. The first role makes it, in the first schema of its search path that is not the role's own (called
@@ -85,25 +85,25 @@
 //	                         tells the loss, acquires another number; or with [Config.StopOnLoss] stops for good
 //	any state ──── Close, or the end of the context ──▶ closed: sealed, the rest given back
 //
-// A number is granted for ten seconds at first, and then for as long again as the process has had it, up to ten minutes. It is renewed
-// ten times in that time: every second at first, every minute from the tenth on. So ids flow without the database for nine tenths of the
-// process's age, nine minutes at most, and a process that ends without Close holds its number for as long as it has lived, ten minutes at most.
+// The first grant lasts ten seconds. Later ones last as long as the process has had the number, up to ten minutes. The keeper renews
+// ten times in that time: every second at first, every minute after ten minutes. So ids flow without the database for nine tenths of the
+// process's age, nine minutes at most. A process that ends without Close holds its number for as long as it has lived, ten minutes at most.
 //
 // A keeper whose generator has [idgen.WithShards] makes keys for all shards with one number, see [Keeper.NextFor]. A grant is one of all
 // shards: none makes a key at another tick, and what is given back begins after the greatest tick of any.
 //
 // A first id waits for a tick at most, since a grant begins after the tick that the database's clock is in.
 //
-// A call that finds the grant ended waits for a renewal. It does not when the renewal itself waits for a connection of a pool that is all in
-// use, or on SQLite for the lock of another transaction: by such calls perhaps, inside of their transactions. Then calls fail with [ErrEnded] at
-// once, until the renewal has got what it waits for.
+// A call that finds the grant ended waits for a renewal. The renewal may itself wait, for a connection of a pool that is all in use, or on SQLite for
+// the lock of another transaction, and the waiting calls may hold that connection or lock. Calls then fail with [ErrEnded] at once, until the renewal
+// has its connection or lock.
 //
 // # Faults, and why no id comes twice
 //
 //   - A crash, or kill -9: the row stays as it is. The number comes free at its until, and its next grant begins there or later.
 //   - A pause (SIGSTOP, a suspended machine) longer than the grant: the process comes back with a grant that has ended. A call that was
 //     in the middle makes an id of a tick that is in its range, which no other has; all others fail until the grant is renewed. On a
-//     machine that was suspended the monotonic clock stood still: ids have the time of before, within the grant, until the keeper is
+//     machine that was suspended the monotonic clock stood still: ids have an old time, within the grant, until the keeper is
 //     told the time, which it asks for as soon as a call has seen the wall clock step.
 //   - The clock of the process is behind, ahead, or steps: it is not looked at. At the start one that is further off than [Config.MaxSkew]
 //     is refused, since somebody should know.
@@ -146,12 +146,12 @@
 //
 // # Losses
 //
-// A keeper that finds its grant forgotten stops using the number at that moment, and tells: in [State.Losses] and to [Config.Notify], in a
-// line of [Config.Logger], and in the space itself, where snowkey nodes shows it and snowkey nodes doubt says which ids are in doubt:
-// those of the number from the tick in which the store last knew the grant until the last one used. A generator that had the number too
-// made its ids within that range; outside of it none came twice. Close tells too. A process that is killed before it renews tells nothing: then the
-// range is from the moment of the restore until that end, which snowkey nodes doubt takes as --from and --until.
+// A keeper that finds its grant forgotten stops using the number at once and reports the loss: in [State.Losses], to [Config.Notify], in a
+// line of [Config.Logger], and in the space itself. snowkey nodes shows the loss, and snowkey nodes doubt lists the ids in doubt:
+// the number's ids from the tick in which the store last knew the grant until the last tick used. Another generator with the number
+// made its ids within that range; outside of the range no id came twice. Close reports losses too. A process that is killed before it renews reports
+// nothing: its range is from the restore until the process's end, which snowkey nodes doubt takes as --from and --until.
 //
-// A keeper that was stopped for longer than its grant, and finds that several others have had its number since, cannot know whether one of them had it
-// before the grant ended: it tells a loss too, which may be none.
+// A keeper that was stopped for longer than its grant may find that several others have had its number since. It cannot know whether one of them had it
+// before the grant ended, and reports a loss that may be none.
 package grant

@@ -278,7 +278,7 @@ func (k *Keeper) State() State {
 	return s
 }
 
-// IsOf tells whether a database is the one that the number is granted in, as another connection reaches it: the grant is renewed, and has to be
+// IsOf reports whether a database is the one that the number is granted in, as another connection reaches it: the grant is renewed, and has to be
 // there as renewed. A copy of the database has an older row. So has a replica that has not followed yet, which is asked again until the
 // context ends. The error is that of a database, of a renewal that did not come about by then, or [ErrClosed].
 func (k *Keeper) IsOf(ctx context.Context, store *SQLStore) (bool, error) {

@@ -35,7 +35,7 @@ func (k *Keeper) abandon(ctx context.Context, end int64) {
 	})
 }
 
-// owns tells whether a row is as this keeper has left it, or asked for it to be. One with its holder that is not was changed by another
+// owns reports whether a row is as this keeper has left it, or asked for it to be. One with its holder that is not was changed by another
 // process with the same memory, or by a restore.
 func (k *Keeper) owns(row Row) bool {
 	return row.Holder != "" && row == k.row || slices.Contains(k.asked, row)

@@ -315,7 +315,7 @@ func (m *rules) install(w *world, p int, r row, tick uint8, after bool) {
 	k.clock = max(tick, uint8(max(0, m.reached(k))))
 }
 
-// after tells whether the fault has been: who lists then, and notices nothing, is sure of what it made before.
+// after reports whether the fault has been: who lists then, and notices nothing, is sure of what it made before.
 //
 //go:norace
 func (m *rules) after(w *world) bool {

@@ -135,7 +135,7 @@ type without struct {
 	unused, present, following bool  // a release gives back the whole range, what is after now, the last tick used
 }
 
-// settles tells whether rule 4 must hold all the same.
+// settles reports whether rule 4 must hold all the same.
 func (m *model) settles() bool {
 	w := m.without
 	w.read, w.fresh, w.compare = false, false, w.compare&^release
@@ -295,7 +295,7 @@ func (m *model) forget(s *state) {
 	}
 }
 
-// possible tells whether the database may ever make a swap.
+// possible reports whether the database may ever make a swap.
 //
 //go:norace
 func (m *model) possible(s *state, p *process, settled *[2]uint8, msg *message) bool {
@@ -311,7 +311,7 @@ func (m *model) possible(s *state, p *process, settled *[2]uint8, msg *message) 
 	return msg.kind() != acquisition && m.occurs(s, p, settled, msg.holder)
 }
 
-// occurs tells whether a row has the name, or may come to have it.
+// occurs reports whether a row has the name, or may come to have it.
 //
 //go:norace
 func (m *model) occurs(s *state, p *process, settled *[2]uint8, name uint8) bool {

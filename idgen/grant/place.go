@@ -294,7 +294,7 @@ func (s *SQLStore) tableError(at *settled, err error) error {
 	return e
 }
 
-// isLogin tells whether a refusal is of the account itself, which no right on a table mends.
+// isLogin reports whether a refusal is of the account itself, which no right on a table mends.
 func (s *SQLStore) isLogin(code string) bool {
 	switch s.dialect {
 	case MySQL:

@@ -28,7 +28,7 @@ func (t terms) acquired(old Row, holder string, now, used int64) Row {
 // process which dies young comes free soon.
 func (t terms) ahead(row Row, now int64) int64 { return min(max(now-row.From, t.first), t.length) }
 
-// enough tells whether a holder has all of the row that it would be granted now, or more.
+// enough reports whether a holder has all of the row that it would be granted now, or more.
 func (t terms) enough(row Row, now int64) bool {
 	return row.Until >= min(t.end, now+t.ahead(row, now))
 }
@@ -107,7 +107,7 @@ func (t terms) taken(l Listing, now int64) (held, silent, missing, next int64) {
 	return held, silent, missing, next
 }
 
-// silent tells whether the holder of a row has not renewed it for three times as long as holders with these terms take. Then its process
+// silent reports whether the holder of a row has not renewed it for three times as long as holders with these terms take. Then its process
 // has most likely ended without giving the number back.
 func (t terms) silent(row Row, now int64) bool {
 	if row.Holder == "" {

@@ -41,7 +41,7 @@ func (h headerRow) made() int64 { return math.MaxInt64 - h.from }
 
 func (h headerRow) mark() int64 { return math.MaxInt64 - h.until }
 
-// Prepare is [Store.Prepare]. It also sees to it that the table is where it was, that the database keeps what it has committed, and at first
+// Prepare is [Store.Prepare]. It also makes sure that the table is where it was, that the database keeps what it has committed, and at first
 // that no other table has the space. It needs the right to make tables only where there is none yet, else SELECT, INSERT and UPDATE. The
 // error wraps [ErrTable] when the table has no primary key (space, node), or does not give back what is written to it; it is a
 // [*TableError] when the table is missing or may not be used, and wraps [ErrTwoTables], [ErrMoved], [ErrUnsafe] or [ErrReadOnly] for these.

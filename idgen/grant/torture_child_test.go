@@ -623,7 +623,7 @@ func (c *tortured) show(id int64, label string) string {
 	return fmt.Sprintf("id %d (number %d, tick %d, sequence %d) of %s", id, parts.Node, c.tick(parts), parts.Sequence, label)
 }
 
-// isDuplicate tells whether an INSERT has failed because a key is there already.
+// isDuplicate reports whether an INSERT has failed because a key is there already.
 func isDuplicate(err error) bool {
 	var ofMySQL *mysql.MySQLError
 	var ofPostgres *pgconn.PgError

@@ -64,7 +64,7 @@ func (d *doubts) merge() {
 	}
 }
 
-// has tells whether a tick of a number is in one of the ranges, which are merged.
+// has reports whether a tick of a number is in one of the ranges, which are merged.
 func has(ranges map[int64][]tickRange, number, tick int64) bool {
 	list := ranges[number]
 	i, found := slices.BinarySearchFunc(list, tick, func(r tickRange, tick int64) int { return cmp.Compare(r.from, tick) })
@@ -259,7 +259,7 @@ func (r *torture) near(number, tick int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// apart tells whether a restore lies between the processes of an id for which all had ended.
+// apart reports whether a restore lies between the processes of an id for which all had ended.
 func (r *torture) apart(d tortureDuplicate) bool {
 	first, second := processOf(d.First), processOf(d.Second)
 	for _, last := range r.ended {

@@ -689,7 +689,7 @@ func (r *torture) run(duration time.Duration) {
 	}
 }
 
-// cloned tells whether a keeper has been cloned: those that are told to may be killed before they are.
+// cloned reports whether a keeper has been cloned: those that are told to may be killed before they are.
 func (r *torture) cloned() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

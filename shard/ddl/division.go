@@ -90,7 +90,7 @@ func (t Table) division(e Engine) (*division, error) {
 	return d, nil
 }
 
-// hashed tells whether the engine divides by the operator class for the bucket.
+// hashed reports whether the engine divides by the operator class for the bucket.
 func (d *division) hashed() bool {
 	return d.engine == PostgresHash || d.engine == PostgresFDW && !d.top
 }
@@ -170,7 +170,7 @@ func (d *division) splits(to *division) []split {
 	return all
 }
 
-// within tells whether a part of a greater division has its buckets from a part.
+// within reports whether a part of a greater division has its buckets from a part.
 func (p part) within(of part) bool {
 	if p.step == 1 && p.first == p.last { // of one bucket, and perhaps alone
 		return of.has(p.first)

@@ -24,7 +24,7 @@ const (
 	leastLead = time.Hour
 )
 
-// firstName is the partition of an adopted table that has the rows of before.
+// firstName is the partition of an adopted table that has the earlier rows.
 const firstName = "pbefore"
 
 // Adoption is how a table without partitions becomes one with them: its rows stay where they are and become the first partition, [Adoption.Rows] of them,

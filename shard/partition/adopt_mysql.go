@@ -28,7 +28,7 @@ func (s *subject) partitions(ctx context.Context, table string) (names []string,
 	return names, last, err
 }
 
-// renameTwin is planned where the server was killed between the two halves of the statement that divides. It tells whether that is so.
+// renameTwin is planned where the server was killed between the two halves of the statement that divides. It reports whether that is so.
 func (s *subject) renameTwin(ctx context.Context) (bool, error) {
 	if s.Table != nil {
 		return false, nil

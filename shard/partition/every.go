@@ -89,7 +89,7 @@ func first(year int, month time.Month, day int, in *time.Location) time.Time {
 	return t
 }
 
-// before tells whether an instant has an earlier date than the one whose midnight in UTC is given.
+// before reports whether an instant has an earlier date than the one whose midnight in UTC is given.
 func before(t, date time.Time) bool {
 	year, month, day := t.Date()
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Before(date)

@@ -270,7 +270,7 @@ func (k *Keeper) archive(ctx context.Context, conn *sql.Conn, d Detached) error 
 	return errors.Join(err, <-lost)
 }
 
-// pending tells whether PostgreSQL has begun to detach the partition of a step.
+// pending reports whether PostgreSQL has begun to detach the partition of a step.
 func (k *Keeper) pending(ctx context.Context, conn *sql.Conn, step Step) (bool, error) {
 	status, err := reader{conn: conn, d: k.d, t: k.t}.read(ctx, k.clock, k.local())
 	return slices.ContainsFunc(status.Parts, func(part Part) bool { return part.Name == step.Name && part.Pending }), err
@@ -279,7 +279,7 @@ func (k *Keeper) pending(ctx context.Context, conn *sql.Conn, step Step) (bool, 
 // cleanLimit bounds what ends a step that has failed.
 const cleanLimit = 5 * time.Second
 
-// execute runs the statements. It tells whether a SELECT has found a row, and the rest was left.
+// execute runs the statements. It reports whether a SELECT has found a row, and the rest was left.
 func (k *Keeper) execute(ctx context.Context, conn *sql.Conn, step Step) (again bool, err error) {
 	defer func() {
 		if err == nil && !again {

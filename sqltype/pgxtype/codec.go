@@ -38,7 +38,7 @@ func (c codec) PlanScan(m *pgtype.Map, oid uint32, format int16, target any) pgt
 	return c.Codec.PlanScan(m, oid, format, target)
 }
 
-// isTarget tells whether a key or a sql.Null of one can be scanned into what is a pointer to it.
+// isTarget reports whether a key or a sql.Null of one can be scanned into what is a pointer to it.
 func isTarget(target any) bool {
 	t := reflect.TypeOf(target)
 	return t != nil && t.Kind() == reflect.Pointer && (isKey(t.Elem()) || isNull(t.Elem()))
@@ -76,15 +76,15 @@ func (charPlan) Scan(src []byte, target any) error {
 
 var keyPackage = reflect.TypeFor[sqltype.ID]().PkgPath()
 
-// isKey tells whether a type is a type of keys: in package sqltype, these are all that are an int64.
+// isKey reports whether a type is a type of keys: in package sqltype, these are all that are an int64.
 func isKey(t reflect.Type) bool { return t.Kind() == reflect.Int64 && t.PkgPath() == keyPackage }
 
-// isNull tells whether a type is a sql.Null of a type of keys.
+// isNull reports whether a type is a sql.Null of a type of keys.
 func isNull(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.PkgPath() == "database/sql" && t.NumField() == 2 && isKey(t.Field(0).Type)
 }
 
-// isElement tells whether a type is a key, a sql.Null of one, or a pointer to either.
+// isElement reports whether a type is a key, a sql.Null of one, or a pointer to either.
 func isElement(t reflect.Type) bool {
 	if t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
