@@ -21,13 +21,13 @@ const (
 
 // Errors of [Run] and [Rollback], beside those of a database that fails.
 var (
-	ErrDatabase = run.ErrDatabase // the plan is for another database
-	ErrSchema   = run.ErrSchema   // the schema is not the one that the plan, or its last run, has left
-	ErrRights   = run.ErrRights   // the user lacks rights
-	ErrDisk     = run.ErrDisk     // there is not enough free space
-	ErrExpected = run.ErrExpected // an assertion of the plan failed
-	ErrLocked   = run.ErrLocked   // a lock was not to be had in all attempts
-	ErrFinal    = run.ErrFinal    // the old ids are dropped, and there is no rollback any more
+	ErrDatabase  = run.ErrDatabase  // the plan is for another database
+	ErrSchema    = run.ErrSchema    // the schema is not the one that the plan, or its last run, has left
+	ErrRights    = run.ErrRights    // the user lacks rights
+	ErrDisk      = run.ErrDisk      // there is not enough free space
+	ErrAssertion = run.ErrAssertion // an assertion of the plan failed
+	ErrLocked    = run.ErrLocked    // a lock was not to be had in all attempts
+	ErrFinal     = run.ErrFinal     // the old ids are dropped, and there is no rollback any more
 )
 
 // RunOptions say how to run. Their zero value runs to the first hold.
@@ -83,7 +83,7 @@ func (e *HoldError) Unwrap() error { return e.err }
 
 // Run does the steps of a plan that are not done yet, up to its end or its next hold. It can be killed and called again. When the context ends, Run stops after the
 // transaction or statement that it is in, or rolls that back. A plan that is done is no error. An error says how to go on; those before
-// anything is written are [ErrDatabase], [ErrSchema], [ErrRights], [ErrDisk], [HoldError], [ErrState] and those of the plan's node; later [ErrExpected], [ErrLocked] and [ErrSchema].
+// anything is written are [ErrDatabase], [ErrSchema], [ErrRights], [ErrDisk], [HoldError], [ErrState] and those of the plan's node; later [ErrAssertion], [ErrLocked] and [ErrSchema].
 func Run(ctx context.Context, db *gorm.DB, p *Plan, o RunOptions) (Outcome, error) {
 	return runWith(ctx, db, p, o, run.Plan)
 }

@@ -93,7 +93,7 @@ func testWriters(t *testing.T, d *database) {
 		filled.await(20)
 	}
 	for range 2 {
-		if outcome, err = migrate.Run(ctx, d.gorm, p, migrate.RunOptions{Continue: migrate.DeployWriters}); !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "a writer is at work") {
+		if outcome, err = migrate.Run(ctx, d.gorm, p, migrate.RunOptions{Continue: migrate.DeployWriters}); !errors.Is(err, run.ErrAssertion) || !strings.Contains(err.Error(), "a writer is at work") {
 			t.Fatalf("got %+v (%v), want that the flip waits for the old writers", outcome, err)
 		}
 	}

@@ -10,20 +10,20 @@ import (
 // Definition is one thing that the database says of the plan's tables, of their partitions, or of what depends on them.
 type Definition = catalog.Definition
 
-// Change is a definition that a step changes for good, or until another step's Change. What is called snowkey_… is the plan's own for a while, and no Change.
+// Change is a definition that a step changes, for good or until the Change of a later step. Names that begin with snowkey_ are temporary, and no Change.
 type Change struct {
 	Of   string `json:"of"`             // as [Definition] has it
 	What string `json:"what"`           // as [Definition] has it
-	Text string `json:"text,omitempty"` // what it is then
-	Gone bool   `json:"gone,omitempty"` // there is none then
-	Any  bool   `json:"any,omitempty"`  // it may be anything then, or nothing: the plan's own, until it goes
+	Text string `json:"text,omitempty"` // the definition after the step
+	Gone bool   `json:"gone,omitempty"` // the step drops the definition
+	Any  bool   `json:"any,omitempty"`  // after the step any definition is right, or none, until a later Change
 }
 
 // Standing is how far a plan is, for [Plan.Expected].
 type Standing struct {
-	Done     func(number int) bool // a step is done; numbers are from 1
+	Done     func(number int) bool // whether a step is done; numbers are from 1
 	Undone   bool                  // the plan was rolled back
-	Finished bool                  // its last step is done
+	Finished bool                  // the last step is done
 }
 
 // Differences returns where the definitions are not those that the plan was made for with the changes that the plan has announced, of the steps that are done.

@@ -17,13 +17,13 @@ const (
 	Filling Writers = "filling" // they fill keys with snowflakes
 )
 
-// Refusal is what the plan refuses of a kind of writer: from the end of the step From to the end of the step To, or for good where To is 0.
+// Refusal is a span of steps in which the plan refuses the inserts of one kind of writer: from the end of the step From to the end of the step To, or for good where To is 0.
 type Refusal struct {
 	Writers Writers       `json:"writers"`
 	From    int           `json:"from"`
 	To      int           `json:"to,omitempty"`
-	Hold    int           `json:"hold,omitempty"`    // the step at which writers of that kind are to be deployed, and not before
-	Most    time.Duration `json:"most_ns,omitempty"` // of the run that goes on from there, until they are let in: the window, and about the time of the statements; longer by waits for locks
+	Hold    int           `json:"hold,omitempty"`    // the step at which to deploy writers of that kind, and not before
+	Most    time.Duration `json:"most_ns,omitempty"` // how long the run that goes on from Hold refuses them: the window, and about the time of the statements; waits for locks add to it
 }
 
 // flipTable is what the end of a table's counter takes, at about, where the catalog alone is changed.

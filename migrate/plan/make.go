@@ -18,7 +18,7 @@ import (
 
 // Errors of this package.
 var (
-	ErrOption  = errors.New("plan: invalid option")              // a table, column, time or number that cannot be
+	ErrOption  = errors.New("plan: invalid option")              // a table, column, time or number
 	ErrBlocked = errors.New("plan: something stands in the way") // the message has all of it, and what to do
 	ErrText    = errors.New("plan: not a plan")                  // Parse, ReadFiles
 	ErrChanged = errors.New("plan: changed since it was made")   // Parse, ReadFiles: a file is not what it was made as
@@ -27,18 +27,18 @@ var (
 // Options say what to plan.
 type Options struct {
 	Mode    Mode              // default Widen; Shadow is PostgreSQL's alone
-	Tables  []string          // whose keys are changed; default: all of the report that have a key
+	Tables  []string          // whose keys change; default: all tables of the report that have a key
 	Layout  idgen.Layout      // of the new ids; default idgen.Snowkey's
-	Node    *int64            // of the new ids of old rows; default: the greatest that was never granted
+	Node    *int64            // the node number in the new ids of old rows; default: the greatest that was never granted
 	Grants  string            // table of grants; default grant.DefaultTable
 	Space   string            // key space in it; default grant.DefaultSpace
-	Created map[string]string // by table, "*" for all others: a column, a time as RFC 3339, "through COLUMN" (a reference, whose row's time it has too), or "keep" (its ids stay); see [Key.Guessed]
-	Zone    string            // IANA name, of times that say none; without it such times are refused
+	Created map[string]string // where new ids have their time from, by table, "*" for all others: a column, a time as RFC 3339, "through COLUMN" (a reference: the time of that row), or "keep" (ids stay); see [Key.Guessed]
+	Zone    string            // IANA name of the zone of times that have none; without it such times are refused
 	Below   int64             // ids below are old; default 2^42
-	Accept  []string          // what stands in the way and is accepted: "KIND:TABLE.NAME", as the error prints them
+	Accept  []string          // obstacles that are accepted: "KIND:TABLE.NAME", as the error prints them
 	Window  time.Duration     // for how long the database must make no key before the flip, once for all tables; default 2 s on MySQL and MariaDB, which refuse snowflakes meanwhile, and 10 s elsewhere
-	// Exclusive says, of a rekey, that nobody else writes from the first step to the last: all tables are rewritten at once, in one transaction that locks
-	// them, and no window is waited for. It is the plan's and not the run's, for its steps are others.
+	// Exclusive says, of a rekey, that nobody else writes from the first step to the last. One transaction locks and rewrites all tables, and there is no window. It is
+	// an option of the plan and not of the run, since the steps differ.
 	Exclusive bool
 	Keep      bool      // without the last phase, which drops maps and old columns
 	Tool      string    // the program and its version, for the plan's head

@@ -7,17 +7,17 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// Need is something that stands in the way of a plan.
+// Need is one obstacle of a plan, and what settles it.
 type Need struct {
-	Text  string // in sentences, with what to do
-	Flag  string // of the command plan, without dashes, that settles it; empty where none does
-	Value string // of that flag: a proposal, where somebody has to choose
+	Text  string // what is in the way and what to do, in sentences
+	Flag  string // the flag of the command plan, without dashes, that settles it; empty where none does
+	Value string // the flag's value: a proposal, where somebody has to choose
 }
 
-// Blocked is the error of a plan that cannot be made yet. It wraps [ErrBlocked], and has all that stands in the way.
+// Blocked is the error of a plan that cannot be made yet, with all obstacles. It wraps [ErrBlocked].
 type Blocked struct {
 	Needs []Need
-	Draft *Plan // as far as it was made, for who looks at what else may stand in the way
+	Draft *Plan // the plan as far as Make came, for callers that look for more obstacles
 }
 
 // Error lists the needs, one a line.
@@ -32,7 +32,7 @@ func (e *Blocked) Error() string {
 // Unwrap returns ErrBlocked.
 func (e *Blocked) Unwrap() error { return ErrBlocked }
 
-// Flags returns the flags that settle what flags can, and how many needs are left that none does.
+// Flags returns the flags that settle needs, and how many needs no flag settles.
 func (e *Blocked) Flags() (flags []Need, left int) {
 	for _, n := range e.Needs {
 		same := func(o Need) bool { return o.Flag == n.Flag && o.Value == n.Value }

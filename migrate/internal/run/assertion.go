@@ -78,7 +78,7 @@ func (r *runner) assert(ctx context.Context, t *task) error {
 			differ = append(differ, text)
 		}
 		if len(differ) > 0 {
-			return fmt.Errorf("%w: %s. %s", ErrExpected, strings.Join(differ, "; "), a.OnFailure)
+			return fmt.Errorf("%w: %s. %s", ErrAssertion, strings.Join(differ, "; "), a.OnFailure)
 		}
 		return nil
 	})

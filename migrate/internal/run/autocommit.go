@@ -99,7 +99,7 @@ func (r *runner) apply(ctx context.Context, s *session, t *task, repair bool) er
 			return err
 		}
 		if n != 1 {
-			return fmt.Errorf("%w: the statement was run, and its effect is not there: %s gives %d, want 1", ErrExpected, brief(query), n)
+			return fmt.Errorf("%w: the statement was run, and its effect is not there: %s gives %d, want 1", ErrAssertion, brief(query), n)
 		}
 	}
 	return nil

@@ -62,7 +62,7 @@ func (r *runner) passed(ctx context.Context, s *session, t *task, row *journal.S
 		return err == nil, err
 	}
 	if row.Pass >= mostPasses {
-		return false, fmt.Errorf("%w: after %d passes %d rows are left still: something goes on making them. %s", ErrExpected, mostPasses, left, t.action.OnFailure)
+		return false, fmt.Errorf("%w: after %d passes %d rows are left still: something goes on making them. %s", ErrAssertion, mostPasses, left, t.action.OnFailure)
 	}
 	row.Pass++
 	row.Cursor = math.MinInt64

@@ -49,8 +49,8 @@ func TestContinue(t *testing.T) {
 		}
 		stopped := func(name string) {
 			t.Helper()
-			if _, err := do(name); !errors.Is(err, run.ErrExpected) {
-				t.Errorf("Continue %q: got %v, want ErrExpected", name, err)
+			if _, err := do(name); !errors.Is(err, run.ErrAssertion) {
+				t.Errorf("Continue %q: got %v, want ErrAssertion", name, err)
 			}
 		}
 		refused(plan.Here, "", "it was not begun")
@@ -103,13 +103,13 @@ func TestExpect(t *testing.T) {
 	}
 	_, err := run.Plan(t.Context(), w.db, w.plan, fast)
 	const differ = "parents of the number 5: got 1, want 0 (DELETE FROM parent); parents of the numbers 5 and 6: got 2, want 0. Take them away."
-	if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), differ) || !strings.Contains(err.Error(), "run again goes on at step 2 of 4") {
-		t.Errorf("got %v, want ErrExpected, all that differs, and how to go on", err)
+	if !errors.Is(err, run.ErrAssertion) || !strings.Contains(err.Error(), differ) || !strings.Contains(err.Error(), "run again goes on at step 2 of 4") {
+		t.Errorf("got %v, want ErrAssertion, all that differs, and how to go on", err)
 	}
 	w.exec(t, "DELETE FROM parent WHERE id IN (5, 6)")
 	outcome, err := run.Plan(t.Context(), w.db, w.plan, fast)
-	if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "fives: got 4, want 5") || outcome.Step != 3 {
-		t.Errorf("got %+v, %v, want ErrExpected after step 3", outcome, err)
+	if !errors.Is(err, run.ErrAssertion) || !strings.Contains(err.Error(), "fives: got 4, want 5") || outcome.Step != 3 {
+		t.Errorf("got %+v, %v, want ErrAssertion after step 3", outcome, err)
 	}
 }
 
@@ -131,9 +131,9 @@ func TestSteady(t *testing.T) {
 			return do()
 		})
 		_, err := run.Plan(t.Context(), db, w.plan, fast)
-		if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "Somebody writes.") || !strings.Contains(err.Error(), "parents moved from 900 to 901, about ") ||
+		if !errors.Is(err, run.ErrAssertion) || !strings.Contains(err.Error(), "Somebody writes.") || !strings.Contains(err.Error(), "parents moved from 900 to 901, about ") ||
 			!strings.Contains(err.Error(), "; parent.id moved from 900 to 100000, about ") || strings.Contains(err.Error(), "children") {
-			t.Errorf("got %v, want ErrExpected with each value that moved", err)
+			t.Errorf("got %v, want ErrAssertion with each value that moved", err)
 		}
 		w.run(t)
 	})
@@ -173,8 +173,8 @@ func TestSteadyBeginsWithTheRun(t *testing.T) {
 				return err
 			}
 			err := through(func() { w.exec(t, "INSERT INTO parent VALUES (100000, 'early')") })
-			if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "parents moved from 900 to 901") {
-				t.Errorf("got %v, want ErrExpected for a row that came while the run began", err)
+			if !errors.Is(err, run.ErrAssertion) || !strings.Contains(err.Error(), "parents moved from 900 to 901") {
+				t.Errorf("got %v, want ErrAssertion for a row that came while the run began", err)
 			}
 			if err := through(func() { time.Sleep(window) }); err != nil || looks != 2 {
 				t.Errorf("got %d looks and %v, want one before the run took the plan, and one after it", looks, err)
@@ -207,8 +207,8 @@ func TestAgain(t *testing.T) {
 		finish(t, w.db, w.plan, run.Rollback)
 		w.plan.Steps[3].Do.Remaining = "SELECT 1"
 		_, err := run.Plan(t.Context(), w.db, w.plan, run.Options{})
-		if !errors.Is(err, run.ErrExpected) || !strings.Contains(err.Error(), "after 10 passes") {
-			t.Errorf("got %v, want ErrExpected", err)
+		if !errors.Is(err, run.ErrAssertion) || !strings.Contains(err.Error(), "after 10 passes") {
+			t.Errorf("got %v, want ErrAssertion", err)
 		}
 	})
 }

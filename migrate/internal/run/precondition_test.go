@@ -167,8 +167,8 @@ func TestChangedBetweenRuns(t *testing.T) {
 		finish(t, w.db, w.plan, run.Rollback)
 		w.want(t, before)
 		other.Node = w.plan.Node // that is taken, for all time
-		if _, err := run.Plan(t.Context(), w.db, &other, fast); !errors.Is(err, run.ErrExpected) {
-			t.Errorf("got %v for a node that was granted, want ErrExpected", err)
+		if _, err := run.Plan(t.Context(), w.db, &other, fast); !errors.Is(err, run.ErrAssertion) {
+			t.Errorf("got %v for a node that was granted, want ErrAssertion", err)
 		}
 		w.want(t, before)
 		other.Node = 6

@@ -52,7 +52,7 @@ func (r *runner) grants() (*grant.SQLStore, idgen.Layout, error) {
 	return grant.SQL(r.db, r.dialect, grant.WithTable(table)), layout, nil
 }
 
-// node returns the error with which the step that takes the plan's node would fail: one that wraps [ErrExpected] where the node was granted
+// node returns the error with which the step that takes the plan's node would fail: one that wraps [ErrAssertion] where the node was granted
 // already, or the key space has another layout, else package grant's. It writes nothing.
 func (r *runner) node(ctx context.Context) error {
 	for i, step := range r.p.Steps {
@@ -95,7 +95,7 @@ func (r *runner) node(ctx context.Context) error {
 
 // otherLayout is the error of a key space that was made with another layout.
 func (r *runner) otherLayout(inForce string, layout idgen.Layout) error {
-	return fmt.Errorf("%w: key space %q has the layout %s, the plan has %s; make a new plan with that layout", ErrExpected, r.p.Space, inForce, layout)
+	return fmt.Errorf("%w: key space %q has the layout %s, the plan has %s; make a new plan with that layout", ErrAssertion, r.p.Space, inForce, layout)
 }
 
 // number is that of the plan's node in the table of grants, which are of datacenter and node.
@@ -108,7 +108,7 @@ func (r *runner) row(layout idgen.Layout) grant.Row {
 
 // granted is the error of a node that another has.
 func granted(row grant.Row) error {
-	return fmt.Errorf("%w: node %d was granted since the plan was made, to %q; make a new plan", ErrExpected, row.Number, row.Holder)
+	return fmt.Errorf("%w: node %d was granted since the plan was made, to %q; make a new plan", ErrAssertion, row.Number, row.Holder)
 }
 
 // takeNode swaps the row of the node, which must never have been granted.
@@ -130,5 +130,5 @@ func (r *runner) takeNode(ctx context.Context, store grant.Store, layout idgen.L
 			return err
 		}
 	}
-	return fmt.Errorf("%w: node %d cannot be taken", ErrExpected, row.Number)
+	return fmt.Errorf("%w: node %d cannot be taken", ErrAssertion, row.Number)
 }

@@ -97,7 +97,7 @@ func TestReserveRefused(t *testing.T) {
 		{"two tables", "postgres", nil, second, grant.ErrTwoTables, []string{"second.snowkey_nodes too", "plan --grants SCHEMA.TABLE --space NAME"}},
 		{"rights", "mysql", nil, reader, grant.ErrTable, []string{"GRANT SELECT, INSERT, UPDATE ON", "reader_of_nodes"}},
 		{"rights", "postgres", nil, reader, grant.ErrTable, []string{"GRANT SELECT, INSERT, UPDATE ON", "reader_of_nodes"}},
-		{"layout", "sqlite", nil, prepare("time=40@1ms,node=11,sequence=12;epoch=2025-01-01T00:00:00Z"), run.ErrExpected, []string{"node=11", "make a new plan with that layout"}},
+		{"layout", "sqlite", nil, prepare("time=40@1ms,node=11,sequence=12;epoch=2025-01-01T00:00:00Z"), run.ErrAssertion, []string{"node=11", "make a new plan with that layout"}},
 	} {
 		t.Run(c.name+"/"+c.kind, func(t *testing.T) {
 			t.Parallel()

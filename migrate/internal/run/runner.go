@@ -43,7 +43,7 @@ type runner struct {
 // nor is one without steps, of which the journal says nothing.
 //
 // The error wraps, before anything is written, [ErrDatabase], [ErrSchema], [ErrRights], [ErrDisk], [ErrOption], [HoldError], [ErrPlan],
-// mapping.ErrRefused, grant's ErrUnsafe, ErrTwoTables, ErrTable or ErrReadOnly of the plan's node, or the journal's ErrRunning, ErrOther and ErrState; and later [ErrExpected], [ErrLocked], [ErrSchema], the journal's
+// mapping.ErrRefused, grant's ErrUnsafe, ErrTwoTables, ErrTable or ErrReadOnly of the plan's node, or the journal's ErrRunning, ErrOther and ErrState; and later [ErrAssertion], [ErrLocked], [ErrSchema], the journal's
 // ErrLost, or the database's. It says how to go on.
 func Plan(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) (Outcome, error) {
 	return start(ctx, db, p, o, (*runner).forward)
@@ -314,7 +314,7 @@ func (r *runner) stopped(number int, command string, err error) error {
 		how = "this one has stopped, and the other goes on"
 	case errors.Is(err, ErrSchema):
 		how = "undo that change, and " + how
-	case errors.Is(err, ErrExpected):
+	case errors.Is(err, ErrAssertion):
 		how += ", and looks once more"
 	}
 	return fmt.Errorf("run: %s: %w; %s", where, err, how)

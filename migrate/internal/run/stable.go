@@ -132,7 +132,7 @@ func (r *runner) moved(ctx context.Context, s *session, t *task, first, now []sq
 		}
 		moves = append(moves, move)
 	}
-	err := fmt.Errorf("%w: within %s, of a window of %s, %s. %s", ErrExpected, within.Round(time.Millisecond), t.action.Window, strings.Join(moves, "; "), t.action.OnFailure)
+	err := fmt.Errorf("%w: within %s, of a window of %s, %s. %s", ErrAssertion, within.Round(time.Millisecond), t.action.Window, strings.Join(moves, "; "), t.action.OnFailure)
 	if seen := s.inserters(ctx); seen != "" {
 		err = fmt.Errorf("%w Sessions whose last statement is an INSERT: %s", err, seen)
 	}
