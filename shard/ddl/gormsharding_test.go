@@ -15,6 +15,9 @@ import (
 
 // TestGORMShardingGrows has the rows of four tables in eight, and of fifty-one in a hundred and two, whose numbers have another digit.
 func TestGORMShardingGrows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("no tables grow with -short")
+	}
 	for _, database := range []func(testing.TB) dbtest.Database{dbtest.SQLite, dbtest.MySQL, dbtest.Postgres} {
 		for _, preset := range []idgen.Preset{idgen.Scattered, idgen.Sharded} {
 			for _, shards := range []int{4, 51} {

@@ -204,6 +204,9 @@ func TestAdoptWhileGORMWrites(t *testing.T) {
 
 // TestAdoptKilledAtEveryStatement ends the connection before the first, second, … statement while others write, until a run has no more of them.
 func TestAdoptKilledAtEveryStatement(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing is killed at every statement with -short")
+	}
 	onEach(t, func(t *testing.T, e *engine) {
 		db := e.purchases(t)
 		killed := 0
@@ -245,6 +248,9 @@ func TestAdoptKilledAtEveryStatement(t *testing.T) {
 }
 
 func TestAdoptBusy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing is killed at every statement with -short")
+	}
 	onEach(t, func(t *testing.T, e *engine) {
 		db := e.purchases(t)
 		end := e.begin(t)
@@ -621,6 +627,9 @@ func TestAdoptEndsNoTransaction(t *testing.T) {
 
 // TestAdoptServerKilledBetweenTheHalves kills the server when the table is a partition, and none has its name.
 func TestAdoptServerKilledBetweenTheHalves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing is killed at every statement with -short")
+	}
 	server := dbtest.StartMySQL(t)
 	e := newEngine(t, server.Database(t))
 	e.exec(t, "CREATE TABLE orders (id bigint PRIMARY KEY)")
@@ -723,6 +732,9 @@ func TestAdoptProcess(t *testing.T) {
 
 // TestAdoptProcessKilled kills the process at once when it has been told to send a statement, so before it, or while the server does it.
 func TestAdoptProcessKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing is killed at every statement with -short")
+	}
 	onEach(t, func(t *testing.T, e *engine) {
 		db := e.purchases(t)
 		at := []string{"PARTITION BY", "LOCK TABLES", "BEGIN NOT ATOMIC", "BEGIN NOT ATOMIC", "UNLOCK", "ADD PARTITION", "DROP PARTITION"}

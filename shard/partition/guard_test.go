@@ -205,6 +205,9 @@ func TestTwoRunsAtOnce(t *testing.T) {
 
 // A transaction that stays open makes a step give up, with the queue behind it, and the run go on when it ends.
 func TestOpenTransaction(t *testing.T) {
+	if testing.Short() {
+		t.Skip("no transactions are waited for with -short")
+	}
 	onEach(t, func(t *testing.T, e *engine) {
 		now := noon
 		settings := orders()

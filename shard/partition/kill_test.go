@@ -95,6 +95,9 @@ func (s *scene) check(t *testing.T, after string) {
 // TestConnectionKilledAtEveryStatement ends the keeper's connection before the first, second, … statement, until a run has no more of them. On PostgreSQL it is
 // every second one, the odd or the even, but with SNOWKEY_TORTURE.
 func TestConnectionKilledAtEveryStatement(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing is killed at every statement with -short")
+	}
 	for name, concurrently := range map[string]bool{"with a default partition": false, "concurrently": true} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, e *engine) {
@@ -210,6 +213,9 @@ func keeperProcess(driver, dsn string) error {
 
 // TestProcessKilled kills a process before a statement, and while the server waits in one of it.
 func TestProcessKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing is killed at every statement with -short")
+	}
 	for _, tt := range []struct {
 		name             string
 		postgres, within string
