@@ -12,7 +12,7 @@ import (
 
 // folders are where the packages are that documents name as Go does, grant.Open for one.
 var folders = map[string]string{
-	"compare": "compare", "ddl": "shard/ddl", "gormplugin": "gormplugin", "grant": "idgen/grant", "granttest": "idgen/grant/granttest", "idgen": "idgen",
+	"check": "migrate/check", "compare": "compare", "ddl": "shard/ddl", "gormplugin": "gormplugin", "grant": "idgen/grant", "granttest": "idgen/grant/granttest", "idgen": "idgen",
 	"migrate": "migrate", "partition": "shard/partition", "shard": "shard", "sqltype": "sqltype", "ticket": "ticket",
 }
 
