@@ -3,6 +3,7 @@ package migrate_test
 import (
 	"database/sql"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,9 +42,15 @@ func forEach(t *testing.T, test func(t *testing.T, d *database), names ...string
 	}
 }
 
-// open returns a new database.
+// maxConns is how many connections a pool opens, and keeps.
+const maxConns = 8
+
+// open returns a new database. With -short, TestUp alone gets one on a server.
 func open(t testing.TB, kind string) *database {
 	t.Helper()
+	if testing.Short() && kind != "sqlite" && !strings.HasPrefix(t.Name(), "TestUp/") {
+		t.Skip("-short leaves MySQL and PostgreSQL to TestUp")
+	}
 	made := kinds[kind](t)
 	name := made.DSN
 	if kind == "sqlite" {
@@ -64,7 +71,8 @@ func connect(t testing.TB, kind, name string) *database {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = pool.Close() })
-	pool.SetMaxOpenConns(8)
+	pool.SetMaxOpenConns(maxConns)
+	pool.SetMaxIdleConns(maxConns) // with the default of two, five writers open a connection for every third statement
 	db, err := gorm.Open(parsed.Dialector(pool), &gorm.Config{Logger: logger.Discard})
 	if err != nil {
 		t.Fatal(err)

@@ -210,7 +210,7 @@ func (d *database) kill(path string, rollback bool, after time.Duration) (killed
 	// A connection of PostgreSQL's that is kept has plans from before the types were changed: all are closed, and from then on kept again. To
 	// inspect with a new one for each query takes a minute.
 	d.pool.SetMaxIdleConns(0)
-	d.pool.SetMaxIdleConns(2)
+	d.pool.SetMaxIdleConns(maxConns)
 	ctx, cancel := context.WithTimeout(d.t.Context(), 5*time.Minute)
 	defer cancel()
 	child := exec.CommandContext(ctx, os.Args[0])

@@ -37,6 +37,9 @@ func TestMemory(t *testing.T) {
 	}) {
 		return
 	}
+	if testing.Short() {
+		t.Skip("-short leaves the 200,000 rows out")
+	}
 	t.Parallel()
 	few, many := memoryOf(t, 20_000), memoryOf(t, 200_000)
 	t.Logf("20,000 rows: %d MB, 200,000 rows: %d MB", few>>20, many>>20)

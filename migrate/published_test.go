@@ -39,9 +39,6 @@ type published struct {
 // that fill keys after it. Rows and relations are compared by the tests' own SQL: they stay what they were, no acknowledged row is lost, and
 // a rollback brings the old ids back; then, for Chinook, the plan is made and run again, to its end. How long inserts were refused is logged.
 func TestPublished(t *testing.T) {
-	if testing.Short() {
-		t.Skip("whole migrations of published schemas take a minute: they are left out with -short")
-	}
 	t.Parallel()
 	for _, p := range []published{chinook("sqlite"), chinook("mysql"), chinook("postgres"), sakila(), pagila()} {
 		for _, mode := range p.modes {
@@ -128,7 +125,7 @@ func (d *database) runBeside(p published, planned *migrate.Plan, every time.Dura
 		if tell != nil {
 			tell(migrate.Progress{Title: "the run's beginning"})
 		}
-		if outcome, err = migrate.Run(d.t.Context(), d.gorm, planned, migrate.RunOptions{Continue: outcome.Hold, Attempts: 1000, Progress: tell}); err != nil {
+		if outcome, err = migrate.Run(d.t.Context(), d.gorm, planned, migrate.RunOptions{Continue: outcome.Hold, LockWait: 500 * time.Millisecond, Attempts: 100, Progress: tell}); err != nil {
 			d.t.Fatal(err)
 		}
 	}
