@@ -9,7 +9,7 @@ import (
 // program's clock is not the kernel's: in a bubble of testing/synctest, where only a timer moves the clock on.
 func sleepPrecisely(d time.Duration) bool {
 	var now syscall.Timeval
-	if err := syscall.Gettimeofday(&now); err != nil || time.Unix(now.Unix()).Sub(time.Now()).Abs() > time.Second {
+	if err := syscall.Gettimeofday(&now); err != nil || time.Until(time.Unix(now.Unix())).Abs() > time.Second {
 		return false
 	}
 	t := syscall.NsecToTimespec(int64(d))

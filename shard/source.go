@@ -65,7 +65,7 @@ func NewSource(maker Maker, options ...Option) (*Source, error) {
 // Layout returns the layout of the ids.
 func (s *Source) Layout() idgen.Layout { return s.layout }
 
-// WithBefore returns the number that [WithBefore] has given, 0 without it.
+// Before returns the number that [WithBefore] has given, 0 without it.
 func (s *Source) Before() int64 { return s.before }
 
 // Next returns an id for a row without a sharding key: one of bucket 0, so that they ascend.
