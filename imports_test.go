@@ -21,11 +21,11 @@ var allowed = map[string][]string{
 	"/idgen/grant":               own("/idgen", "/internal/dialect"),
 	"/idgen/grant/granttest":     own("/idgen", "/idgen/grant", "/internal/dialect"),
 	"/shard":                     own("/idgen"),
-	"/shard/ddl":                 own("/idgen", "/shard", "/internal/dialect", "/internal/catalog"),
-	"/shard/partition":           own("/idgen", "/internal/dialect", "/internal/catalog"),
+	"/shard/ddl":                 own("/idgen", "/shard", "/internal/dialect", "/internal/catalog", "/internal/table", "/internal/sqltoken"),
+	"/shard/partition":           own("/idgen", "/internal/dialect", "/internal/catalog", "/internal/table", "/internal/sqltoken"),
 	"/sqltype":                   gormAlone,
 	"/sqltype/pgxtype":           slices.Concat(gormAlone, own("/sqltype"), []string{"github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/internal/"}),
-	"/gormplugin":                slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/catalog", "/sqltype")),
+	"/gormplugin":                slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/table", "/internal/sqltoken", "/sqltype")),
 	"/migrate":                   migrating,
 	"/migrate/check":             slices.Concat(migrating, own("/gormplugin", "/shard", "/sqltype")),
 	"/migrate/inspect":           migrating,
@@ -44,10 +44,12 @@ var allowed = map[string][]string{
 	"/compare/result":            statistics,
 	"/compare/report":            slices.Concat(statistics, own("/compare/result")),
 	"/cmd/snowkey":               {"*"},
-	"/examples/shop":             slices.Concat(gormAlone, drivers, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/catalog", "/sqltype", "/gormplugin")),
+	"/examples/shop":             slices.Concat(gormAlone, drivers, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/table", "/internal/sqltoken", "/sqltype", "/gormplugin")),
 	"/ticket":                    own("/idgen", "/internal/dialect"),
 	"/internal/dialect":          {},
-	"/internal/catalog":          own("/internal/dialect"),
+	"/internal/catalog":          own("/internal/dialect", "/internal/table", "/internal/sqltoken"),
+	"/internal/table":            own("/internal/dialect", "/internal/sqltoken"),
+	"/internal/sqltoken":         {},
 	"/internal/dsn":              slices.Concat(gormAlone, drivers),
 	"/internal/dbserver":         servers,
 	"/internal/gormsuite":        {},
@@ -56,10 +58,10 @@ var allowed = map[string][]string{
 
 var (
 	// The steps of a migration depend on each other in the order of the list: journal, inspect, plan, mapping, verify, run, merge.
-	migrating = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/internal/dialect", "/internal/catalog", "/migrate/inspect", "/migrate/plan",
+	migrating = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/internal/dialect", "/internal/catalog", "/internal/table", "/internal/sqltoken", "/migrate/inspect", "/migrate/plan",
 		"/migrate/internal/journal", "/migrate/internal/mapping", "/migrate/internal/verify", "/migrate/internal/run", "/migrate/internal/merge"))
 	gormAlone  = []string{"gorm.io/gorm", "gorm.io/gorm/", "github.com/jinzhu/", "golang.org/x/text/"}
-	strategies = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/sqltype", "/gormplugin", "/ticket", "/internal/dialect", "/internal/catalog"), []string{"github.com/google/uuid"})
+	strategies = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/sqltype", "/gormplugin", "/ticket", "/internal/dialect", "/internal/table", "/internal/sqltoken"), []string{"github.com/google/uuid"})
 	statistics = []string{"github.com/aclements/go-moremath/", "github.com/santhosh-tekuri/jsonschema/", "golang.org/x/text/"} // with the schema of results
 	measuring  = slices.Concat(statistics, own("/internal/dsn"), []string{"golang.org/x/sync/"})
 	servers    = []string{

@@ -15,7 +15,7 @@ import (
 	"gorm.io/gorm/logger"
 	"gorm.io/gorm/schema"
 
-	"github.com/snowkey-go/snowkey/internal/catalog"
+	"github.com/snowkey-go/snowkey/internal/table"
 )
 
 // reselectRows is how many rows one SELECT asks for. SQLite takes 500 in one at most.
@@ -137,7 +137,7 @@ func (u *upsert) lookupOwn(db *gorm.DB) error {
 
 // lookupBy finds rows by the columns of their own keys.
 func (u *upsert) lookupBy(db *gorm.DB, rows []*metRow, columns []string) error {
-	own := &uniqueTable{Table: &catalog.Table{}} // types matter beside the key alone, such as a time that the column cuts
+	own := &uniqueTable{Table: &table.Table{}} // types matter beside the key alone, such as a time that the column cuts
 	if len(columns) > 1 {
 		var err error
 		if own, err = u.plan.uniqueTable(db); err != nil {

@@ -10,8 +10,8 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"github.com/snowkey-go/snowkey/internal/catalog"
 	"github.com/snowkey-go/snowkey/internal/dialect"
+	"github.com/snowkey-go/snowkey/internal/table"
 )
 
 // uniqueIndex is what no two rows of a table have in common, among those of a condition.
@@ -102,7 +102,7 @@ func (p uniquePart) write(query *gorm.Statement, values []any) {
 
 // uniqueTable is a table as its catalog knows it, empty for one that it does not, such as a temporary table of MySQL.
 type uniqueTable struct {
-	*catalog.Table
+	*table.Table
 	dialect string
 	indexes []uniqueIndex
 }
@@ -116,22 +116,18 @@ func (p *plan) uniqueTable(db *gorm.DB) (*uniqueTable, error) {
 	if cached, ok := p.tables.Load(key); ok {
 		return cached.(*uniqueTable), nil
 	}
-	t := &uniqueTable{Table: &catalog.Table{}, dialect: db.Name()}
+	t := &uniqueTable{Table: &table.Table{}, dialect: db.Name()}
 	if d, ok := dialect.Lookup(db.Name()); ok {
-		known, err := catalog.New(stmt.ConnPool, d)
+		parsed, err := table.Parse(name.SQL.String())
 		if err != nil {
 			return nil, err
 		}
-		parsed, err := catalog.Parse(name.SQL.String())
+		found, err := table.NewSource(stmt.ConnPool, d).Outlines(stmt.Context, []table.Name{parsed})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("gormplugin: reading the indexes of %s: %w", parsed, err)
 		}
-		outline, err := known.Outline(stmt.Context, parsed)
-		if err != nil {
-			return nil, err
-		}
-		if outline != nil {
-			t.Table = outline
+		if found[0] != nil {
+			t.Table = found[0]
 		}
 	}
 	for _, index := range t.Indexes {
@@ -154,16 +150,16 @@ func (p *plan) uniqueTable(db *gorm.DB) (*uniqueTable, error) {
 // named returns the index of some columns.
 func (t *uniqueTable) named(columns ...clause.Column) (unique uniqueIndex) {
 	for _, column := range columns {
-		of := catalog.Part{Column: column.Name}
+		of := table.Part{Column: column.Name}
 		if column.Raw {
-			of = catalog.Part{Expression: column.Name}
+			of = table.Part{Expression: column.Name}
 		}
 		unique.parts = append(unique.parts, t.part(of))
 	}
 	return unique
 }
 
-func (t *uniqueTable) part(of catalog.Part) uniquePart {
+func (t *uniqueTable) part(of table.Part) uniquePart {
 	part := uniquePart{typedColumn: t.typed(of.Column), length: of.Length, expression: of.Expression}
 	if column := t.column(of.Column); column != nil && column.Generated != "" {
 		part.expression = column.Generated
@@ -183,7 +179,7 @@ func (t *uniqueTable) part(of catalog.Part) uniquePart {
 	return part
 }
 
-func (t *uniqueTable) column(name string) *catalog.Column {
+func (t *uniqueTable) column(name string) *table.Column {
 	return t.Column(name, t.dialect != "postgres")
 }
 
@@ -204,7 +200,7 @@ func (t *uniqueTable) typed(name string) typedColumn {
 var mysqlType = regexp.MustCompile(`^(\w+)(?:\((\d+)[^)]*\))?`)
 
 // mysqlTyped returns what CAST and CONVERT have for a type. They round and cut times as the sql_mode has it for columns.
-func mysqlTyped(column *catalog.Column) (before, after string) {
+func mysqlTyped(column *table.Column) (before, after string) {
 	parts := mysqlType.FindStringSubmatch(strings.ToLower(column.Type))
 	if parts == nil {
 		return "", ""
@@ -213,9 +209,9 @@ func mysqlTyped(column *catalog.Column) (before, after string) {
 	charset, _, _ := strings.Cut(column.Collation, "_")
 	convert, collate := "CONVERT(", " USING "+charset+")"
 	switch {
-	case column.Class == catalog.Integer && column.Unsigned:
+	case column.Class == table.Integer && column.Unsigned:
 		return "CAST(", " AS UNSIGNED)"
-	case column.Class == catalog.Integer:
+	case column.Class == table.Integer:
 		return "CAST(", " AS SIGNED)"
 	case all == "float", slices.Contains([]string{"datetime", "time", "date", "decimal", "binary", "json"}, kind) && column.Collation == "":
 		return "CAST(", " AS " + all + ")"

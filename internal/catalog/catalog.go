@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
+	"github.com/snowkey-go/snowkey/internal/table"
 )
 
 // ErrDialect says that the dialect is none that a catalog can read.
@@ -15,21 +16,21 @@ var ErrDialect = errors.New("catalog: unknown dialect")
 
 // Catalog reads a database's tables. It is safe for concurrent use when what it reads through is; it keeps nothing of what it has read.
 type Catalog struct {
-	reader  reader
+	reader  table.Reader
 	dialect dialect.Dialect
 	source  source
 }
 
 // New returns the catalog of a database. The error wraps [ErrDialect].
 func New(db dialect.Queryer, d dialect.Dialect) (*Catalog, error) {
-	c := &Catalog{reader: reader{db}, dialect: d}
+	c := &Catalog{reader: table.Reader{DB: db}, dialect: d}
 	switch d {
 	case dialect.MySQL:
-		c.source = mysqlSource{c.reader}
+		c.source = mysqlSource{table.MySQL{Reader: c.reader}}
 	case dialect.Postgres:
-		c.source = postgresSource{c.reader}
+		c.source = postgresSource{table.Postgres{Reader: c.reader}}
 	case dialect.SQLite:
-		c.source = sqliteSource{c.reader}
+		c.source = sqliteSource{table.SQLite{Reader: c.reader}}
 	default:
 		return nil, fmt.Errorf("%w: %s", ErrDialect, d)
 	}
@@ -42,9 +43,9 @@ func (c *Catalog) Dialect() dialect.Dialect { return c.dialect }
 // Quote quotes one part of a name.
 func (c *Catalog) Quote(part string) string {
 	if c.dialect == dialect.MySQL {
-		return quoteWith("`", part) // whatever sql_mode says of ANSI_QUOTES
+		return table.QuoteWith("`", part) // whatever sql_mode says of ANSI_QUOTES
 	}
-	return quoteWith(`"`, part)
+	return table.QuoteWith(`"`, part)
 }
 
 // Quoted returns a table's name as statements have it.
@@ -67,10 +68,10 @@ func (c *Catalog) Silences(ctx context.Context) (may bool, err error) {
 		return false, nil
 	}
 	grants := false
-	err = c.reader.each(ctx, "SELECT current_setting('is_superuser') = 'on', current_setting('server_version_num')::int >= 150000", nil,
+	err = c.reader.Each(ctx, "SELECT current_setting('is_superuser') = 'on', current_setting('server_version_num')::int >= 150000", nil,
 		func(scan func(...any) error) error { return scan(&may, &grants) })
 	if err == nil && !may && grants {
-		err = c.reader.each(ctx, "SELECT pg_catalog.has_parameter_privilege('session_replication_role', 'SET')", nil, func(scan func(...any) error) error { return scan(&may) })
+		err = c.reader.Each(ctx, "SELECT pg_catalog.has_parameter_privilege('session_replication_role', 'SET')", nil, func(scan func(...any) error) error { return scan(&may) })
 	}
 	return may, failed(err, "the user's rights")
 }
@@ -96,7 +97,7 @@ func (c *Catalog) Outlines(ctx context.Context, names ...Name) ([]*Table, error)
 	if len(names) == 0 {
 		return nil, ctx.Err()
 	}
-	tables, err := c.source.outlines(ctx, names)
+	tables, err := c.source.Outlines(ctx, names)
 	return tables, failed(err, listed(names))
 }
 
@@ -177,12 +178,12 @@ func (c *Catalog) References(ctx context.Context, tables ...*Table) ([]*Referenc
 
 // Each calls scan for each row of a query of the caller's. The function must not query itself: the connection may be the only one.
 func (c *Catalog) Each(ctx context.Context, query string, args []any, scan func(scan func(...any) error) error) error {
-	return c.reader.each(ctx, query, args, scan)
+	return c.reader.Each(ctx, query, args, scan)
 }
 
 // Texts returns the rows of a query of the caller's for one text, NULL as an empty one.
 func (c *Catalog) Texts(ctx context.Context, query string, args ...any) ([]string, error) {
-	return c.reader.texts(ctx, query, args...)
+	return c.reader.Texts(ctx, query, args...)
 }
 
 // failed says what was being read.

@@ -42,7 +42,7 @@ func (c *Catalog) Definitions(ctx context.Context, names ...Name) ([]Definition,
 			tables, ends = append(tables, t), append(ends, &Table{Full: t.Full, OID: t.OID, Related: t.Related})
 		}
 	}
-	besides, err := c.source.besides(ctx, tables)
+	besides, err := c.source.otherDefinitions(ctx, tables)
 	if err != nil {
 		return nil, failed(err, listed(names))
 	}

@@ -1,7 +1,7 @@
-// Package catalog reads what a database knows of its tables: columns, indexes, foreign keys to and from them, and all that depends on
-// them. It writes nothing, ever: no temporary table, no setting of the session, no lock beyond that of a SELECT.
+// Package catalog reads what a database knows of its tables: columns and indexes (by package table), foreign keys to and from them, and
+// all that depends on them. It writes nothing, ever: no temporary table, no setting of the session, no lock beyond that of a SELECT.
 //
-// It is what gormplugin's check and migrate see of a database, on SQLite 3.35 or newer, MySQL 8, MariaDB 10.5 or newer, and
+// Package migrate and its check see a database by it, on SQLite 3.35 or newer, MySQL 8, MariaDB 10.5 or newer, and
 // PostgreSQL 12 or newer. What the user has no right to see is not in it; where a database tells that something was hidden, the error
 // says so.
 //

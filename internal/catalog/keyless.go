@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
+	"github.com/snowkey-go/snowkey/internal/sqltoken"
 )
 
 // Keyless tells whether the text of a routine, trigger or event seems to insert rows into a table without a value for its key, which is then for the database
@@ -12,9 +13,9 @@ import (
 func (c *Catalog) Keyless(definition string, t *Table) (is bool) {
 	switch c.dialect {
 	case dialect.Postgres:
-		return keyless(grammar{}.tokens(postgresBody(definition)), t)
+		return keyless(sqltoken.Grammar{}.Tokens(postgresBody(definition)), t)
 	case dialect.MySQL:
-		_ = mysqlEither(definition, func(tokens []token) bool {
+		_ = mysqlEither(definition, func(tokens []sqltoken.Token) bool {
 			is = keyless(tokens, t)
 			return is
 		})
@@ -28,12 +29,12 @@ func postgresBody(definition string) string {
 }
 
 // keyless tells whether one of the statements INSERT or REPLACE among the tokens gives a table's key no value.
-func keyless(tokens []token, t *Table) bool {
+func keyless(tokens []sqltoken.Token, t *Table) bool {
 	if len(t.Key()) != 1 {
 		return false
 	}
 	for i := range tokens {
-		if (tokens[i].is("INSERT") || tokens[i].is("REPLACE")) && withoutKey(tokens[i+1:], t) {
+		if (tokens[i].Is("INSERT") || tokens[i].Is("REPLACE")) && withoutKey(tokens[i+1:], t) {
 			return true
 		}
 	}
@@ -41,27 +42,27 @@ func keyless(tokens []token, t *Table) bool {
 }
 
 // withoutKey looks at what is after INSERT.
-func withoutKey(tokens []token, t *Table) bool {
-	next := func() token {
+func withoutKey(tokens []sqltoken.Token, t *Table) bool {
+	next := func() sqltoken.Token {
 		if len(tokens) == 0 {
-			return token{kind: mark}
+			return sqltoken.Token{Kind: sqltoken.Mark}
 		}
 		return tokens[0]
 	}
-	for len(tokens) > 0 && slices.ContainsFunc([]string{"LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "IGNORE", "INTO"}, next().is) {
+	for len(tokens) > 0 && slices.ContainsFunc([]string{"LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "IGNORE", "INTO"}, next().Is) {
 		tokens = tokens[1:]
 	}
-	if len(tokens) > 2 && tokens[1].is(".") {
-		if !tokens[0].names(t.Full.Schema) {
+	if len(tokens) > 2 && tokens[1].Is(".") {
+		if !tokens[0].Names(t.Full.Schema) {
 			return false
 		}
 		tokens = tokens[2:]
 	}
-	if !next().names(t.Full.Name) {
+	if !next().Names(t.Full.Name) {
 		return false
 	}
 	tokens = tokens[1:]
-	if next().is("AS") && len(tokens) > 1 {
+	if next().Is("AS") && len(tokens) > 1 {
 		tokens = tokens[2:]
 	}
 	columns := make([]string, len(t.Columns)) // those that values are given for, in their order
@@ -75,23 +76,23 @@ func withoutKey(tokens []token, t *Table) bool {
 	case len(list) > 0 && len(list[0]) == 1:
 		columns = columns[:0]
 		for _, c := range list {
-			columns = append(columns, c[0].value)
+			columns = append(columns, c[0].Value)
 			tokens = tokens[len(c)+1:]
 		}
 		tokens = tokens[1:]
 	}
 	at := slices.IndexFunc(columns, isKey)
 	switch {
-	case next().is("SET"):
-		for i := 1; i+1 < len(tokens) && !tokens[i].is(";"); i++ {
-			if (tokens[i].kind == word || tokens[i].kind == name) && isKey(tokens[i].value) && tokens[i+1].is("=") {
+	case next().Is("SET"):
+		for i := 1; i+1 < len(tokens) && !tokens[i].Is(";"); i++ {
+			if (tokens[i].Kind == sqltoken.Word || tokens[i].Kind == sqltoken.Name) && isKey(tokens[i].Value) && tokens[i+1].Is("=") {
 				return false
 			}
 		}
 		return true
-	case at < 0 || next().is("DEFAULT"): // VALUES
+	case at < 0 || next().Is("DEFAULT"): // VALUES
 		return true
-	case next().is("VALUES") || next().is("VALUE"):
+	case next().Is("VALUES") || next().Is("VALUE"):
 		values := inParentheses(tokens[1:])
 		if len(values) == 1 && len(values[0]) == 0 {
 			return true
@@ -100,20 +101,20 @@ func withoutKey(tokens []token, t *Table) bool {
 			return false
 		}
 		v := values[at][0]
-		return v.is("DEFAULT") || v.is("NULL") || v.is("0")
+		return v.Is("DEFAULT") || v.Is("NULL") || v.Is("0")
 	}
 	return false
 }
 
 // inParentheses returns what is between the commas of the parenthesis that some tokens begin with.
-func inParentheses(tokens []token) (list [][]token) {
-	if len(tokens) == 0 || !tokens[0].is("(") {
+func inParentheses(tokens []sqltoken.Token) (list [][]sqltoken.Token) {
+	if len(tokens) == 0 || !tokens[0].Is("(") {
 		return nil
 	}
 	from := 1
 	for i := 1; i < len(tokens); i++ {
-		switch end := tokens[i].is(")") && tokens[i].depth == tokens[0].depth; {
-		case end || tokens[i].is(",") && tokens[i].depth == tokens[0].depth+1:
+		switch end := tokens[i].Is(")") && tokens[i].Depth == tokens[0].Depth; {
+		case end || tokens[i].Is(",") && tokens[i].Depth == tokens[0].Depth+1:
 			list = append(list, tokens[from:i])
 			if from = i + 1; end {
 				return list

@@ -4,18 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/sqltoken"
 )
 
 // GuardVariable is the user variable of MariaDB's sessions that keeps guarded triggers from firing, where it is not NULL.
 const GuardVariable = "@snowkey_rekey"
-
-// Guard is how a trigger of MariaDB is kept from firing in sessions that have set [GuardVariable]: its body is put into an IF. It goes on to fire in all others.
-// On and Off replace the trigger in one statement each, under its own name and definer, and in its place among the table's triggers. Before Session, the connection
-// has the trigger's schema as the current one.
-type Guard struct {
-	Session []string // the settings under which the trigger was made
-	On, Off string   // Off makes it as it was
-}
 
 // Guarded is how the text of a guarded trigger's body begins, in information_schema.TRIGGERS.
 const Guarded = "IF " + GuardVariable + " IS NULL THEN"
@@ -37,10 +31,10 @@ func (s mysqlSource) guard(t *Table, i int, m mysqlMaking) (g *Guard, why string
 		return nil, ""
 	}
 	body := -1
-	tokens := mysqlGrammar.tokens(trigger.Definition)
-	for n := 2; n < len(tokens) && body < 0 && !tokens[n].is("EXISTS"); n++ { // IF NOT EXISTS does not go with OR REPLACE
-		if tokens[n-2].is("FOR") && tokens[n-1].is("EACH") && tokens[n].is("ROW") {
-			body = tokens[n].end
+	tokens := sqltoken.MySQL.Tokens(trigger.Definition)
+	for n := 2; n < len(tokens) && body < 0 && !tokens[n].Is("EXISTS"); n++ { // IF NOT EXISTS does not go with OR REPLACE
+		if tokens[n-2].Is("FOR") && tokens[n-1].Is("EACH") && tokens[n].Is("ROW") {
+			body = tokens[n].End
 		}
 	}
 	mode := slices.IndexFunc(unreadable, func(word string) bool { return slices.Contains(strings.Split(m.mode, ","), word) })
@@ -59,9 +53,9 @@ func (s mysqlSource) guard(t *Table, i int, m mysqlMaking) (g *Guard, why string
 	}
 	head, rest, order := "CREATE OR REPLACE "+trigger.Definition[len("CREATE "):body], trigger.Definition[body:], ""
 	if i > 0 && t.Triggers[i-1].Timing == trigger.Timing {
-		order = " FOLLOWS " + s.quote(t.Triggers[i-1].Name)
+		order = " FOLLOWS " + s.Quote(t.Triggers[i-1].Name)
 	} else if i+1 < len(t.Triggers) && t.Triggers[i+1].Timing == trigger.Timing {
-		order = " PRECEDES " + s.quote(t.Triggers[i+1].Name)
+		order = " PRECEDES " + s.Quote(t.Triggers[i+1].Name)
 	}
 	return &Guard{
 		Session: []string{fmt.Sprintf("SET SESSION sql_mode = '%s', character_set_client = %s, collation_connection = %s", m.mode, m.client, m.collation)},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/table"
 )
 
 func (s mysqlSource) references(ctx context.Context, tables []*Table) (found []*Reference, err error) {
@@ -33,7 +35,7 @@ func (s mysqlSource) references(ctx context.Context, tables []*Table) (found []*
 			args = append(args, schema)
 		}
 	}
-	err = s.each(ctx, marks(`SELECT CONSTRAINT_NAME, TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME, @@lower_case_table_names
+	err = s.Each(ctx, table.Marks(`SELECT CONSTRAINT_NAME, TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME, @@lower_case_table_names
 		FROM information_schema.KEY_COLUMN_USAGE WHERE (TABLE_SCHEMA IN (?) OR REFERENCED_TABLE_SCHEMA IN (?)) AND REFERENCED_TABLE_NAME IS NOT NULL
 		ORDER BY TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION`, len(schemas)), args, func(scan func(...any) error) error {
 		r := &Reference{Valid: true}
@@ -58,7 +60,7 @@ func (s mysqlSource) references(ctx context.Context, tables []*Table) (found []*
 		return nil, err
 	}
 	for _, schema := range children { // a join would read them anew for each
-		err := s.each(ctx, "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, DELETE_RULE, UPDATE_RULE FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = ?",
+		err := s.Each(ctx, "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, DELETE_RULE, UPDATE_RULE FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = ?",
 			[]any{schema}, func(scan func(...any) error) error {
 				var key constraint
 				var onDelete, onUpdate string
@@ -91,9 +93,9 @@ func (s mysqlSource) definitionOf(r *Reference) string {
 	list := func(names []string) string {
 		quoted := make([]string, len(names))
 		for i, name := range names {
-			quoted[i] = s.quote(name)
+			quoted[i] = s.Quote(name)
 		}
 		return "(" + strings.Join(quoted, ", ") + ")"
 	}
-	return "FOREIGN KEY " + list(r.Columns) + " REFERENCES " + s.quoted(parent) + " " + list(r.To) + " ON DELETE " + r.OnDelete + " ON UPDATE " + r.OnUpdate
+	return "FOREIGN KEY " + list(r.Columns) + " REFERENCES " + s.Quoted(parent) + " " + list(r.To) + " ON DELETE " + r.OnDelete + " ON UPDATE " + r.OnUpdate
 }

@@ -18,7 +18,7 @@ func (s mysqlSource) complete(ctx context.Context, tables []*Table) error {
 }
 
 func (s mysqlSource) sizes(ctx context.Context, tables []*Table) error {
-	err := s.eachOf(ctx, tables, `SELECT TABLE_NAME, COALESCE(TABLE_ROWS, -1), COALESCE(DATA_LENGTH + INDEX_LENGTH, -1), LEAST(COALESCE(AUTO_INCREMENT, 0), 9223372036854775807)
+	err := s.EachOf(ctx, tables, `SELECT TABLE_NAME, COALESCE(TABLE_ROWS, -1), COALESCE(DATA_LENGTH + INDEX_LENGTH, -1), LEAST(COALESCE(AUTO_INCREMENT, 0), 9223372036854775807)
 		FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME IN (?)`, func(scan func(...any) (*Table, error)) error {
 		var rows, bytes, next int64
 		t, err := scan(&rows, &bytes, &next)
@@ -45,13 +45,13 @@ func (s mysqlSource) readNext(ctx context.Context, t *Table) error {
 		if col.Sequence == (Name{}) || t.Next != 0 || !slices.Contains(t.Key(), col.Name) {
 			continue
 		}
-		allowed, err := s.texts(ctx, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND TABLE_TYPE = 'SEQUENCE'",
+		allowed, err := s.Texts(ctx, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND TABLE_TYPE = 'SEQUENCE'",
 			col.Sequence.Schema, col.Sequence.Name)
 		if err != nil || len(allowed) == 0 {
 			return err
 		}
 		// A right to write the table is not one to read its sequence, and then the number stays unknown.
-		err = s.each(ctx, "SELECT next_not_cached_value FROM "+s.quoted(col.Sequence), nil, func(scan func(...any) error) error { return scan(&t.Next) })
+		err = s.Each(ctx, "SELECT next_not_cached_value FROM "+s.Quoted(col.Sequence), nil, func(scan func(...any) error) error { return scan(&t.Next) })
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -64,7 +64,7 @@ func (s mysqlSource) readNext(ctx context.Context, t *Table) error {
 
 func (s mysqlSource) readTriggers(ctx context.Context, tables []*Table) error {
 	made := map[*Table][]mysqlMaking{}
-	err := s.eachOf(ctx, tables, `SELECT EVENT_OBJECT_TABLE, TRIGGER_NAME, CONCAT(ACTION_TIMING, ' ', EVENT_MANIPULATION), SQL_MODE, CHARACTER_SET_CLIENT, COLLATION_CONNECTION, DEFINER,
+	err := s.EachOf(ctx, tables, `SELECT EVENT_OBJECT_TABLE, TRIGGER_NAME, CONCAT(ACTION_TIMING, ' ', EVENT_MANIPULATION), SQL_MODE, CHARACTER_SET_CLIENT, COLLATION_CONNECTION, DEFINER,
 			CONCAT(VERSION(), @@version_comment) LIKE '%mariadb%', DEFINER = CURRENT_USER() OR EXISTS
 				(SELECT 1 FROM information_schema.USER_PRIVILEGES WHERE REPLACE(GRANTEE, '''', '') = CURRENT_USER() AND (PRIVILEGE_TYPE = 'SET USER' OR PRIVILEGE_TYPE = 'SUPER' AND VERSION() LIKE '10.%'))
 		FROM information_schema.TRIGGERS
@@ -84,7 +84,7 @@ func (s mysqlSource) readTriggers(ctx context.Context, tables []*Table) error {
 	}
 	for _, t := range tables {
 		for i := range t.Triggers {
-			if t.Triggers[i].Definition, err = s.show(ctx, "TRIGGER", Name{t.Full.Schema, t.Triggers[i].Name}); err != nil {
+			if t.Triggers[i].Definition, err = s.show(ctx, "TRIGGER", Name{Schema: t.Full.Schema, Name: t.Triggers[i].Name}); err != nil {
 				return err
 			}
 			t.Triggers[i].Guard, t.Triggers[i].Unguarded = s.guard(t, i, made[t][i])
@@ -95,7 +95,7 @@ func (s mysqlSource) readTriggers(ctx context.Context, tables []*Table) error {
 
 // show returns the statement that makes something, empty where the user may not see it. It stands in the one column whose name begins so.
 func (s mysqlSource) show(ctx context.Context, kind string, of Name) (definition string, err error) {
-	rows, err := s.db.QueryContext(ctx, "SHOW CREATE "+kind+" "+s.quoted(of))
+	rows, err := s.DB.QueryContext(ctx, "SHOW CREATE "+kind+" "+s.Quoted(of))
 	if err != nil {
 		return "", err
 	}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/sqltoken"
+	"github.com/snowkey-go/snowkey/internal/table"
 )
 
 // readUsers finds what names tables in its text, for MySQL keeps no other record of it on all its versions. A text that the user may not
@@ -12,7 +15,7 @@ func (s mysqlSource) readUsers(ctx context.Context, tables []*Table) error {
 	for _, t := range tables {
 		for _, col := range t.Columns {
 			if col.Generated != "" {
-				t.Users = append(t.Users, User{Kind: "generated column", Name: Name{Name: col.Name}, Columns: columnsIn(t, mysqlGrammar.tokens(col.Generated)), Definition: mysqlBackticks(col.Generated)})
+				t.Users = append(t.Users, User{Kind: "generated column", Name: Name{Name: col.Name}, Columns: columnsIn(t, sqltoken.MySQL.Tokens(col.Generated)), Definition: table.Backticks(col.Generated)})
 			}
 		}
 	}
@@ -23,9 +26,9 @@ func (s mysqlSource) readUsers(ctx context.Context, tables []*Table) error {
 }
 
 // columnsIn returns the columns of a table that an expression names.
-func columnsIn(t *Table, tokens []token) (found []string) {
+func columnsIn(t *Table, tokens []sqltoken.Token) (found []string) {
 	for _, col := range t.Columns {
-		if named(tokens, col.Name) {
+		if sqltoken.Named(tokens, col.Name) {
 			found = append(found, col.Name)
 		}
 	}
@@ -33,9 +36,9 @@ func columnsIn(t *Table, tokens []token) (found []string) {
 }
 
 // mentions tells whether schema.table stands in a text of the server's making, in which all names of tables have their schema.
-func mentions(tokens []token, of Name) bool {
+func mentions(tokens []sqltoken.Token, of Name) bool {
 	for i := 2; i < len(tokens); i++ {
-		if tokens[i].names(of.Name) && tokens[i-1].is(".") && tokens[i-2].names(of.Schema) {
+		if tokens[i].Names(of.Name) && tokens[i-1].Is(".") && tokens[i-2].Names(of.Schema) {
 			return true
 		}
 	}
@@ -46,17 +49,17 @@ func mentions(tokens []token, of Name) bool {
 type mysqlView struct {
 	name   Name
 	hidden bool // its text is not shown
-	tokens []token
+	tokens []sqltoken.Token
 }
 
 func (s mysqlSource) readViews(ctx context.Context, tables []*Table) error {
 	var views []mysqlView
-	err := s.each(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME, COALESCE(VIEW_DEFINITION, '') FROM information_schema.VIEWS WHERE TABLE_SCHEMA NOT IN ('sys', 'mysql', 'performance_schema', 'information_schema') ORDER BY 1, 2",
+	err := s.Each(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME, COALESCE(VIEW_DEFINITION, '') FROM information_schema.VIEWS WHERE TABLE_SCHEMA NOT IN ('sys', 'mysql', 'performance_schema', 'information_schema') ORDER BY 1, 2",
 		nil, func(scan func(...any) error) error {
 			var v mysqlView
 			var definition string
 			err := scan(&v.name.Schema, &v.name.Name, &definition)
-			v.hidden, v.tokens = definition == "", mysqlGrammar.tokens(definition)
+			v.hidden, v.tokens = definition == "", sqltoken.MySQL.Tokens(definition)
 			views = append(views, v)
 			return err
 		})
@@ -78,7 +81,7 @@ func (s mysqlSource) readViews(ctx context.Context, tables []*Table) error {
 					if err != nil {
 						return err
 					}
-					shown[v.name] = mysqlBackticks(definition)
+					shown[v.name] = table.Backticks(definition)
 				}
 				t.Users = append(t.Users, User{Kind: "view", Name: v.name, Definition: shown[v.name]})
 			}
@@ -89,17 +92,17 @@ func (s mysqlSource) readViews(ctx context.Context, tables []*Table) error {
 
 // mysqlEither tells whether something is so of a text in somebody's own words, in which backslashes may be escapes or not: that is a matter of
 // the sql_mode that it was made in, and information_schema has what they stand for in place of them.
-func mysqlEither(text string, is func([]token) bool) bool {
-	plain := mysqlGrammar
-	plain.backslash = false
-	return is(mysqlGrammar.tokens(text)) || is(plain.tokens(text))
+func mysqlEither(text string, is func([]sqltoken.Token) bool) bool {
+	plain := sqltoken.MySQL
+	plain.Backslash = false
+	return is(sqltoken.MySQL.Tokens(text)) || is(plain.Tokens(text))
 }
 
 // mysqlProgram is an event, a routine or a trigger of any schema.
 type mysqlProgram struct {
 	User
-	table  string     // of a trigger
-	tokens [2][]token // of its text as either mode reads it
+	table  string              // of a trigger
+	tokens [2][]sqltoken.Token // of its text as either mode reads it
 }
 
 // concerns tells whether a program names a table, or may, as its text is not shown. A table's own triggers do not.
@@ -108,8 +111,8 @@ func (p *mysqlProgram) concerns(t *Table) bool {
 	if local && p.table == t.Full.Name {
 		return false
 	}
-	return local && p.Definition == "" || slices.ContainsFunc(p.tokens[:], func(tokens []token) bool {
-		return local && named(tokens, t.Full.Name) || mentions(tokens, t.Full)
+	return local && p.Definition == "" || slices.ContainsFunc(p.tokens[:], func(tokens []sqltoken.Token) bool {
+		return local && sqltoken.Named(tokens, t.Full.Name) || mentions(tokens, t.Full)
 	})
 }
 
@@ -121,10 +124,10 @@ func (s mysqlSource) readPrograms(ctx context.Context, tables []*Table) error {
 		"SELECT LOWER(ROUTINE_TYPE), ROUTINE_SCHEMA, ROUTINE_NAME, COALESCE(ROUTINE_DEFINITION, ''), '' FROM information_schema.ROUTINES WHERE ROUTINE_TYPE IN ('PROCEDURE', 'FUNCTION') AND ROUTINE_SCHEMA <> 'sys' ORDER BY 2, 3, 1",
 		"SELECT 'trigger', TRIGGER_SCHEMA, TRIGGER_NAME, COALESCE(ACTION_STATEMENT, ''), EVENT_OBJECT_TABLE FROM information_schema.TRIGGERS ORDER BY 2, 3",
 	} {
-		err := s.each(ctx, query, nil, func(scan func(...any) error) error {
+		err := s.Each(ctx, query, nil, func(scan func(...any) error) error {
 			p := &mysqlProgram{}
 			err := scan(&p.Kind, &p.Name.Schema, &p.Name.Name, &p.Definition, &p.table)
-			_ = mysqlEither(p.Definition, func(tokens []token) bool {
+			_ = mysqlEither(p.Definition, func(tokens []sqltoken.Token) bool {
 				p.tokens[0], p.tokens[1] = p.tokens[1], tokens
 				return false
 			})
@@ -156,7 +159,7 @@ func (s mysqlSource) readPrograms(ctx context.Context, tables []*Table) error {
 			u.Kind = "routine"
 			if u.Definition != "" && !mysqlEither(u.Definition, narrow) {
 				concerned = slices.DeleteFunc(concerned, func(t *Table) bool {
-					return !mysqlEither(u.Definition, func(tokens []token) bool { return keyless(tokens, t) })
+					return !mysqlEither(u.Definition, func(tokens []sqltoken.Token) bool { return keyless(tokens, t) })
 				})
 			}
 		}

@@ -2,19 +2,18 @@ package catalog
 
 import (
 	"context"
-	"encoding/json"
-	"strconv"
-	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/table"
 )
 
 // postgresSource reads PostgreSQL's pg_catalog, which everybody may.
-type postgresSource struct{ reader }
+type postgresSource struct{ table.Postgres }
 
 func (s postgresSource) server(ctx context.Context) (Server, error) {
 	found := Server{Kind: "postgres"}
 	allowed := false
 	// The version is "15.8 (Debian 15.8-0+deb12u1)", or the like.
-	err := s.each(ctx, `SELECT 'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1), current_database(),
+	err := s.Each(ctx, `SELECT 'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1), current_database(),
 			coalesce(host(inet_server_addr()), '') || ':' || current_setting('port') || ':' || (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()),
 			has_function_privilege('pg_catalog.pg_control_system()', 'execute')`, nil, func(scan func(...any) error) error {
 		return scan(&found.Version, &found.Name, &found.ID, &allowed)
@@ -22,121 +21,13 @@ func (s postgresSource) server(ctx context.Context) (Server, error) {
 	if err != nil || !allowed {
 		return found, err
 	}
-	err = s.each(ctx, "SELECT system_identifier::text FROM pg_catalog.pg_control_system()", nil, func(scan func(...any) error) error { return scan(&found.ID) })
+	err = s.Each(ctx, "SELECT system_identifier::text FROM pg_catalog.pg_control_system()", nil, func(scan func(...any) error) error { return scan(&found.ID) })
 	return found, err
 }
 
 func (s postgresSource) list(ctx context.Context) ([]Name, error) {
-	return s.names(ctx, `SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+	return s.Names(ctx, `SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1`)
 }
 
 func (postgresSource) create(context.Context, *Table) error { return nil }
-
-// postgresViews are the kinds of relations that are no tables.
-var postgresViews = map[string]string{"v": "view", "m": "materialized view", "f": "foreign table", "S": "sequence"}
-
-func (s postgresSource) outlines(ctx context.Context, names []Name) ([]*Table, error) {
-	asked, err := json.Marshal(names)
-	if err != nil {
-		return nil, err
-	}
-	tables := make([]*Table, len(names))
-	known := map[uint32]*Table{}
-	var all []*Table
-	// A partition has the columns of the table that it is of, and they are changed there.
-	err = s.each(ctx, `WITH asked AS (
-			SELECT n, v->>'name' AS name, coalesce(v->>'schema', '') AS schema FROM pg_catalog.json_array_elements($1::text::json) WITH ORDINALITY AS a(v, n)),
-		named AS (
-			SELECT a.n, c.oid, c.relispartition FROM asked a JOIN pg_catalog.pg_class c ON c.relname = a.name::name JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-			WHERE length(a.name) = length(c.relname) AND CASE WHEN a.schema = '' THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname = a.schema END
-			AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S'))
-		SELECT named.n, c.oid::bigint, n.nspname, c.relname, c.relkind::text, pg_catalog.pg_table_is_visible(c.oid),
-			CASE WHEN c.relkind = 'p' THEN 'partitioned' WHEN c.reloftype <> 0 THEN 'of a type'
-				WHEN EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE c.oid IN (h.inhrelid, h.inhparent)) THEN 'inherited' ELSE '' END
-		FROM named JOIN pg_catalog.pg_class c ON c.oid = CASE WHEN named.relispartition THEN pg_catalog.pg_partition_root(named.oid)::oid ELSE named.oid END
-		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ORDER BY 1`,
-		[]any{string(asked)}, func(scan func(...any) error) error {
-			t := &Table{Rows: -1, Bytes: -1}
-			var place int
-			var kind string
-			var visible bool
-			if err := scan(&place, &t.OID, &t.Full.Schema, &t.Full.Name, &kind, &visible, &t.Related); err != nil {
-				return err
-			}
-			t.Name, t.View = t.Full, postgresViews[kind]
-			if visible {
-				t.Schema = ""
-			}
-			if known[t.OID] == nil {
-				known[t.OID] = t
-				all = append(all, t)
-			}
-			tables[place-1] = known[t.OID]
-			return nil
-		})
-	if err != nil || len(all) == 0 {
-		return tables, err
-	}
-	if err := s.readColumns(ctx, all); err != nil {
-		return nil, err
-	}
-	return tables, s.readIndexes(ctx, all)
-}
-
-// eachOf calls row for each row of a query that is about tables. The first column is the number of a row's table, and scan, which takes
-// the others, returns that table. The parameter of the query is an array of the tables' numbers, as a text.
-func (s postgresSource) eachOf(ctx context.Context, tables []*Table, query string, row func(scan func(...any) (*Table, error)) error) error {
-	var numbers []uint32
-	for _, t := range tables {
-		numbers = append(numbers, t.OID)
-	}
-	return s.eachRow(ctx, tables, query, []any{array(numbers)}, row)
-}
-
-func (s postgresSource) eachRow(ctx context.Context, tables []*Table, query string, args []any, row func(scan func(...any) (*Table, error)) error) error {
-	numbers := map[uint32]*Table{}
-	for _, t := range tables {
-		numbers[t.OID] = t
-	}
-	return s.each(ctx, query, args, func(scan func(...any) error) error {
-		return row(func(into ...any) (*Table, error) {
-			var number uint32
-			err := scan(append([]any{&number}, into...)...)
-			return numbers[number], err
-		})
-	})
-}
-
-// array returns numbers as the text of an array, which all drivers can pass.
-func array(numbers []uint32) string {
-	var texts []string
-	for _, n := range numbers {
-		texts = append(texts, strconv.FormatUint(uint64(n), 10))
-	}
-	return "{" + strings.Join(texts, ",") + "}"
-}
-
-func (s postgresSource) readIndexes(ctx context.Context, tables []*Table) error {
-	return s.eachOf(ctx, tables, `SELECT i.indrelid::bigint, r.relname, i.indisprimary, i.indisunique, k.n, coalesce(a.attname::text, ''), coalesce(pg_catalog.pg_get_expr(i.indpred, i.indrelid), ''),
-			pg_catalog.pg_get_indexdef(i.indexrelid), i.indisvalid, CASE k.attnum WHEN 0 THEN pg_catalog.pg_get_indexdef(i.indexrelid, k.n::integer, true) ELSE '' END
-		FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class r ON r.oid = i.indexrelid
-		JOIN LATERAL unnest(i.indkey) WITH ORDINALITY AS k(attnum, n) ON k.n <= i.indnkeyatts
-		LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum AND k.attnum <> 0
-		WHERE i.indrelid = ANY ($1::text::oid[]) ORDER BY 1, i.indisprimary DESC, 2, k.n`,
-		func(scan func(...any) (*Table, error)) error {
-			i := &Index{}
-			var place int
-			var part Part
-			t, err := scan(&i.Name, &i.Primary, &i.Unique, &place, &part.Column, &i.Where, &i.Definition, &i.Valid, &part.Expression)
-			if err != nil {
-				return err
-			}
-			if place == 1 {
-				t.Indexes = append(t.Indexes, i)
-			}
-			last := t.Indexes[len(t.Indexes)-1]
-			last.Columns, last.Parts = append(last.Columns, part.Column), append(last.Parts, part)
-			return nil
-		})
-}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+
+	"github.com/snowkey-go/snowkey/internal/table"
 )
 
 // postgresTree is tables, each its own root, and all their partitions, for a WITH of a query of eachIn. As arrays the database plans it as what
@@ -20,8 +22,8 @@ func (s postgresSource) eachIn(ctx context.Context, tables []*Table, query strin
 		}
 	}
 	if len(partitioned) > 0 {
-		err := s.each(ctx, "SELECT root::bigint, relid::oid::bigint FROM unnest($1::text::oid[]) AS root JOIN LATERAL pg_catalog.pg_partition_tree(root::regclass) ON relid <> root",
-			[]any{array(partitioned)}, func(scan func(...any) error) error {
+		err := s.Each(ctx, "SELECT root::bigint, relid::oid::bigint FROM unnest($1::text::oid[]) AS root JOIN LATERAL pg_catalog.pg_partition_tree(root::regclass) ON relid <> root",
+			[]any{table.Array(partitioned)}, func(scan func(...any) error) error {
 				var root, oid uint32
 				err := scan(&root, &oid)
 				roots, all = append(roots, root), append(all, oid)
@@ -31,12 +33,12 @@ func (s postgresSource) eachIn(ctx context.Context, tables []*Table, query strin
 			return err
 		}
 	}
-	return s.eachRow(ctx, tables, query, append([]any{array(roots), array(all)}, args...), row)
+	return s.EachRow(ctx, tables, query, append([]any{table.Array(roots), table.Array(all)}, args...), row)
 }
 
 // leaves reads the partitions that have rows.
 func (s postgresSource) leaves(ctx context.Context, t *Table) (leaves []*Table, err error) {
-	err = s.each(ctx, `SELECT c.oid::bigint, n.nspname, c.relname, pg_catalog.pg_table_is_visible(c.oid)
+	err = s.Each(ctx, `SELECT c.oid::bigint, n.nspname, c.relname, pg_catalog.pg_table_is_visible(c.oid)
 		FROM pg_catalog.pg_partition_tree($1::bigint::regclass) p JOIN pg_catalog.pg_class c ON c.oid = p.relid AND c.relkind = 'r'
 		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ORDER BY 2, 3`, []any{int64(t.OID)}, func(scan func(...any) error) error {
 		leaf := &Table{Rows: -1, Bytes: -1}
@@ -53,7 +55,7 @@ func (s postgresSource) leaves(ctx context.Context, t *Table) (leaves []*Table, 
 	if err != nil || len(leaves) == 0 {
 		return nil, err
 	}
-	return leaves, s.readIndexes(ctx, leaves)
+	return leaves, s.ReadIndexes(ctx, leaves)
 }
 
 func (s postgresSource) complete(ctx context.Context, tables []*Table) error {
@@ -101,7 +103,7 @@ func (s postgresSource) readNext(ctx context.Context, t *Table) error {
 		if col.Sequence == (Name{}) || t.Next != 0 || !slices.Contains(t.Key(), col.Name) {
 			continue
 		}
-		err := s.each(ctx, `SELECT coalesce(last_value + increment_by, CASE WHEN pg_catalog.has_sequence_privilege(pg_catalog.format('%I.%I', schemaname, sequencename), 'SELECT, USAGE') THEN start_value END, 0)
+		err := s.Each(ctx, `SELECT coalesce(last_value + increment_by, CASE WHEN pg_catalog.has_sequence_privilege(pg_catalog.format('%I.%I', schemaname, sequencename), 'SELECT, USAGE') THEN start_value END, 0)
 			FROM pg_catalog.pg_sequences WHERE schemaname = $1::text AND sequencename = $2::text`,
 			[]any{col.Sequence.Schema, col.Sequence.Name}, func(scan func(...any) error) error { return scan(&t.Next) })
 		if err != nil {
@@ -112,7 +114,7 @@ func (s postgresSource) readNext(ctx context.Context, t *Table) error {
 }
 
 func (s postgresSource) readChecks(ctx context.Context, tables []*Table) error {
-	return s.eachOf(ctx, tables, `SELECT conrelid::bigint, conname, pg_catalog.pg_get_expr(conbin, conrelid) FROM pg_catalog.pg_constraint WHERE conrelid = ANY ($1::text::oid[]) AND contype = 'c' ORDER BY 1, 2`,
+	return s.EachOf(ctx, tables, `SELECT conrelid::bigint, conname, pg_catalog.pg_get_expr(conbin, conrelid) FROM pg_catalog.pg_constraint WHERE conrelid = ANY ($1::text::oid[]) AND contype = 'c' ORDER BY 1, 2`,
 		func(scan func(...any) (*Table, error)) error {
 			var c Check
 			t, err := scan(&c.Name, &c.Text)
@@ -126,7 +128,7 @@ func (s postgresSource) readChecks(ctx context.Context, tables []*Table) error {
 
 func (s postgresSource) readTriggers(ctx context.Context, tables []*Table) error {
 	// The bits of tgtype are those of src/include/catalog/pg_trigger.h.
-	return s.eachOf(ctx, tables, `SELECT tgrelid::bigint, tgname, CASE WHEN tgtype & 2 <> 0 THEN 'BEFORE ' WHEN tgtype & 64 <> 0 THEN 'INSTEAD OF ' ELSE 'AFTER ' END
+	return s.EachOf(ctx, tables, `SELECT tgrelid::bigint, tgname, CASE WHEN tgtype & 2 <> 0 THEN 'BEFORE ' WHEN tgtype & 64 <> 0 THEN 'INSTEAD OF ' ELSE 'AFTER ' END
 				|| array_to_string(ARRAY[CASE WHEN tgtype & 4 <> 0 THEN 'INSERT' END, CASE WHEN tgtype & 8 <> 0 THEN 'DELETE' END,
 					CASE WHEN tgtype & 16 <> 0 THEN 'UPDATE' END, CASE WHEN tgtype & 32 <> 0 THEN 'TRUNCATE' END], ' OR '),
 			pg_catalog.pg_get_triggerdef(oid),

@@ -7,6 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/sqltoken"
+	"github.com/snowkey-go/snowkey/internal/table"
 )
 
 // findGenerated finds the columns that are computed of others.
@@ -14,7 +17,7 @@ func (s postgresSource) findGenerated(tables []*Table) {
 	for _, t := range tables {
 		for _, col := range t.Columns {
 			if col.Generated != "" {
-				t.Users = append(t.Users, User{Kind: "generated column", Name: Name{Name: col.Name}, Columns: columnsIn(t, postgresGrammar.tokens(col.Generated)), Definition: col.Generated})
+				t.Users = append(t.Users, User{Kind: "generated column", Name: Name{Name: col.Name}, Columns: columnsIn(t, sqltoken.Postgres.Tokens(col.Generated)), Definition: col.Generated})
 			}
 		}
 	}
@@ -58,10 +61,10 @@ func (s postgresSource) readViews(ctx context.Context, tables []*Table) error {
 	}
 	for depth := 1; depth <= mostDeep && len(level) > 0; depth++ {
 		below := map[uint32][]uint32{}
-		err := s.each(ctx, `SELECT DISTINCT d.refobjid::bigint, r.ev_class::bigint FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid
+		err := s.Each(ctx, `SELECT DISTINCT d.refobjid::bigint, r.ev_class::bigint FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid
 				JOIN pg_catalog.pg_class v ON v.oid = r.ev_class AND v.relkind IN ('v', 'm')
 			WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = ANY ($1::text::oid[]) AND d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.ev_class <> d.refobjid`,
-			[]any{array(slices.Sorted(maps.Keys(level)))}, func(scan func(...any) error) error {
+			[]any{table.Array(slices.Sorted(maps.Keys(level)))}, func(scan func(...any) error) error {
 				var of, view uint32
 				if err := scan(&of, &view); err != nil {
 					return err
@@ -93,8 +96,8 @@ func (s postgresSource) readViews(ctx context.Context, tables []*Table) error {
 				WHERE d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid IN (SELECT oid FROM tree WHERE tree.root = b.root)), '[]')::text,
 			'CREATE ' || CASE v.relkind WHEN 'm' THEN 'MATERIALIZED VIEW ' ELSE 'VIEW ' END || quote_ident(n.nspname) || '.' || quote_ident(v.relname)
 				|| coalesce(' WITH (' || array_to_string(v.reloptions, ', ') || ')', '') || ' AS' || E'\n' || rtrim(pg_catalog.pg_get_viewdef(v.oid), ';')
-		FROM b JOIN pg_catalog.pg_class v ON v.oid = b.oid JOIN pg_catalog.pg_namespace n ON n.oid = v.relnamespace ORDER BY b.depth, 3, 4`,
-		array(roots), array(views), array(deep))
+		FROM b JOIN pg_catalog.pg_class v ON v.oid = b.oid JOIN pg_catalog.pg_namespace n ON n.oid = v.relnamespace ORDER BY b.Depth, 3, 4`,
+		table.Array(roots), table.Array(views), table.Array(deep))
 }
 
 // readUsers finds all else that the database knows to be made of a table, of its columns, or of the type of its rows.
@@ -119,7 +122,7 @@ func (s postgresSource) readUsers(ctx context.Context, tables []*Table) error {
 
 // readPublications finds the publications of tables. Where there is none at all it does not ask for their tables, which takes PostgreSQL longer than all else.
 func (s postgresSource) readPublications(ctx context.Context, tables []*Table) error {
-	found, err := s.texts(ctx, "SELECT pubname FROM pg_catalog.pg_publication LIMIT 1")
+	found, err := s.Texts(ctx, "SELECT pubname FROM pg_catalog.pg_publication LIMIT 1")
 	if err != nil || len(found) == 0 {
 		return err
 	}
@@ -172,7 +175,7 @@ func (s postgresSource) readRoutines(ctx context.Context, tables []*Table) error
 			known[t][u.Name] = known[t][u.Name] || u.Kind == "routine"
 		}
 	}
-	return s.eachOf(ctx, tables, `SELECT 0, n.nspname, p.proname, pg_catalog.pg_get_functiondef(p.oid), p.prosrc,
+	return s.EachOf(ctx, tables, `SELECT 0, n.nspname, p.proname, pg_catalog.pg_get_functiondef(p.oid), p.prosrc,
 			(SELECT coalesce(json_agg(g.tgrelid::bigint), '[]')::text FROM pg_catalog.pg_trigger g WHERE g.tgfoid = p.oid AND NOT g.tgisinternal) FROM pg_catalog.pg_proc p
 		JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace JOIN pg_catalog.pg_language l ON l.oid = p.prolang
 		WHERE p.prokind IN ('f', 'p') AND l.lanname IN ('sql', 'plpgsql') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
@@ -189,8 +192,8 @@ func (s postgresSource) readRoutines(ctx context.Context, tables []*Table) error
 			if err := json.Unmarshal([]byte(triggers), &fired); err != nil {
 				return err
 			}
-			wide := !narrow(grammar{}.tokens(u.Definition)) // which goes into the body, though it is a text
-			tokens := grammar{}.tokens(body)
+			wide := !narrow(sqltoken.Grammar{}.Tokens(u.Definition)) // which goes into the body, though it is a text
+			tokens := sqltoken.Grammar{}.Tokens(body)
 			for _, t := range tables {
 				if !known[t][u.Name] && (!wide && (slices.Contains(fired, t.OID) || refers(tokens, t.Full.Name)) || keyless(tokens, t)) {
 					t.Users = append(t.Users, u)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/sqltoken"
 )
 
 func (s sqliteSource) references(ctx context.Context, tables []*Table) (found []*Reference, err error) {
@@ -29,10 +31,10 @@ func (s sqliteSource) references(ctx context.Context, tables []*Table) (found []
 
 // referencesOf returns all foreign keys of a schema, which cannot point out of it.
 func (s sqliteSource) referencesOf(ctx context.Context, schema string) (found []*Reference, err error) {
-	err = s.each(ctx, `SELECT t.name, f.seq, coalesce(p.name, f."table"), f."from",
+	err = s.Each(ctx, `SELECT t.name, f.seq, coalesce(p.name, f."table"), f."from",
 			coalesce(f."to", (SELECT name FROM pragma_table_xinfo(f."table", ?) WHERE pk = f.seq + 1), ''), f.on_delete, f.on_update, t.sql, f.id
-		FROM `+s.quote(schema)+`.sqlite_master t JOIN pragma_foreign_key_list(t.name, ?) f
-		LEFT JOIN `+s.quote(schema)+`.sqlite_master p ON p.type = 'table' AND lower(p.name) = lower(f."table")
+		FROM `+s.Quote(schema)+`.sqlite_master t JOIN pragma_foreign_key_list(t.name, ?) f
+		LEFT JOIN `+s.Quote(schema)+`.sqlite_master p ON p.type = 'table' AND lower(p.name) = lower(f."table")
 		WHERE t.type = 'table' ORDER BY t.name, f.id DESC, f.seq`,
 		[]any{schema, schema}, func(scan func(...any) error) error {
 			r := &Reference{Child: Name{Schema: schema}, Parent: Name{Schema: schema}, Valid: true}
@@ -58,12 +60,12 @@ func sqliteDeferred(create string, id int) (deferrable, deferred bool) {
 	if !strings.Contains(strings.ToUpper(create), "DEFERRABLE") {
 		return false, false
 	}
-	var clauses [][]token // each from its REFERENCES to the next
-	for _, t := range sqliteGrammar.tokens(create) {
-		if t.depth == 1 && t.is("REFERENCES") {
+	var clauses [][]sqltoken.Token // each from its REFERENCES to the next
+	for _, t := range sqltoken.SQLite.Tokens(create) {
+		if t.Depth == 1 && t.Is("REFERENCES") {
 			clauses = append(clauses, nil)
 		}
-		if n := len(clauses); n > 0 && t.depth == 1 {
+		if n := len(clauses); n > 0 && t.Depth == 1 {
 			clauses[n-1] = append(clauses[n-1], t)
 		}
 	}
@@ -72,9 +74,9 @@ func sqliteDeferred(create string, id int) (deferrable, deferred bool) {
 	}
 	clause := clauses[len(clauses)-1-id]
 	for i, t := range clause {
-		if t.is("DEFERRABLE") {
-			deferrable = i == 0 || !clause[i-1].is("NOT")
-			deferred = deferrable && i+2 < len(clause) && clause[i+1].is("INITIALLY") && clause[i+2].is("DEFERRED")
+		if t.Is("DEFERRABLE") {
+			deferrable = i == 0 || !clause[i-1].Is("NOT")
+			deferred = deferrable && i+2 < len(clause) && clause[i+1].Is("INITIALLY") && clause[i+2].Is("DEFERRED")
 		}
 	}
 	return deferrable, deferred

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/sqltoken"
 )
 
 // sqliteCounted is how many rows are counted at most, which takes milliseconds.
@@ -44,20 +46,18 @@ func (s sqliteSource) sizes(ctx context.Context, tables []*Table) error {
 	return nil
 }
 
-func (s sqliteSource) quoted(n Name) string { return s.quote(n.Schema) + "." + s.quote(n.Name) }
-
 func (s sqliteSource) readRows(ctx context.Context, t *Table) error {
-	err := s.each(ctx, "SELECT count(*) FROM (SELECT 1 FROM "+s.quoted(t.Full)+" LIMIT ?)", []any{sqliteCounted + 1}, func(scan func(...any) error) error { return scan(&t.Rows) })
+	err := s.Each(ctx, "SELECT count(*) FROM (SELECT 1 FROM "+s.Quoted(t.Full)+" LIMIT ?)", []any{sqliteCounted + 1}, func(scan func(...any) error) error { return scan(&t.Rows) })
 	if err != nil || t.Rows <= sqliteCounted {
 		return err
 	}
 	t.Rows = -1
-	analyzed, err := s.texts(ctx, "SELECT 1 FROM "+s.quote(t.Full.Schema)+".sqlite_master WHERE name = 'sqlite_stat1'")
+	analyzed, err := s.Texts(ctx, "SELECT 1 FROM "+s.Quote(t.Full.Schema)+".sqlite_master WHERE name = 'sqlite_stat1'")
 	if err != nil || len(analyzed) == 0 {
 		return err
 	}
 	// The first number of stat is that of the rows.
-	return s.each(ctx, "SELECT coalesce(max(CAST(stat AS integer)), -1) FROM "+s.quote(t.Full.Schema)+".sqlite_stat1 WHERE tbl = ? AND stat IS NOT NULL",
+	return s.Each(ctx, "SELECT coalesce(max(CAST(stat AS integer)), -1) FROM "+s.Quote(t.Full.Schema)+".sqlite_stat1 WHERE tbl = ? AND stat IS NOT NULL",
 		[]any{t.Full.Name}, func(scan func(...any) error) error { return scan(&t.Rows) })
 }
 
@@ -67,7 +67,7 @@ func (s sqliteSource) readNext(ctx context.Context, t *Table) error {
 		return nil
 	}
 	var last int64
-	err := s.each(ctx, "SELECT max(coalesce((SELECT max(seq) FROM "+s.quote(t.Full.Schema)+".sqlite_sequence WHERE name = ?), 0), coalesce((SELECT max("+s.quote(t.Columns[i].Name)+") FROM "+s.quoted(t.Full)+"), 0))",
+	err := s.Each(ctx, "SELECT max(coalesce((SELECT max(seq) FROM "+s.Quote(t.Full.Schema)+".sqlite_sequence WHERE name = ?), 0), coalesce((SELECT max("+s.Quote(t.Columns[i].Name)+") FROM "+s.Quoted(t.Full)+"), 0))",
 		[]any{t.Full.Name}, func(scan func(...any) error) error { return scan(&last) })
 	if t.Next = last; last < math.MaxInt64 { // there it gives none any more
 		t.Next++
@@ -79,15 +79,15 @@ func (s sqliteSource) readNext(ctx context.Context, t *Table) error {
 type sqliteObject struct {
 	kind, table, sql string
 	name             Name
-	tokens           []token
+	tokens           []sqltoken.Token
 }
 
 // objects returns what a schema has.
 func (s sqliteSource) objects(ctx context.Context, schema string) (objects []sqliteObject, err error) {
-	err = s.each(ctx, "SELECT type, name, tbl_name, sql FROM "+s.quote(schema)+".sqlite_master WHERE sql IS NOT NULL ORDER BY name", nil, func(scan func(...any) error) error {
+	err = s.Each(ctx, "SELECT type, name, tbl_name, sql FROM "+s.Quote(schema)+".sqlite_master WHERE sql IS NOT NULL ORDER BY name", nil, func(scan func(...any) error) error {
 		o := sqliteObject{name: Name{Schema: schema}}
 		err := scan(&o.kind, &o.name.Name, &o.table, &o.sql)
-		o.tokens = sqliteGrammar.tokens(o.sql)
+		o.tokens = sqltoken.SQLite.Tokens(o.sql)
 		objects = append(objects, o)
 		return err
 	})
@@ -98,13 +98,13 @@ func (s sqliteSource) objects(ctx context.Context, schema string) (objects []sql
 func findUsers(t *Table, objects []sqliteObject) {
 	for _, col := range t.Columns {
 		if col.Generated != "" {
-			t.Users = append(t.Users, User{Kind: "generated column", Name: Name{Name: col.Name}, Columns: columnsIn(t, sqliteGrammar.tokens(col.Generated)), Definition: col.Generated})
+			t.Users = append(t.Users, User{Kind: "generated column", Name: Name{Name: col.Name}, Columns: columnsIn(t, sqltoken.SQLite.Tokens(col.Generated)), Definition: col.Generated})
 		}
 	}
 	below := []string{t.Full.Name} // it grows: views are made of views
 	for i := 0; i < len(below); i++ {
 		for _, o := range objects {
-			if o.kind == "view" && !strings.EqualFold(o.name.Name, below[i]) && named(o.tokens, below[i]) && !slices.Contains(below, o.name.Name) {
+			if o.kind == "view" && !strings.EqualFold(o.name.Name, below[i]) && sqltoken.Named(o.tokens, below[i]) && !slices.Contains(below, o.name.Name) {
 				below = append(below, o.name.Name)
 				t.Users = append(t.Users, User{Kind: "view", Name: o.name, Definition: o.sql})
 			}
@@ -115,7 +115,7 @@ func findUsers(t *Table, objects []sqliteObject) {
 		case o.kind == "trigger" && strings.EqualFold(o.table, t.Full.Name):
 			timing, of := sqliteTiming(o.sql)
 			t.Triggers = append(t.Triggers, Trigger{Name: o.name.Name, Timing: timing, Definition: o.sql, Of: of})
-		case o.kind == "trigger" && named(o.tokens, t.Full.Name) || o.kind == "trigger" && slices.ContainsFunc(below[1:], func(view string) bool { return strings.EqualFold(view, o.table) }):
+		case o.kind == "trigger" && sqltoken.Named(o.tokens, t.Full.Name) || o.kind == "trigger" && slices.ContainsFunc(below[1:], func(view string) bool { return strings.EqualFold(view, o.table) }):
 			t.Users = append(t.Users, User{Kind: "trigger", Name: o.name, Definition: o.sql})
 		case o.kind == "table" && strings.HasPrefix(o.sql, "CREATE VIRTUAL "):
 			if u, ok := fullText(t, o); ok {
@@ -131,12 +131,12 @@ func findUsers(t *Table, objects []sqliteObject) {
 func ownText(o sqliteObject) bool {
 	content := ""
 	for i := 2; i < len(o.tokens); i++ {
-		if o.tokens[i-1].is("=") && o.tokens[i].kind != mark && strings.EqualFold(o.tokens[i-2].value, "content") {
-			content = o.tokens[i].value
+		if o.tokens[i-1].Is("=") && o.tokens[i].Kind != sqltoken.Mark && strings.EqualFold(o.tokens[i-2].Value, "content") {
+			content = o.tokens[i].Value
 		}
 	}
-	using := slices.IndexFunc(o.tokens, func(t token) bool { return t.is("USING") })
-	return content == "" && using >= 0 && using+1 < len(o.tokens) && strings.HasPrefix(strings.ToLower(o.tokens[using+1].value), "fts")
+	using := slices.IndexFunc(o.tokens, func(t sqltoken.Token) bool { return t.Is("USING") })
+	return content == "" && using >= 0 && using+1 < len(o.tokens) && strings.HasPrefix(strings.ToLower(o.tokens[using+1].Value), "fts")
 }
 
 // mayFind tells whether a full-text table may have the rowids of a table: those do whose name is part of its name, or that have a trigger which writes to it; where
@@ -146,7 +146,7 @@ func mayFind(table string, o sqliteObject, objects []sqliteObject) bool {
 		name, own := strings.ToLower("_"+o.name.Name+"_"), strings.ToLower(table)
 		return strings.Contains(name, "_"+own+"_") || strings.Contains(name, "_"+strings.TrimSuffix(own, "s")+"_") ||
 			slices.ContainsFunc(objects, func(t sqliteObject) bool {
-				return t.kind == "trigger" && strings.EqualFold(t.table, table) && named(t.tokens, o.name.Name)
+				return t.kind == "trigger" && strings.EqualFold(t.table, table) && sqltoken.Named(t.tokens, o.name.Name)
 			})
 	}
 	return does(table) || !slices.ContainsFunc(objects, func(t sqliteObject) bool { return t.kind == "table" && t.table != o.table && does(t.table) })
@@ -157,8 +157,8 @@ func mayFind(table string, o sqliteObject, objects []sqliteObject) bool {
 func fullText(t *Table, o sqliteObject) (User, bool) {
 	option := map[string]string{}
 	for i := 2; i < len(o.tokens); i++ {
-		if o.tokens[i-1].is("=") && o.tokens[i].kind != mark {
-			option[strings.ToLower(o.tokens[i-2].value)] = o.tokens[i].value
+		if o.tokens[i-1].Is("=") && o.tokens[i].Kind != sqltoken.Mark {
+			option[strings.ToLower(o.tokens[i-2].Value)] = o.tokens[i].Value
 		}
 	}
 	if !strings.EqualFold(option["content"], t.Full.Name) {

@@ -3,6 +3,9 @@ package catalog
 import (
 	"context"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/sqltoken"
+	"github.com/snowkey-go/snowkey/internal/table"
 )
 
 // The main schema has one name everywhere.
@@ -10,7 +13,7 @@ func (sqliteSource) current(context.Context) (home, hidden string, err error) {
 	return "main", "", nil
 }
 
-func (sqliteSource) besides(context.Context, []*Table) (map[*Table][]Definition, error) {
+func (sqliteSource) otherDefinitions(context.Context, []*Table) (map[*Table][]Definition, error) {
 	return nil, nil
 }
 
@@ -32,9 +35,9 @@ func (sqliteSource) define(t *Table) []Definition {
 func (sqliteSource) stable(definition, _ string) string {
 	const begin = "CREATE TABLE "
 	rest, ok := strings.CutPrefix(definition, begin)
-	tokens := sqliteGrammar.tokens(rest)
-	if !ok || len(tokens) < 2 || tokens[0].kind == mark || tokens[1].value != "(" {
+	tokens := sqltoken.SQLite.Tokens(rest)
+	if !ok || len(tokens) < 2 || tokens[0].Kind == sqltoken.Mark || tokens[1].Value != "(" {
 		return definition
 	}
-	return begin + quoteWith(`"`, tokens[0].value) + rest[tokens[1].start:]
+	return begin + table.QuoteWith(`"`, tokens[0].Value) + rest[tokens[1].Start:]
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/sqltoken"
+	"github.com/snowkey-go/snowkey/internal/table"
 )
 
 // errHidden says that a database does not show all of a definition.
@@ -15,7 +18,7 @@ func (s mysqlSource) create(ctx context.Context, t *Table) error {
 	if t.Create != "" || t.View != "" {
 		return nil
 	}
-	err := s.each(ctx, "SHOW CREATE TABLE "+s.quoted(t.Full), nil, func(scan func(...any) error) error {
+	err := s.Each(ctx, "SHOW CREATE TABLE "+s.Quoted(t.Full), nil, func(scan func(...any) error) error {
 		var name string
 		return scan(&name, &t.Create)
 	})
@@ -29,7 +32,7 @@ func (s mysqlSource) create(ctx context.Context, t *Table) error {
 // readCreates reads what only the statement tells that makes a table: its checks, and all that its columns have, with one query a table. That statement always has
 // backslashes as escapes, on MariaDB also in a session with NO_BACKSLASH_ESCAPES, and its quotes are " in one with ANSI_QUOTES.
 func (s mysqlSource) readCreates(ctx context.Context, tables []*Table) error {
-	modes, err := s.texts(ctx, "SELECT @@sql_mode")
+	modes, err := s.Texts(ctx, "SELECT @@sql_mode")
 	if err != nil {
 		return err
 	}
@@ -54,16 +57,16 @@ func (s mysqlSource) readCreate(ctx context.Context, t *Table, plain bool) error
 	if err := s.create(ctx, t); err != nil {
 		return err
 	}
-	for _, part := range mysqlGrammar.declarations(t.Create) {
+	for _, part := range sqltoken.MySQL.Declarations(t.Create) {
 		first := part[0]
-		col := t.Column(first.value, false)
-		if col != nil && (first.kind == name || !slices.Contains(mysqlDeclarations, strings.ToUpper(first.value))) {
-			define := t.Create[first.end:part[len(part)-1].start]
+		col := t.Column(first.Value, false)
+		if col != nil && (first.Kind == sqltoken.Name || !slices.Contains(mysqlDeclarations, strings.ToUpper(first.Value))) {
+			define := t.Create[first.End:part[len(part)-1].Start]
 			for i, token := range part {
-				if token.depth == 1 && token.is("CHECK") && i+1 < len(part) {
-					text := mysqlBackticks(parenthesized(t.Create, part[i+1:]))
+				if token.Depth == 1 && token.Is("CHECK") && i+1 < len(part) {
+					text := table.Backticks(sqltoken.Parenthesized(t.Create, part[i+1:]))
 					t.Checks = append(t.Checks, Check{Name: col.Name, Text: text})
-					if col.Class == Text && text == "json_valid("+s.quote(col.Name)+")" {
+					if col.Class == Text && text == "json_valid("+s.Quote(col.Name)+")" {
 						col.Class = JSON
 					}
 				}
@@ -73,8 +76,8 @@ func (s mysqlSource) readCreate(ctx context.Context, t *Table, plain bool) error
 			}
 			continue
 		}
-		if len(part) > 3 && first.is("CONSTRAINT") && part[2].is("CHECK") {
-			t.Checks = append(t.Checks, Check{Name: part[1].value, Text: mysqlBackticks(parenthesized(t.Create, part[3:]))})
+		if len(part) > 3 && first.Is("CONSTRAINT") && part[2].Is("CHECK") {
+			t.Checks = append(t.Checks, Check{Name: part[1].Value, Text: table.Backticks(sqltoken.Parenthesized(t.Create, part[3:]))})
 		}
 	}
 	return nil
@@ -84,11 +87,11 @@ func (s mysqlSource) readCreate(ctx context.Context, t *Table, plain bool) error
 var mysqlDeclarations = []string{"PRIMARY", "UNIQUE", "KEY", "INDEX", "FULLTEXT", "SPATIAL", "VECTOR", "CONSTRAINT", "FOREIGN", "CHECK", "PERIOD"}
 
 // mysqlComplete tells whether the definition of a column has what information_schema knows of it.
-func mysqlComplete(part []token, col *Column) bool {
+func mysqlComplete(part []sqltoken.Token, col *Column) bool {
 	has := func(words ...string) bool {
 		for i := 1; i+len(words) <= len(part); i++ {
 			n := 0
-			for n < len(words) && part[i+n].depth == 1 && part[i+n].is(words[n]) {
+			for n < len(words) && part[i+n].Depth == 1 && part[i+n].Is(words[n]) {
 				n++
 			}
 			if n == len(words) {
@@ -101,33 +104,20 @@ func mysqlComplete(part []token, col *Column) bool {
 		has("AUTO_INCREMENT") == (col.Auto == "AUTO_INCREMENT") && has("ON", "UPDATE") == (col.OnUpdate != "") && (col.Generated == "" || has("AS"))
 }
 
-// mysqlBackticks returns a text of the server's making with ` around all names.
-func mysqlBackticks(sql string) string {
-	var b strings.Builder
-	last := 0
-	for _, t := range mysqlGrammar.tokens(sql) {
-		if t.kind == name && sql[t.start] == '"' {
-			b.WriteString(sql[last:t.start] + quoteWith("`", t.value))
-			last = t.end
-		}
-	}
-	return b.String() + sql[last:]
-}
-
 var mysqlEscapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`, "\t", `\0`, "\x00", `\Z`, "\x1a", `\'`, `''`, `\"`, `"`)
 
 // mysqlLiteral returns a text of the server's making with ` around all names, and when backslashes are nothing special, without escapes.
 func mysqlLiteral(sql string, plain bool) string {
-	sql = mysqlBackticks(sql)
+	sql = table.Backticks(sql)
 	if !plain {
 		return sql
 	}
 	var b strings.Builder
 	last := 0
-	for _, t := range mysqlGrammar.tokens(sql) {
-		if t.kind == text {
-			b.WriteString(sql[last:t.start] + mysqlEscapes.Replace(sql[t.start:t.end]))
-			last = t.end
+	for _, t := range sqltoken.MySQL.Tokens(sql) {
+		if t.Kind == sqltoken.Text {
+			b.WriteString(sql[last:t.Start] + mysqlEscapes.Replace(sql[t.Start:t.End]))
+			last = t.End
 		}
 	}
 	return b.String() + sql[last:]

@@ -1,4 +1,4 @@
-package catalog
+package table
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 )
 
 // ErrName says that a text is no name of a table.
-var ErrName = errors.New("catalog: not a table's name")
+var ErrName = errors.New("table: not a table's name")
 
 // Name is the name of a table, and of its schema, which is empty for the current one; letter by letter, without quotes.
 type Name struct {
@@ -81,11 +81,12 @@ func (n Name) String() string {
 
 func namePart(part string) string {
 	if strings.ContainsAny(part, "\"`.") {
-		return quoteWith(`"`, part)
+		return QuoteWith(`"`, part)
 	}
 	return part
 }
 
-func quoteWith(quote, text string) string {
+// QuoteWith returns a text in quotes, in which quotes are doubled.
+func QuoteWith(quote, text string) string {
 	return quote + strings.ReplaceAll(text, quote, quote+quote) + quote
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/table"
 )
 
 // The names of PostgreSQL's schemas are no names of databases.
 func (s postgresSource) current(ctx context.Context) (home, hidden string, err error) {
-	found, err := s.texts(ctx, "SELECT current_schema()")
+	found, err := s.Texts(ctx, "SELECT current_schema()")
 	return strings.Join(found, ""), "", err
 }
 
@@ -68,7 +70,7 @@ const besidesText = "WITH " + postgresTree + `,
 	) all_of WHERE text <> ''`
 
 // besides reads the definitions of tables and partitions, and what CREATE VIEW has not of their views.
-func (s postgresSource) besides(ctx context.Context, tables []*Table) (map[*Table][]Definition, error) {
+func (s postgresSource) otherDefinitions(ctx context.Context, tables []*Table) (map[*Table][]Definition, error) {
 	found := map[*Table][]Definition{}
 	add := func(scan func(...any) (*Table, error)) error {
 		var of Name
@@ -100,7 +102,7 @@ func (s postgresSource) besides(ctx context.Context, tables []*Table) (map[*Tabl
 	if len(views) == 0 {
 		return found, nil
 	}
-	err := s.eachRow(ctx, whole, `WITH v AS (SELECT asked.root, n.nspname, c.* FROM unnest($1::text::oid[], string_to_array($2::text, chr(1))) AS asked (root, name)
+	err := s.EachRow(ctx, whole, `WITH v AS (SELECT asked.root, n.nspname, c.* FROM unnest($1::text::oid[], string_to_array($2::text, chr(1))) AS asked (root, name)
 			JOIN pg_catalog.pg_class c ON c.oid = to_regclass(asked.name) JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace)
 		SELECT root::bigint, nspname, relname, what, text FROM (
 		SELECT root, nspname, relname, 'owner' AS what, pg_catalog.pg_get_userbyid(relowner)::text AS text FROM v
@@ -110,6 +112,6 @@ func (s postgresSource) besides(ctx context.Context, tables []*Table) (map[*Tabl
 			FROM v JOIN pg_catalog.pg_attribute a ON a.attrelid = v.oid AND a.attnum > 0 LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = v.oid AND d.adnum = a.attnum
 		UNION ALL SELECT root, nspname, relname, 'trigger ' || t.tgname, concat_ws(' ', pg_catalog.pg_get_triggerdef(t.oid), t.tgenabled::text) FROM v JOIN pg_catalog.pg_trigger t ON t.tgrelid = v.oid AND NOT t.tgisinternal
 		UNION ALL SELECT root, nspname, relname, 'rule ' || r.rulename, pg_catalog.pg_get_ruledef(r.oid) FROM v JOIN pg_catalog.pg_rewrite r ON r.ev_class = v.oid AND r.rulename <> '_RETURN'
-		) all_of WHERE text <> ''`, []any{array(of), strings.Join(views, "\x01")}, add)
+		) all_of WHERE text <> ''`, []any{table.Array(of), strings.Join(views, "\x01")}, add)
 	return found, err
 }

@@ -1,4 +1,4 @@
-package catalog
+package table
 
 import (
 	"context"
@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-func (s sqliteSource) readColumns(ctx context.Context, t *Table) error {
+func (s SQLite) readColumns(ctx context.Context, t *Table) error {
 	var key []string
-	err := s.each(ctx, "SELECT name, type, \"notnull\" = 0, coalesce(dflt_value, ''), pk, hidden IN (2, 3) FROM pragma_table_xinfo(?, ?)", []any{t.Full.Name, t.Full.Schema},
+	err := s.Each(ctx, "SELECT name, type, \"notnull\" = 0, coalesce(dflt_value, ''), pk, hidden IN (2, 3) FROM pragma_table_xinfo(?, ?)", []any{t.Full.Name, t.Full.Schema},
 		func(scan func(...any) error) error {
 			col := &Column{}
 			place, generated := 0, false
@@ -39,15 +39,15 @@ func (s sqliteSource) readColumns(ctx context.Context, t *Table) error {
 	return err
 }
 
-// readIndexes reads the indexes besides the primary key, which gets its index's name where it has one. A primary key of one column that
+// ReadIndexes reads the indexes besides the primary key, which gets its index's name where it has one. A primary key of one column that
 // has none is an alias of the rowid, unless the table has no rowid.
-func (s sqliteSource) readIndexes(ctx context.Context, t *Table) error {
+func (s SQLite) ReadIndexes(ctx context.Context, t *Table) error {
 	primary := (*Index)(nil)
 	if len(t.Indexes) > 0 {
 		primary = t.Indexes[0]
 	}
-	err := s.each(ctx, `SELECT l.name, l."unique", l.origin, i.seqno, coalesce(i.name, ''), coalesce(m.sql, '')
-		FROM pragma_index_list(?, ?) l JOIN pragma_index_info(l.name, ?) i LEFT JOIN `+s.quote(t.Full.Schema)+`.sqlite_master m ON m.type = 'index' AND m.name = l.name
+	err := s.Each(ctx, `SELECT l.name, l."unique", l.origin, i.seqno, coalesce(i.name, ''), coalesce(m.sql, '')
+		FROM pragma_index_list(?, ?) l JOIN pragma_index_info(l.name, ?) i LEFT JOIN `+s.Quote(t.Full.Schema)+`.sqlite_master m ON m.type = 'index' AND m.name = l.name
 		ORDER BY l.name, i.seqno`, []any{t.Full.Name, t.Full.Schema, t.Full.Schema},
 		func(scan func(...any) error) error {
 			i := &Index{Valid: true}

@@ -13,16 +13,7 @@ func FuzzDefinition(f *testing.F) {
 	} {
 		f.Add(sql)
 	}
-	f.Fuzz(func(t *testing.T, sql string) {
-		for n, spans := range catalog.Spans(sql) {
-			last := 0
-			for _, s := range spans {
-				if s[0] < last || s[1] <= s[0] || s[1] > len(sql) {
-					t.Fatalf("grammar %d: the token %v comes after %d, of %d bytes", n, s, last, len(sql))
-				}
-				last = s[1]
-			}
-		}
+	f.Fuzz(func(_ *testing.T, sql string) {
 		catalog.Readings(sql) // none may panic
 	})
 }

@@ -1,4 +1,4 @@
-package catalog
+package table
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 
 var mysqlBits = map[string]int{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 
-func (s mysqlSource) readColumns(ctx context.Context, tables []*Table) error {
-	return s.eachOf(ctx, tables, `SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, DATA_TYPE, COALESCE(NUMERIC_PRECISION, 0), COALESCE(NUMERIC_SCALE, 0),
+func (s MySQL) readColumns(ctx context.Context, tables []*Table) error {
+	return s.EachOf(ctx, tables, `SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, DATA_TYPE, COALESCE(NUMERIC_PRECISION, 0), COALESCE(NUMERIC_SCALE, 0),
 			COALESCE(CHARACTER_MAXIMUM_LENGTH, 0), IS_NULLABLE = 'YES', COALESCE(COLUMN_DEFAULT, ''), EXTRA, COLUMN_COMMENT, COALESCE(GENERATION_EXPRESSION, ''), COALESCE(COLLATION_NAME, '')
 		FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME IN (?) ORDER BY TABLE_NAME, ORDINAL_POSITION`,
 		func(scan func(...any) (*Table, error)) error {
@@ -39,7 +39,7 @@ func (s mysqlSource) readColumns(ctx context.Context, tables []*Table) error {
 			case strings.Contains(strings.ToLower(col.Extra), "auto_increment"):
 				col.Auto = "AUTO_INCREMENT"
 			case callsNextval(col.Default):
-				col.Default = mysqlBackticks(col.Default)
+				col.Default = Backticks(col.Default)
 				col.Auto = "DEFAULT " + col.Default
 				col.Sequence = mysqlSequence(col.Default, t.Full.Schema)
 				if col.Sequence != (Name{}) {

@@ -3,29 +3,32 @@ package catalog
 import (
 	"context"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/sqltoken"
+	"github.com/snowkey-go/snowkey/internal/table"
 )
 
 func (s mysqlSource) current(ctx context.Context) (home, hidden string, err error) {
-	found, err := s.texts(ctx, "SELECT DATABASE()")
+	found, err := s.Texts(ctx, "SELECT DATABASE()")
 	home = strings.Join(found, "")
 	return home, home, err
 }
 
-// besides returns the options of tables and their partitions, which some an sql_mode hides from SHOW CREATE TABLE.
-func (s mysqlSource) besides(ctx context.Context, tables []*Table) (map[*Table][]Definition, error) {
+// otherDefinitions returns the options of tables and their partitions, which some an sql_mode hides from SHOW CREATE TABLE.
+func (s mysqlSource) otherDefinitions(ctx context.Context, tables []*Table) (map[*Table][]Definition, error) {
 	found := map[*Table][]Definition{}
 	for n, query := range []string{
 		"SELECT TABLE_NAME, COALESCE(ROW_FORMAT, ''), COALESCE(TABLE_COLLATION, ''), COALESCE(CREATE_OPTIONS, ''), TABLE_COMMENT, '' FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME IN (?)",
 		`SELECT TABLE_NAME, CONCAT(PARTITION_NAME, ' ', COALESCE(SUBPARTITION_NAME, '')), CONCAT(PARTITION_METHOD, ' ', COALESCE(SUBPARTITION_METHOD, '')), COALESCE(PARTITION_EXPRESSION, ''), COALESCE(SUBPARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, '')
 			FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = ? AND TABLE_NAME IN (?) AND PARTITION_NAME IS NOT NULL ORDER BY TABLE_NAME, PARTITION_ORDINAL_POSITION, SUBPARTITION_ORDINAL_POSITION`,
 	} {
-		err := s.eachOf(ctx, tables, query, func(scan func(...any) (*Table, error)) error {
+		err := s.EachOf(ctx, tables, query, func(scan func(...any) (*Table, error)) error {
 			var of [5]string
 			t, err := scan(&of[0], &of[1], &of[2], &of[3], &of[4])
 			if err != nil {
 				return err
 			}
-			of[2], of[3] = mysqlBackticks(of[2]), mysqlBackticks(of[3])
+			of[2], of[3] = table.Backticks(of[2]), table.Backticks(of[3])
 			what := "options"
 			if n == 1 {
 				what = "partition " + strings.TrimSpace(of[0])
@@ -45,7 +48,7 @@ func (s mysqlSource) besides(ctx context.Context, tables []*Table) (map[*Table][
 func (mysqlSource) stable(definition, current string) string {
 	create := strings.HasPrefix(definition, "CREATE TABLE ")
 	if create || !strings.HasPrefix(definition, "CREATE ") {
-		definition = mysqlBackticks(definition)
+		definition = table.Backticks(definition)
 	}
 	if create {
 		definition = mysqlDeclared(definition)
@@ -53,14 +56,14 @@ func (mysqlSource) stable(definition, current string) string {
 	if current == "" {
 		return definition
 	}
-	return strings.ReplaceAll(definition, quoteWith("`", current)+".", "")
+	return strings.ReplaceAll(definition, table.QuoteWith("`", current)+".", "")
 }
 
 // mysqlDeclared returns the statement that makes a table without the table's options, among which is the next number.
 func mysqlDeclared(create string) string {
-	for _, t := range mysqlGrammar.tokens(create) {
-		if t.depth == 0 && t.is(")") {
-			return create[:t.end]
+	for _, t := range sqltoken.MySQL.Tokens(create) {
+		if t.Depth == 0 && t.Is(")") {
+			return create[:t.End]
 		}
 	}
 	return create

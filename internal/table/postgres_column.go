@@ -1,4 +1,4 @@
-package catalog
+package table
 
 import (
 	"context"
@@ -6,10 +6,10 @@ import (
 
 var postgresBits = map[string]int{"int2": 16, "int4": 32, "int8": 64}
 
-func (s postgresSource) readColumns(ctx context.Context, tables []*Table) error {
+func (s Postgres) readColumns(ctx context.Context, tables []*Table) error {
 	// A domain may be over another one, whose default it has taken over when it was made. A sequence depends on the column that it is owned
 	// by, and a default on the sequence that it takes numbers from.
-	return s.eachOf(ctx, tables, `SELECT a.attrelid::bigint, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), b.typname, b.modifier, NOT a.attnotnull,
+	return s.EachOf(ctx, tables, `SELECT a.attrelid::bigint, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), b.typname, b.modifier, NOT a.attnotnull,
 			coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid), t.typdefault, ''), a.attidentity::text, a.attgenerated <> '', t.typtype = 'd', d.oid IS NULL,
 			coalesce(pg_catalog.col_description(a.attrelid, a.attnum), ''), coalesce(s.schema, ''), coalesce(s.name, ''), coalesce(s.type, ''), coalesce(s.owned, false)
 		FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid

@@ -1,0 +1,188 @@
+package table
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/sqltoken"
+)
+
+// MySQL reads the information_schema of MySQL and MariaDB, which shows the tables on which the user has some right.
+type MySQL struct{ Reader }
+
+// Quote quotes one part of a name.
+func (MySQL) Quote(part string) string { return QuoteWith("`", part) }
+
+// Quoted returns a name as statements have it.
+func (s MySQL) Quoted(n Name) string {
+	if n.Schema == "" {
+		return s.Quote(n.Name)
+	}
+	return s.Quote(n.Schema) + "." + s.Quote(n.Name)
+}
+
+// Outlines reads the tables of names; see [Source].
+func (s MySQL) Outlines(ctx context.Context, names []Name) ([]*Table, error) {
+	tables := make([]*Table, len(names))
+	var schemas []string
+	for _, n := range names {
+		if !slices.Contains(schemas, n.Schema) {
+			schemas = append(schemas, n.Schema)
+		}
+	}
+	for _, schema := range schemas {
+		args := []any{schema}
+		for _, n := range names {
+			if n.Schema == schema {
+				args = append(args, n.Name)
+			}
+		}
+		query := `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), TABLE_SCHEMA = DATABASE(), @@lower_case_table_names,
+				COALESCE(CREATE_OPTIONS, '') LIKE '%partitioned%'
+			FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, CONVERT('' USING utf8mb4)), DATABASE()) AND TABLE_NAME IN (?)`
+		err := s.Each(ctx, Marks(query, len(args)-1), args, func(scan func(...any) error) error {
+			t, fold, err := mysqlOutline(scan)
+			for i, n := range names {
+				// The comparison of information_schema knows no case; that of the server may.
+				if n.Schema == schema && (t.Full.Name == n.Name || fold && strings.EqualFold(t.Full.Name, n.Name)) {
+					tables[i] = t
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	all := Merged(tables)
+	if err := s.readColumns(ctx, all); err != nil {
+		return nil, err
+	}
+	return tables, s.ReadIndexes(ctx, slices.DeleteFunc(all, func(t *Table) bool { return t.View != "" }))
+}
+
+// mysqlOutline reads a row of information_schema.TABLES, and whether names of tables know no case.
+func mysqlOutline(scan func(...any) error) (t *Table, fold bool, err error) {
+	t = &Table{Rows: -1, Bytes: -1}
+	var kind string
+	var current *bool // NULL without a current database
+	var folding int
+	var partitioned bool
+	if err := scan(&t.Full.Schema, &t.Full.Name, &kind, &t.Engine, &current, &folding, &partitioned); err != nil {
+		return t, false, err
+	}
+	t.Name = t.Full
+	if current != nil && *current {
+		t.Schema = ""
+	}
+	if partitioned {
+		t.Related = "partitioned"
+	}
+	switch kind {
+	case "BASE TABLE":
+	case "SYSTEM VERSIONED":
+		t.Versioned = true
+	default:
+		t.View = strings.ToLower(kind)
+	}
+	return t, folding != 0, nil
+}
+
+// Merged returns tables, each once, in the places of names for the same one too, without those that are not there.
+func Merged(tables []*Table) (all []*Table) {
+	for i, t := range tables {
+		if t == nil {
+			continue
+		}
+		if at := slices.IndexFunc(all, func(known *Table) bool { return known.Full == t.Full }); at >= 0 {
+			tables[i] = all[at]
+			continue
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// Marks returns a query with so many parameters in its IN (?).
+func Marks(query string, n int) string {
+	return strings.ReplaceAll(query, "IN (?)", "IN (?"+strings.Repeat(", ?", n-1)+")")
+}
+
+// EachOf calls row for each row of a query that is about tables. The first column is the name of a row's table, and scan, which takes the
+// others, returns that table. The parameters of the query are a schema, and in IN (?) the names of tables.
+func (s MySQL) EachOf(ctx context.Context, tables []*Table, query string, row func(scan func(...any) (*Table, error)) error) error {
+	schemas := map[string]map[string]*Table{}
+	var order []string
+	for _, t := range tables {
+		if schemas[t.Full.Schema] == nil {
+			schemas[t.Full.Schema] = map[string]*Table{}
+			order = append(order, t.Full.Schema)
+		}
+		schemas[t.Full.Schema][t.Full.Name] = t
+	}
+	for _, schema := range order {
+		args := []any{schema}
+		for _, t := range tables {
+			if t.Full.Schema == schema {
+				args = append(args, t.Full.Name)
+			}
+		}
+		err := s.Each(ctx, Marks(query, len(args)-1), args, func(scan func(...any) error) error {
+			return row(func(into ...any) (*Table, error) {
+				var name string
+				if err := scan(append([]any{&name}, into...)...); err != nil {
+					return nil, err
+				}
+				if t := schemas[schema][name]; t != nil {
+					return t, nil
+				}
+				return &Table{}, nil // whose name is the same without its case: what is read goes nowhere
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReadIndexes reads the indexes of tables.
+func (s MySQL) ReadIndexes(ctx context.Context, tables []*Table) error {
+	// MySQL has expressions since 8.0.13, and escapes the quotes in them. MariaDB takes what is marked so for a comment.
+	return s.EachOf(ctx, tables, `SELECT TABLE_NAME, INDEX_NAME, NON_UNIQUE = 0, SEQ_IN_INDEX, COALESCE(COLUMN_NAME, ''), COALESCE(SUB_PART, 0), COALESCE(/*!80013 EXPRESSION, */ '')
+		FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = ? AND TABLE_NAME IN (?) ORDER BY TABLE_NAME, INDEX_NAME <> 'PRIMARY', INDEX_NAME, SEQ_IN_INDEX`,
+		func(scan func(...any) (*Table, error)) error {
+			var index, name string
+			var part Part
+			var unique bool
+			var place int
+			t, err := scan(&index, &unique, &place, &part.Column, &part.Length, &part.Expression)
+			if err != nil {
+				return err
+			}
+			if place == 1 || len(t.Indexes) == 0 {
+				t.Indexes = append(t.Indexes, &Index{Name: index, Primary: index == "PRIMARY", Unique: unique, Valid: true})
+			}
+			if part.Length == 0 {
+				name = part.Column
+			}
+			part.Expression = strings.ReplaceAll(part.Expression, `\'`, "'")
+			last := t.Indexes[len(t.Indexes)-1]
+			last.Columns, last.Parts = append(last.Columns, name), append(last.Parts, part)
+			return nil
+		})
+}
+
+// Backticks returns a text of the server's making with ` around all names.
+func Backticks(sql string) string {
+	var b strings.Builder
+	last := 0
+	for _, t := range sqltoken.MySQL.Tokens(sql) {
+		if t.Kind == sqltoken.Name && sql[t.Start] == '"' {
+			b.WriteString(sql[last:t.Start] + QuoteWith("`", t.Value))
+			last = t.End
+		}
+	}
+	return b.String() + sql[last:]
+}

@@ -1,0 +1,122 @@
+package table
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// Postgres reads PostgreSQL's pg_catalog, which everybody may.
+type Postgres struct{ Reader }
+
+// postgresViews are the kinds of relations that are no tables.
+var postgresViews = map[string]string{"v": "view", "m": "materialized view", "f": "foreign table", "S": "sequence"}
+
+// Outlines reads the tables of names; see [Source].
+func (s Postgres) Outlines(ctx context.Context, names []Name) ([]*Table, error) {
+	asked, err := json.Marshal(names)
+	if err != nil {
+		return nil, err
+	}
+	tables := make([]*Table, len(names))
+	known := map[uint32]*Table{}
+	var all []*Table
+	// A partition has the columns of the table that it is of, and they are changed there.
+	err = s.Each(ctx, `WITH asked AS (
+			SELECT n, v->>'name' AS name, coalesce(v->>'schema', '') AS schema FROM pg_catalog.json_array_elements($1::text::json) WITH ORDINALITY AS a(v, n)),
+		named AS (
+			SELECT a.n, c.oid, c.relispartition FROM asked a JOIN pg_catalog.pg_class c ON c.relname = a.name::name JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+			WHERE length(a.name) = length(c.relname) AND CASE WHEN a.schema = '' THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname = a.schema END
+			AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S'))
+		SELECT named.n, c.oid::bigint, n.nspname, c.relname, c.relkind::text, pg_catalog.pg_table_is_visible(c.oid),
+			CASE WHEN c.relkind = 'p' THEN 'partitioned' WHEN c.reloftype <> 0 THEN 'of a type'
+				WHEN EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE c.oid IN (h.inhrelid, h.inhparent)) THEN 'inherited' ELSE '' END
+		FROM named JOIN pg_catalog.pg_class c ON c.oid = CASE WHEN named.relispartition THEN pg_catalog.pg_partition_root(named.oid)::oid ELSE named.oid END
+		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ORDER BY 1`,
+		[]any{string(asked)}, func(scan func(...any) error) error {
+			t := &Table{Rows: -1, Bytes: -1}
+			var place int
+			var kind string
+			var visible bool
+			if err := scan(&place, &t.OID, &t.Full.Schema, &t.Full.Name, &kind, &visible, &t.Related); err != nil {
+				return err
+			}
+			t.Name, t.View = t.Full, postgresViews[kind]
+			if visible {
+				t.Schema = ""
+			}
+			if known[t.OID] == nil {
+				known[t.OID] = t
+				all = append(all, t)
+			}
+			tables[place-1] = known[t.OID]
+			return nil
+		})
+	if err != nil || len(all) == 0 {
+		return tables, err
+	}
+	if err := s.readColumns(ctx, all); err != nil {
+		return nil, err
+	}
+	return tables, s.ReadIndexes(ctx, all)
+}
+
+// EachOf calls row for each row of a query that is about tables. The first column is the number of a row's table, and scan, which takes
+// the others, returns that table. The parameter of the query is an array of the tables' numbers, as a text.
+func (s Postgres) EachOf(ctx context.Context, tables []*Table, query string, row func(scan func(...any) (*Table, error)) error) error {
+	var numbers []uint32
+	for _, t := range tables {
+		numbers = append(numbers, t.OID)
+	}
+	return s.EachRow(ctx, tables, query, []any{Array(numbers)}, row)
+}
+
+// EachRow is like EachOf with parameters of the caller's.
+func (s Postgres) EachRow(ctx context.Context, tables []*Table, query string, args []any, row func(scan func(...any) (*Table, error)) error) error {
+	numbers := map[uint32]*Table{}
+	for _, t := range tables {
+		numbers[t.OID] = t
+	}
+	return s.Each(ctx, query, args, func(scan func(...any) error) error {
+		return row(func(into ...any) (*Table, error) {
+			var number uint32
+			err := scan(append([]any{&number}, into...)...)
+			return numbers[number], err
+		})
+	})
+}
+
+// Array returns numbers as the text of an array, which all drivers can pass.
+func Array(numbers []uint32) string {
+	var texts []string
+	for _, n := range numbers {
+		texts = append(texts, strconv.FormatUint(uint64(n), 10))
+	}
+	return "{" + strings.Join(texts, ",") + "}"
+}
+
+// ReadIndexes reads the indexes of tables.
+func (s Postgres) ReadIndexes(ctx context.Context, tables []*Table) error {
+	return s.EachOf(ctx, tables, `SELECT i.indrelid::bigint, r.relname, i.indisprimary, i.indisunique, k.n, coalesce(a.attname::text, ''), coalesce(pg_catalog.pg_get_expr(i.indpred, i.indrelid), ''),
+			pg_catalog.pg_get_indexdef(i.indexrelid), i.indisvalid, CASE k.attnum WHEN 0 THEN pg_catalog.pg_get_indexdef(i.indexrelid, k.n::integer, true) ELSE '' END
+		FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class r ON r.oid = i.indexrelid
+		JOIN LATERAL unnest(i.indkey) WITH ORDINALITY AS k(attnum, n) ON k.n <= i.indnkeyatts
+		LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum AND k.attnum <> 0
+		WHERE i.indrelid = ANY ($1::text::oid[]) ORDER BY 1, i.indisprimary DESC, 2, k.n`,
+		func(scan func(...any) (*Table, error)) error {
+			i := &Index{}
+			var place int
+			var part Part
+			t, err := scan(&i.Name, &i.Primary, &i.Unique, &place, &part.Column, &i.Where, &i.Definition, &i.Valid, &part.Expression)
+			if err != nil {
+				return err
+			}
+			if place == 1 {
+				t.Indexes = append(t.Indexes, i)
+			}
+			last := t.Indexes[len(t.Indexes)-1]
+			last.Columns, last.Parts = append(last.Columns, part.Column), append(last.Parts, part)
+			return nil
+		})
+}

@@ -1,0 +1,58 @@
+package table
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// Source reads the tables of one database, in its dialect.
+type Source interface {
+	// Outlines returns tables with their columns and indexes, one for each name: nil where there is none, and the same where two names are of one.
+	Outlines(ctx context.Context, names []Name) ([]*Table, error)
+}
+
+// NewSource returns what reads the tables of a dialect, nil for an unknown one.
+func NewSource(db dialect.Queryer, d dialect.Dialect) Source {
+	r := Reader{DB: db}
+	switch d {
+	case dialect.MySQL:
+		return MySQL{r}
+	case dialect.Postgres:
+		return Postgres{r}
+	case dialect.SQLite:
+		return SQLite{r}
+	}
+	return nil
+}
+
+// Reader is a connection or pool.
+type Reader struct{ DB dialect.Queryer }
+
+// Each calls scan for each row of a query. It must not query itself: the connection may be the only one.
+func (r Reader) Each(ctx context.Context, query string, args []any, scan func(scan func(...any) error) error) error {
+	return dialect.Each(ctx, r.DB, query, args, func(rows *sql.Rows) error { return scan(rows.Scan) })
+}
+
+// Texts returns the rows of a query for one text, NULL as an empty one.
+func (r Reader) Texts(ctx context.Context, query string, args ...any) (found []string, err error) {
+	err = r.Each(ctx, query, args, func(scan func(...any) error) error {
+		var value sql.NullString
+		if err := scan(&value); err != nil {
+			return err
+		}
+		found = append(found, value.String)
+		return nil
+	})
+	return found, err
+}
+
+// Names returns the rows of a query for one name in the current schema.
+func (r Reader) Names(ctx context.Context, query string) (names []Name, err error) {
+	found, err := r.Texts(ctx, query)
+	for _, name := range found {
+		names = append(names, Name{Name: name})
+	}
+	return names, err
+}
