@@ -16,14 +16,13 @@ var ErrDialect = errors.New("catalog: unknown dialect")
 
 // Catalog reads a database's tables. It is safe for concurrent use when what it reads through is; it keeps nothing of what it has read.
 type Catalog struct {
-	reader  table.Reader
-	dialect dialect.Dialect
-	source  source
+	reader table.Reader
+	source source
 }
 
 // New returns the catalog of a database. The error wraps [ErrDialect].
 func New(db dialect.Queryer, d dialect.Dialect) (*Catalog, error) {
-	c := &Catalog{reader: table.Reader{DB: db}, dialect: d}
+	c := &Catalog{reader: table.Reader{DB: db, Dialect: d}}
 	switch d {
 	case dialect.MySQL:
 		c.source = mysqlSource{table.MySQL{Reader: c.reader}}
@@ -38,23 +37,13 @@ func New(db dialect.Queryer, d dialect.Dialect) (*Catalog, error) {
 }
 
 // Dialect returns the database's dialect.
-func (c *Catalog) Dialect() dialect.Dialect { return c.dialect }
+func (c *Catalog) Dialect() dialect.Dialect { return c.reader.Dialect }
 
 // Quote quotes one part of a name.
-func (c *Catalog) Quote(part string) string {
-	if c.dialect == dialect.MySQL {
-		return table.QuoteWith("`", part) // whatever sql_mode says of ANSI_QUOTES
-	}
-	return table.QuoteWith(`"`, part)
-}
+func (c *Catalog) Quote(part string) string { return c.reader.Quote(part) }
 
 // Quoted returns a table's name as statements have it.
-func (c *Catalog) Quoted(n Name) string {
-	if n.Schema == "" {
-		return c.Quote(n.Name)
-	}
-	return c.Quote(n.Schema) + "." + c.Quote(n.Name)
-}
+func (c *Catalog) Quoted(n Name) string { return c.reader.Quoted(n) }
 
 // Server tells which database this is.
 func (c *Catalog) Server(ctx context.Context) (Server, error) {
@@ -64,7 +53,7 @@ func (c *Catalog) Server(ctx context.Context) (Server, error) {
 
 // Silences tells whether the user may set PostgreSQL's session_replication_role, which keeps triggers, and foreign keys, from firing in a session.
 func (c *Catalog) Silences(ctx context.Context) (may bool, err error) {
-	if c.dialect != dialect.Postgres {
+	if c.reader.Dialect != dialect.Postgres {
 		return false, nil
 	}
 	grants := false

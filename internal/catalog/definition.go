@@ -42,7 +42,7 @@ func (c *Catalog) Definitions(ctx context.Context, names ...Name) ([]Definition,
 			tables, ends = append(tables, t), append(ends, &Table{Full: t.Full, OID: t.OID, Related: t.Related})
 		}
 	}
-	besides, err := c.source.otherDefinitions(ctx, tables)
+	others, err := c.source.otherDefinitions(ctx, tables)
 	if err != nil {
 		return nil, failed(err, listed(names))
 	}
@@ -52,7 +52,7 @@ func (c *Catalog) Definitions(ctx context.Context, names ...Name) ([]Definition,
 	}
 	for _, t := range tables {
 		c.stabilize(t, hidden)
-		all = append(append(all, c.source.define(t)...), besides[t]...)
+		all = append(append(all, c.source.define(t)...), others[t]...)
 		for _, u := range t.Users {
 			all = append(all, Definition{t.Full.String(), u.Kind + " " + u.Name.String(), cmp.Or(u.Definition, strings.Join(u.Columns, ", "))})
 		}

@@ -11,7 +11,7 @@ import (
 // Keyless tells whether the text of a routine, trigger or event seems to insert rows into a table without a value for its key, which is then for the database
 // to make. It goes by the words alone: it does not see statements that are put together, or that select the key's value.
 func (c *Catalog) Keyless(definition string, t *Table) (is bool) {
-	switch c.dialect {
+	switch c.reader.Dialect {
 	case dialect.Postgres:
 		return keyless(sqltoken.Grammar{}.Tokens(postgresBody(definition)), t)
 	case dialect.MySQL:

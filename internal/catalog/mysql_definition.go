@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/snowkey-go/snowkey/internal/dialect"
 	"github.com/snowkey-go/snowkey/internal/sqltoken"
 	"github.com/snowkey-go/snowkey/internal/table"
 )
@@ -14,7 +15,7 @@ func (s mysqlSource) current(ctx context.Context) (home, hidden string, err erro
 	return home, home, err
 }
 
-// otherDefinitions returns the options of tables and their partitions, which some an sql_mode hides from SHOW CREATE TABLE.
+// otherDefinitions returns the options and partitions of tables. Some sql_modes hide them from SHOW CREATE TABLE.
 func (s mysqlSource) otherDefinitions(ctx context.Context, tables []*Table) (map[*Table][]Definition, error) {
 	found := map[*Table][]Definition{}
 	for n, query := range []string{
@@ -56,7 +57,7 @@ func (mysqlSource) stable(definition, current string) string {
 	if current == "" {
 		return definition
 	}
-	return strings.ReplaceAll(definition, table.QuoteWith("`", current)+".", "")
+	return strings.ReplaceAll(definition, dialect.MySQL.QuoteAny(current)+".", "")
 }
 
 // mysqlDeclared returns the statement that makes a table without the table's options, among which is the next number.

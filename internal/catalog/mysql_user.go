@@ -13,26 +13,12 @@ import (
 // see counts as one that does.
 func (s mysqlSource) readUsers(ctx context.Context, tables []*Table) error {
 	for _, t := range tables {
-		for _, col := range t.Columns {
-			if col.Generated != "" {
-				t.Users = append(t.Users, User{Kind: "generated column", Name: Name{Name: col.Name}, Columns: columnsIn(t, sqltoken.MySQL.Tokens(col.Generated)), Definition: table.Backticks(col.Generated)})
-			}
-		}
+		addGenerated(t, sqltoken.MySQL)
 	}
 	if err := s.readViews(ctx, tables); err != nil {
 		return err
 	}
 	return s.readPrograms(ctx, tables)
-}
-
-// columnsIn returns the columns of a table that an expression names.
-func columnsIn(t *Table, tokens []sqltoken.Token) (found []string) {
-	for _, col := range t.Columns {
-		if sqltoken.Named(tokens, col.Name) {
-			found = append(found, col.Name)
-		}
-	}
-	return found
 }
 
 // mentions tells whether schema.table stands in a text of the server's making, in which all names of tables have their schema.

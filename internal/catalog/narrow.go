@@ -23,7 +23,7 @@ func narrow(tokens []sqltoken.Token) bool { return slices.ContainsFunc(tokens, i
 // are named as an id is, are compared with or set to one of the columns, or take one from a SELECT; results, where one of the columns is selected; and casts
 // of the columns. It goes by the words alone, so that it is not certain.
 func (c *Catalog) Narrow(definition string, columns []string) (found []string) {
-	switch c.dialect {
+	switch c.reader.Dialect {
 	case dialect.Postgres:
 		return narrowOf(sqltoken.Grammar{}.Tokens(postgresBody(definition)), columns)
 	case dialect.MySQL:

@@ -16,7 +16,7 @@ func (s postgresSource) current(ctx context.Context) (home, hidden string, err e
 
 func (postgresSource) stable(definition, _ string) string { return definition }
 
-// define leaves all to besides, and takes out the users that are told of there.
+// define leaves all to otherDefinitions, and takes out the users that are among them.
 func (postgresSource) define(t *Table) []Definition {
 	t.Users = slices.DeleteFunc(slices.Clone(t.Users), func(u User) bool {
 		return u.Kind == "partition" || u.Kind == "replica identity" || u.Kind == "generated column"
@@ -27,9 +27,9 @@ func (postgresSource) define(t *Table) []Definition {
 	return nil
 }
 
-// besidesText has a part for each kind of definition of tables and of their partitions: whose it is, what, and its text; NULL and the empty text for none.
+// definitionsQuery has a part for each kind of definition of tables and of their partitions: whose it is, what, and its text; NULL and the empty text for none.
 // Rights are in the order of their texts: they change places when they are granted anew. Those that views and sequences have without any GRANT are none: a REVOKE writes them down.
-const besidesText = "WITH " + postgresTree + `,
+const definitionsQuery = "WITH " + postgresTree + `,
 	r AS (SELECT tree.root, c.*, format('%I.%I', n.nspname, c.relname) AS full, n.nspname FROM tree JOIN pg_catalog.pg_class c ON c.oid = tree.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace),
 	a AS (SELECT r.root, r.nspname, r.relname, r.full, a.*, y.typdefault FROM r JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid JOIN pg_catalog.pg_type y ON y.oid = a.atttypid WHERE a.attnum > 0 AND NOT a.attisdropped),
 	q AS (SELECT r.root, r.nspname, r.relname, a.attname, d.deptype, k.relname AS sequence, k.relacl, k.relowner, k.oid AS seqoid, q.* FROM r JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = r.oid
@@ -69,7 +69,7 @@ const besidesText = "WITH " + postgresTree + `,
 	UNION ALL SELECT root, nspname, relname, 'body of trigger ' || tgname, prosrc FROM g
 	) all_of WHERE text <> ''`
 
-// besides reads the definitions of tables and partitions, and what CREATE VIEW has not of their views.
+// otherDefinitions reads the definitions of tables and partitions, and what CREATE VIEW has not of their views.
 func (s postgresSource) otherDefinitions(ctx context.Context, tables []*Table) (map[*Table][]Definition, error) {
 	found := map[*Table][]Definition{}
 	add := func(scan func(...any) (*Table, error)) error {
@@ -87,7 +87,7 @@ func (s postgresSource) otherDefinitions(ctx context.Context, tables []*Table) (
 	if len(whole) == 0 {
 		return found, ctx.Err()
 	}
-	if err := s.eachIn(ctx, whole, besidesText, nil, add); err != nil {
+	if err := s.eachIn(ctx, whole, definitionsQuery, nil, add); err != nil {
 		return nil, err
 	}
 	var of []uint32 // views, each of the first of its tables

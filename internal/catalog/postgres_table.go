@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/snowkey-go/snowkey/internal/sqltoken"
 	"github.com/snowkey-go/snowkey/internal/table"
 )
 
@@ -59,7 +60,9 @@ func (s postgresSource) leaves(ctx context.Context, t *Table) (leaves []*Table, 
 }
 
 func (s postgresSource) complete(ctx context.Context, tables []*Table) error {
-	s.findGenerated(tables)
+	for _, t := range tables {
+		addGenerated(t, sqltoken.Postgres)
+	}
 	for _, read := range []func(context.Context, []*Table) error{s.readChecks, s.readTriggers, s.readViews, s.readUsers, s.readRoutines} {
 		if err := read(ctx, tables); err != nil {
 			return err

@@ -12,17 +12,6 @@ import (
 	"github.com/snowkey-go/snowkey/internal/table"
 )
 
-// findGenerated finds the columns that are computed of others.
-func (s postgresSource) findGenerated(tables []*Table) {
-	for _, t := range tables {
-		for _, col := range t.Columns {
-			if col.Generated != "" {
-				t.Users = append(t.Users, User{Kind: "generated column", Name: Name{Name: col.Name}, Columns: columnsIn(t, sqltoken.Postgres.Tokens(col.Generated)), Definition: col.Generated})
-			}
-		}
-	}
-}
-
 // addUsers adds the rows of a query: the number of a table, a kind, a schema, a name, an array of columns in JSON, a definition.
 func (s postgresSource) addUsers(ctx context.Context, tables []*Table, query string, args ...any) error {
 	return s.eachIn(ctx, tables, query, args, func(scan func(...any) (*Table, error)) error {
@@ -96,7 +85,7 @@ func (s postgresSource) readViews(ctx context.Context, tables []*Table) error {
 				WHERE d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid IN (SELECT oid FROM tree WHERE tree.root = b.root)), '[]')::text,
 			'CREATE ' || CASE v.relkind WHEN 'm' THEN 'MATERIALIZED VIEW ' ELSE 'VIEW ' END || quote_ident(n.nspname) || '.' || quote_ident(v.relname)
 				|| coalesce(' WITH (' || array_to_string(v.reloptions, ', ') || ')', '') || ' AS' || E'\n' || rtrim(pg_catalog.pg_get_viewdef(v.oid), ';')
-		FROM b JOIN pg_catalog.pg_class v ON v.oid = b.oid JOIN pg_catalog.pg_namespace n ON n.oid = v.relnamespace ORDER BY b.Depth, 3, 4`,
+		FROM b JOIN pg_catalog.pg_class v ON v.oid = b.oid JOIN pg_catalog.pg_namespace n ON n.oid = v.relnamespace ORDER BY b.depth, 3, 4`,
 		table.Array(roots), table.Array(views), table.Array(deep))
 }
 

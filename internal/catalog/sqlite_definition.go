@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/snowkey-go/snowkey/internal/dialect"
 	"github.com/snowkey-go/snowkey/internal/sqltoken"
-	"github.com/snowkey-go/snowkey/internal/table"
 )
 
 // The main schema has one name everywhere.
@@ -39,5 +39,5 @@ func (sqliteSource) stable(definition, _ string) string {
 	if !ok || len(tokens) < 2 || tokens[0].Kind == sqltoken.Mark || tokens[1].Value != "(" {
 		return definition
 	}
-	return begin + table.QuoteWith(`"`, tokens[0].Value) + rest[tokens[1].Start:]
+	return begin + dialect.SQLite.QuoteAny(tokens[0].Value) + rest[tokens[1].Start:]
 }

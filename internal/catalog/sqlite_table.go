@@ -96,11 +96,7 @@ func (s sqliteSource) objects(ctx context.Context, schema string) (objects []sql
 
 // findUsers finds the triggers of a table, and what names it in its text, for SQLite keeps no other record.
 func findUsers(t *Table, objects []sqliteObject) {
-	for _, col := range t.Columns {
-		if col.Generated != "" {
-			t.Users = append(t.Users, User{Kind: "generated column", Name: Name{Name: col.Name}, Columns: columnsIn(t, sqltoken.SQLite.Tokens(col.Generated)), Definition: col.Generated})
-		}
-	}
+	addGenerated(t, sqltoken.SQLite)
 	below := []string{t.Full.Name} // it grows: views are made of views
 	for i := 0; i < len(below); i++ {
 		for _, o := range objects {

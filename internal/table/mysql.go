@@ -1,43 +1,22 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 
+	"github.com/snowkey-go/snowkey/internal/dialect"
 	"github.com/snowkey-go/snowkey/internal/sqltoken"
 )
 
 // MySQL reads the information_schema of MySQL and MariaDB, which shows the tables on which the user has some right.
 type MySQL struct{ Reader }
 
-// Quote quotes one part of a name.
-func (MySQL) Quote(part string) string { return QuoteWith("`", part) }
-
-// Quoted returns a name as statements have it.
-func (s MySQL) Quoted(n Name) string {
-	if n.Schema == "" {
-		return s.Quote(n.Name)
-	}
-	return s.Quote(n.Schema) + "." + s.Quote(n.Name)
-}
-
 // Outlines reads the tables of names; see [Source].
 func (s MySQL) Outlines(ctx context.Context, names []Name) ([]*Table, error) {
 	tables := make([]*Table, len(names))
-	var schemas []string
-	for _, n := range names {
-		if !slices.Contains(schemas, n.Schema) {
-			schemas = append(schemas, n.Schema)
-		}
-	}
-	for _, schema := range schemas {
-		args := []any{schema}
-		for _, n := range names {
-			if n.Schema == schema {
-				args = append(args, n.Name)
-			}
-		}
+	for _, args := range bySchema(names) {
 		query := `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), TABLE_SCHEMA = DATABASE(), @@lower_case_table_names,
 				COALESCE(CREATE_OPTIONS, '') LIKE '%partitioned%'
 			FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, CONVERT('' USING utf8mb4)), DATABASE()) AND TABLE_NAME IN (?)`
@@ -45,7 +24,7 @@ func (s MySQL) Outlines(ctx context.Context, names []Name) ([]*Table, error) {
 			t, fold, err := mysqlOutline(scan)
 			for i, n := range names {
 				// The comparison of information_schema knows no case; that of the server may.
-				if n.Schema == schema && (t.Full.Name == n.Name || fold && strings.EqualFold(t.Full.Name, n.Name)) {
+				if n.Schema == args[0] && (t.Full.Name == n.Name || fold && strings.EqualFold(t.Full.Name, n.Name)) {
 					tables[i] = t
 				}
 			}
@@ -55,7 +34,7 @@ func (s MySQL) Outlines(ctx context.Context, names []Name) ([]*Table, error) {
 			return nil, err
 		}
 	}
-	all := Merged(tables)
+	all := Distinct(tables)
 	if err := s.readColumns(ctx, all); err != nil {
 		return nil, err
 	}
@@ -89,8 +68,20 @@ func mysqlOutline(scan func(...any) error) (t *Table, fold bool, err error) {
 	return t, folding != 0, nil
 }
 
-// Merged returns tables, each once, in the places of names for the same one too, without those that are not there.
-func Merged(tables []*Table) (all []*Table) {
+// bySchema returns the parameters of a query for each schema: the schema, and the names in it.
+func bySchema(names []Name) (all [][]any) {
+	for _, n := range names {
+		i := slices.IndexFunc(all, func(args []any) bool { return args[0] == n.Schema })
+		if i < 0 {
+			i, all = len(all), append(all, []any{n.Schema})
+		}
+		all[i] = append(all[i], n.Name)
+	}
+	return all
+}
+
+// Distinct returns the tables that are there, each once. Where two of them are the same table, both become the same pointer.
+func Distinct(tables []*Table) (all []*Table) {
 	for i, t := range tables {
 		if t == nil {
 			continue
@@ -112,32 +103,17 @@ func Marks(query string, n int) string {
 // EachOf calls row for each row of a query that is about tables. The first column is the name of a row's table, and scan, which takes the
 // others, returns that table. The parameters of the query are a schema, and in IN (?) the names of tables.
 func (s MySQL) EachOf(ctx context.Context, tables []*Table, query string, row func(scan func(...any) (*Table, error)) error) error {
-	schemas := map[string]map[string]*Table{}
-	var order []string
+	var names []Name
+	known := map[Name]*Table{}
 	for _, t := range tables {
-		if schemas[t.Full.Schema] == nil {
-			schemas[t.Full.Schema] = map[string]*Table{}
-			order = append(order, t.Full.Schema)
-		}
-		schemas[t.Full.Schema][t.Full.Name] = t
+		names, known[t.Full] = append(names, t.Full), t
 	}
-	for _, schema := range order {
-		args := []any{schema}
-		for _, t := range tables {
-			if t.Full.Schema == schema {
-				args = append(args, t.Full.Name)
-			}
-		}
+	for _, args := range bySchema(names) {
 		err := s.Each(ctx, Marks(query, len(args)-1), args, func(scan func(...any) error) error {
 			return row(func(into ...any) (*Table, error) {
-				var name string
-				if err := scan(append([]any{&name}, into...)...); err != nil {
-					return nil, err
-				}
-				if t := schemas[schema][name]; t != nil {
-					return t, nil
-				}
-				return &Table{}, nil // whose name is the same without its case: what is read goes nowhere
+				of := Name{Schema: args[0].(string)}
+				err := scan(append([]any{&of.Name}, into...)...)
+				return cmp.Or(known[of], &Table{}), err // a name that differs in its case alone: what is read goes nowhere
 			})
 		})
 		if err != nil {
@@ -180,7 +156,7 @@ func Backticks(sql string) string {
 	last := 0
 	for _, t := range sqltoken.MySQL.Tokens(sql) {
 		if t.Kind == sqltoken.Name && sql[t.Start] == '"' {
-			b.WriteString(sql[last:t.Start] + QuoteWith("`", t.Value))
+			b.WriteString(sql[last:t.Start] + dialect.MySQL.QuoteAny(t.Value))
 			last = t.End
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // ErrName says that a text is no name of a table.
@@ -81,12 +83,7 @@ func (n Name) String() string {
 
 func namePart(part string) string {
 	if strings.ContainsAny(part, "\"`.") {
-		return QuoteWith(`"`, part)
+		return dialect.SQLite.QuoteAny(part)
 	}
 	return part
-}
-
-// QuoteWith returns a text in quotes, in which quotes are doubled.
-func QuoteWith(quote, text string) string {
-	return quote + strings.ReplaceAll(text, quote, quote+quote) + quote
 }

@@ -15,7 +15,7 @@ type Source interface {
 
 // NewSource returns what reads the tables of a dialect, nil for an unknown one.
 func NewSource(db dialect.Queryer, d dialect.Dialect) Source {
-	r := Reader{DB: db}
+	r := Reader{DB: db, Dialect: d}
 	switch d {
 	case dialect.MySQL:
 		return MySQL{r}
@@ -28,7 +28,21 @@ func NewSource(db dialect.Queryer, d dialect.Dialect) Source {
 }
 
 // Reader is a connection or pool.
-type Reader struct{ DB dialect.Queryer }
+type Reader struct {
+	DB      dialect.Queryer
+	Dialect dialect.Dialect
+}
+
+// Quote quotes one part of a name.
+func (r Reader) Quote(part string) string { return r.Dialect.QuoteAny(part) }
+
+// Quoted returns a table's name as statements have it.
+func (r Reader) Quoted(n Name) string {
+	if n.Schema == "" {
+		return r.Quote(n.Name)
+	}
+	return r.Quote(n.Schema) + "." + r.Quote(n.Name)
+}
 
 // Each calls scan for each row of a query. It must not query itself: the connection may be the only one.
 func (r Reader) Each(ctx context.Context, query string, args []any, scan func(scan func(...any) error) error) error {

@@ -11,12 +11,6 @@ import (
 // SQLite reads SQLite's schema tables and pragmas.
 type SQLite struct{ Reader }
 
-// Quote quotes one part of a name.
-func (SQLite) Quote(part string) string { return QuoteWith(`"`, part) }
-
-// Quoted returns a full name as statements have it.
-func (s SQLite) Quoted(n Name) string { return s.Quote(n.Schema) + "." + s.Quote(n.Name) }
-
 // Outlines reads the tables of names; see [Source].
 func (s SQLite) Outlines(ctx context.Context, names []Name) ([]*Table, error) {
 	// In the order in which SQLite looks for a table; temp comes first.
@@ -30,7 +24,7 @@ func (s SQLite) Outlines(ctx context.Context, names []Name) ([]*Table, error) {
 			return nil, err
 		}
 	}
-	Merged(tables)
+	Distinct(tables)
 	return tables, nil
 }
 
