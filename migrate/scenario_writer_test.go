@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/migrate"
+	"github.com/snowkey-go/snowkey/migrate/plan"
 )
 
 // concurrentParents is how many rows are rewritten while others write.
@@ -35,8 +36,7 @@ func concurrentInserts(t *testing.T, d *database) {
 	for seed := range uint64(2) {
 		done.Go(func() { w.insert(ctx, rand.New(rand.NewPCG(seed, 9))) })
 	}
-	done.Go(func() { w.late(ctx) })
-	d.runSlowly(p)
+	d.runSlowly(p, func(now migrate.Progress) { w.late(p.Steps[now.Step-1], now) })
 	stop()
 	done.Wait()
 	checks, err := migrate.Verify(t.Context(), d.gorm, p, migrate.VerifyOptions{})
@@ -64,13 +64,14 @@ func concurrentInserts(t *testing.T, d *database) {
 }
 
 // runSlowly runs a plan up to its last phase, in small batches with pauses.
-func (d *database) runSlowly(p *migrate.Plan) {
+func (d *database) runSlowly(p *migrate.Plan, progress func(migrate.Progress)) {
 	d.t.Helper()
 	var outcome migrate.Outcome
 	for outcome.Held == "" || p.Steps[outcome.Step].Phase != "contract" {
 		var err error
 		if outcome, err = migrate.Run(d.t.Context(), d.gorm, p, migrate.RunOptions{
 			Continue: outcome.Hold, Target: time.Millisecond, Throttle: 0.5, LockWait: time.Second, Attempts: 1000, // the writers leave it little of SQLite's lock
+			Progress: progress,
 		}); err != nil {
 			d.t.Fatal(err)
 		}
@@ -177,35 +178,26 @@ func (w *writers) transact(do func(*sql.Conn) error) error {
 	return err
 }
 
-// late inserts rows with the first parent's old id once that is rewritten, and the last parent is not: a child, which is refused and inserted
-// with the new one, and a note, which nothing refuses.
-func (w *writers) late(ctx context.Context) {
-	for ctx.Err() == nil {
-		var left int64
-		if !w.try(func() error { return w.pool.QueryRow("SELECT COUNT(*) FROM parents WHERE id = 1").Scan(&left) }) {
-			return
-		}
-		if left == 0 {
-			break
-		}
+// late inserts rows with the first parent's old id between two ranges of the rewriting, when the first parent has its new id and the last one
+// not: a child, which is refused and inserted with the new id, and a note, which nothing refuses. A run reports synchronously, outside of
+// transactions, and at most once in 100 ms: after that pause the first range is reported, which has 500 of the 700 parents.
+func (w *writers) late(step plan.Step, now migrate.Progress) {
+	if w.was.Load() || step.Phase != "rewrite" {
+		return
 	}
-	if ctx.Err() != nil || !w.child("1", 1) {
+	if now.Rows == 0 && now.Waits == "" {
+		time.Sleep(101 * time.Millisecond)
+	}
+	var first, last int64
+	count := fmt.Sprintf("SELECT SUM(CASE WHEN id = 1 THEN 1 ELSE 0 END), SUM(CASE WHEN id = %d THEN 1 ELSE 0 END) FROM parents", concurrentParents)
+	if !w.try(func() error { return w.pool.QueryRow(count).Scan(&first, &last) }) || first != 0 || last != 1 || !w.child("1", 1) {
 		return
 	}
 	w.children.Add(1)
-	inserted := false
 	if w.try(func() error {
-		return w.transact(func(conn *sql.Conn) error {
-			var last sql.NullInt64
-			err := conn.QueryRowContext(context.Background(), fmt.Sprintf("SELECT id FROM parents WHERE id = %d%s", concurrentParents, w.hold())).Scan(&last)
-			if err != nil {
-				return err
-			}
-			inserted = true
-			_, err = conn.ExecContext(context.Background(), "INSERT INTO notes (parent_id, name) VALUES (1, '1')")
-			return err
-		})
-	}) && inserted {
+		_, err := w.pool.Exec("INSERT INTO notes (parent_id, name) VALUES (1, '1')")
+		return err
+	}) {
 		w.notes.Add(1)
 		w.was.Store(true)
 	}
