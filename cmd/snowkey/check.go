@@ -2,16 +2,15 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
+	"gorm.io/gorm"
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
@@ -39,19 +38,22 @@ when something was found.`,
 	tables := c.Flags().StringArray("table", nil, `table, or schema.table, letter by letter; a name with a dot in quotes, '"a.b"'; may be given again (default: all)`)
 	layout := layoutFlag(c)
 	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
-	c.RunE = func(c *cobra.Command, _ []string) (err error) {
-		d, err := named.parse(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		var findings []check.Finding
+		var checked int
+		err := named.with(c, func(ctx context.Context, d database, pool *sql.DB) error {
+			db, err := d.connect(ctx, pool)
+			if err != nil {
+				return err
+			}
+			findings, checked, err = checkTables(ctx, db, layout.Layout, *tables)
+			if errors.Is(err, check.ErrTable) {
+				return usageError{fmt.Errorf("--table: %w", err)}
+			}
+			return err
+		})
 		if err != nil {
 			return err
-		}
-		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		findings, checked, err := checkDatabase(ctx, d, layout.Layout, *tables)
-		if errors.Is(err, check.ErrTable) {
-			return usageError{fmt.Errorf("--table: %w", err)}
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", d, err)
 		}
 		if *asJSON {
 			err = writeJSONLines(c.OutOrStdout(), findings)
@@ -70,13 +72,8 @@ when something was found.`,
 	return c
 }
 
-// checkDatabase checks the tables, or all, and says how many these were.
-func checkDatabase(ctx context.Context, d database, layout idgen.Layout, tables []string) (findings []check.Finding, checked int, err error) {
-	db, pool, err := d.connect(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer func() { err = errors.Join(err, pool.Close()) }()
+// checkTables checks the tables, or all, and says how many these were.
+func checkTables(ctx context.Context, db *gorm.DB, layout idgen.Layout, tables []string) (findings []check.Finding, checked int, err error) {
 	if len(tables) == 0 {
 		if tables, err = check.List(ctx, db); err != nil {
 			return nil, 0, err
@@ -85,14 +82,6 @@ func checkDatabase(ctx context.Context, d database, layout idgen.Layout, tables 
 	}
 	findings, err = check.Tables(ctx, db, layout, tables...)
 	return findings, len(tables), err
-}
-
-// count is a number of things in words.
-func count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // writeFindings prints a block of lines a finding. The statements are lines of their own, to be copied, and those that fix several

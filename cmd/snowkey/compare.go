@@ -101,9 +101,6 @@ its tables behind.`,
 
 // completeCompare says what the shell can complete. Registering fails only for a flag that does not exist.
 func completeCompare(c *cobra.Command) {
-	fixed := func(completions ...cobra.Completion) cobra.CompletionFunc {
-		return cobra.FixedCompletions(completions, cobra.ShellCompDirectiveNoFileComp)
-	}
 	var forms, profiles []cobra.Completion
 	for _, r := range renderings {
 		forms = append(forms, cobra.CompletionWithDesc(r.name, r.about))
@@ -111,8 +108,8 @@ func completeCompare(c *cobra.Command) {
 	for _, p := range compare.Profiles() {
 		profiles = append(profiles, p.Name)
 	}
-	_ = c.RegisterFlagCompletionFunc("format", fixed(forms...))
-	_ = c.RegisterFlagCompletionFunc("profile", fixed(profiles...))
+	complete(c, "format", forms...)
+	complete(c, "profile", profiles...)
 	_ = c.RegisterFlagCompletionFunc("strategies", func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndex(typed, ",")+1]
 		var names []cobra.Completion
@@ -225,9 +222,8 @@ func (a *comparison) checkProfile(c *cobra.Command) (compare.Profile, error) {
 func (a *comparison) run(c *cobra.Command) (err error) {
 	// What would end the program ends the run, which drops its tables; a second signal ends the program. A reader that has gone away is an
 	// error of writing.
-	ctx, stop := signal.NotifyContext(c.Context(), endings()...)
+	ctx, stop := untilSignal(c)
 	defer stop()
-	context.AfterFunc(ctx, stop)
 	signal.Ignore(syscall.SIGPIPE)
 	if len(a.databases) == 0 {
 		folder, failed := os.MkdirTemp("", "snowkey-compare-db-")
@@ -260,19 +256,6 @@ func (a *comparison) run(c *cobra.Command) (err error) {
 		a.out, err = os.MkdirTemp("", "snowkey-compare-")
 	}
 	return errors.Join(err, a.write(c, r), failed)
-}
-
-// endings are the signals that end a run. One that was to be ignored when the program was started, as nohup has it, is.
-func endings() []os.Signal {
-	return slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
-}
-
-// interrupted says of an error that a signal is behind it, where one is, and what that means.
-func interrupted(ctx context.Context, err error, meaning string) error {
-	if err == nil || ctx.Err() == nil { // not always in the chain of the error: a database driver may have reworded it
-		return err
-	}
-	return fmt.Errorf("interrupted; %s: %w", meaning, err)
 }
 
 // noteLeftovers says what earlier runs have left behind. That it cannot be told is no reason not to run.

@@ -203,17 +203,29 @@ func (n namedDSN) announce(c *cobra.Command) {
 	c.PrintErrf("The database is %s, from %s.\n", public, databaseVariable)
 }
 
-// connect connects to the database, as GORM and as the pool that GORM uses. Close the pool.
-func (d database) connect(ctx context.Context) (db *gorm.DB, pool *sql.DB, err error) {
-	pool, err = d.Open()
+// connect has GORM connect to the database by a pool of [dsn.DSN.Open].
+func (d database) connect(ctx context.Context, pool *sql.DB) (*gorm.DB, error) {
+	if err := pool.PingContext(ctx); err != nil { // GORM's own has no context
+		return nil, err
+	}
+	return gorm.Open(d.Dialector(pool), &gorm.Config{Logger: logger.Discard})
+}
+
+// with opens the database of a flag, calls do, and closes it. Nothing is connected before do. A signal ends the context. Errors name the database.
+func (f *dsnFlag) with(c *cobra.Command, do func(ctx context.Context, d database, pool *sql.DB) error) (err error) {
+	d, err := f.parse(c)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	if err = pool.PingContext(ctx); err == nil { // GORM's own has no context
-		db, err = gorm.Open(d.Dialector(pool), &gorm.Config{Logger: logger.Discard})
-	}
+	ctx, stop := untilSignal(c)
+	defer stop()
+	pool, err := d.Open()
 	if err != nil {
-		return nil, nil, errors.Join(err, pool.Close())
+		return err
 	}
-	return db, pool, nil
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	if err := do(ctx, d, pool); err != nil {
+		return fmt.Errorf("%s: %w", d, err)
+	}
+	return nil
 }

@@ -34,8 +34,7 @@ func dividedFlags(c *cobra.Command) func() (ddl.Engine, ddl.Table) {
 		names = append(names, string(e))
 	}
 	engine := flags.String("engine", "", "what divides the table: "+strings.Join(names, ", "))
-	// Fails only for a flag that does not exist.
-	_ = c.RegisterFlagCompletionFunc("engine", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	complete(c, "engine", names...)
 	table := flags.String("table", "", `name of the table, "orders" or "schema.orders"`)
 	shards := flags.Int("shards", 4, "how many shards the table has")
 	alone := flags.Int64Slice("alone", nil, "buckets that have a shard of their own besides, with commas")

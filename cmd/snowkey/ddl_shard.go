@@ -214,6 +214,3 @@ func writeScript(w io.Writer, s *ddl.Script, servers []ddl.Server) error {
 	_, err := io.WriteString(w, strings.Join(sections, "\n"))
 	return err
 }
-
-// oneLine has a text end with its comment.
-func oneLine(text string) string { return strings.NewReplacer("\n", " ", "\r", " ").Replace(text) }

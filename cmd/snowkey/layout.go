@@ -16,14 +16,11 @@ func layoutFlagOf(c *cobra.Command, preset idgen.Preset) *layoutChoice {
 	choice := &layoutChoice{Layout: preset.Layout, option: preset, text: preset.Name()}
 	c.Flags().Var(choice, "layout", `name of a layout (see "snowkey layouts"), or its text form, such as
 time=41@1ms,node=10,sequence=12;epoch=2025-01-01T00:00:00Z`)
-	// Fails only for a flag that does not exist.
-	_ = c.RegisterFlagCompletionFunc("layout", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		var names []cobra.Completion
-		for _, p := range idgen.Presets() {
-			names = append(names, cobra.CompletionWithDesc(p.Name(), p.Origin()))
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	})
+	var names []cobra.Completion
+	for _, p := range idgen.Presets() {
+		names = append(names, cobra.CompletionWithDesc(p.Name(), p.Origin()))
+	}
+	complete(c, "layout", names...)
 	return choice
 }
 
@@ -61,15 +58,12 @@ func (c *layoutChoice) Set(text string) error {
 // formatFlag adds --format with completion to a command.
 func formatFlag(c *cobra.Command, usage string) *formatChoice {
 	choice := &formatChoice{Encoding: idgen.Decimal}
-	c.Flags().Var(choice, "format", usage+": "+formatNames())
-	// Fails only for a flag that does not exist.
-	_ = c.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		var names []cobra.Completion
-		for _, e := range idgen.Encodings() {
-			names = append(names, e.Name())
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	})
+	var names []cobra.Completion
+	for _, e := range idgen.Encodings() {
+		names = append(names, e.Name())
+	}
+	c.Flags().Var(choice, "format", usage+": "+strings.Join(names, ", "))
+	complete(c, "format", names...)
 	return choice
 }
 
@@ -86,12 +80,4 @@ func (c *formatChoice) Type() string { return "format" }
 func (c *formatChoice) Set(text string) (err error) {
 	c.Encoding, err = idgen.LookupEncoding(text)
 	return err
-}
-
-func formatNames() string {
-	var names []string
-	for _, e := range idgen.Encodings() {
-		names = append(names, e.Name())
-	}
-	return strings.Join(names, ", ")
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,17 +32,19 @@ generators can make keys at the same time, how many a second each of them, and w
 }
 
 func writeLayouts(w io.Writer) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "NAME\tFIELDS\tTICK\tEPOCH\tGENERATORS\tIDS/S EACH\tRUNS OUT\tORIGIN") // Flush reports what fails
+	text := new(strings.Builder)
+	table := newColumns(text, "NAME", "FIELDS", "TICK", "EPOCH", "GENERATORS", "IDS/S EACH", "RUNS OUT", "ORIGIN")
 	for _, p := range idgen.Presets() {
 		var fields []string
 		for _, f := range p.Fields() {
 			fields = append(fields, fmt.Sprintf("%s %d", f.Kind, f.Bits))
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%.0f\t%s\t%s\n", p.Name(), strings.Join(fields, ", "), p.Unit(),
-			formatTime(p.Epoch(), p.Unit()), p.Generators(), p.PerSecond(), p.ExhaustsAt().Format(time.DateOnly), p.Origin())
+		table.line(p.Name(), strings.Join(fields, ", "), p.Unit(), formatTime(p.Epoch(), p.Unit()), p.Generators(), fmt.Sprintf("%.0f", p.PerSecond()),
+			p.ExhaustsAt().Format(time.DateOnly), p.Origin())
 	}
-	return table.Flush()
+	table.end()
+	_, err := io.WriteString(w, text.String())
+	return err
 }
 
 // layoutLine is the JSON object of a layout.

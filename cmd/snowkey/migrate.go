@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os/signal"
 
 	"github.com/spf13/cobra"
 	"gorm.io/gorm"
@@ -47,7 +44,6 @@ were made; shadow is rekey without a moment in which a writer fails, on PostgreS
 type migration struct {
 	c    *cobra.Command
 	db   *gorm.DB
-	pool *sql.DB
 	flag string // names the database on a command line, see namedDSN
 	bar  *bar
 }
@@ -55,32 +51,17 @@ type migration struct {
 // migrateDatabase adds the flags of a database to a command, and returns what opens the database, calls do with it, and closes it. A signal ends the context.
 func migrateDatabase(c *cobra.Command) func(do func(ctx context.Context, m migration) error) error {
 	named := databaseFlag(c)
-	return func(do func(context.Context, migration) error) (err error) {
-		d, err := named.parse(c)
-		if err != nil {
-			return err
-		}
-		ctx, stop := untilSignal(c)
-		defer stop()
-		db, pool, err := d.connect(ctx)
-		if err != nil {
-			return fmt.Errorf("%s: %w", d, err)
-		}
-		defer func() { err = errors.Join(err, pool.Close()) }()
-		m := migration{c: c, db: db, pool: pool, flag: d.named.flag, bar: newBar(c.ErrOrStderr())}
-		defer m.bar.end()
-		if err := do(ctx, m); err != nil {
-			return usage(fmt.Errorf("%s: %w", d, limited(err)))
-		}
-		return nil
+	return func(do func(context.Context, migration) error) error {
+		return named.with(c, func(ctx context.Context, d database, pool *sql.DB) error {
+			db, err := d.connect(ctx, pool)
+			if err != nil {
+				return err
+			}
+			m := migration{c: c, db: db, flag: d.named.flag, bar: newBar(c.ErrOrStderr())}
+			defer m.bar.end()
+			return usage(limited(do(ctx, m)))
+		})
 	}
-}
-
-// untilSignal returns a context that the first signal ends. A second one ends the program.
-func untilSignal(c *cobra.Command) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(c.Context(), endings()...)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
 }
 
 // usage makes an error that what was asked for is wrong one of usage.
@@ -159,24 +140,4 @@ Nothing is written.`,
 		})
 	}
 	return c
-}
-
-// writeJSON prints one value, indented.
-func writeJSON(w io.Writer, value any) error {
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	return out.Encode(value)
-}
-
-// writeJSONLines writes an object a line.
-func writeJSONLines[T any](w io.Writer, lines []T) error {
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	for _, line := range lines {
-		if err := out.Encode(line); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -70,11 +69,15 @@ input. --into and --from take the same texts: all users of the machine can read 
 		defer stop()
 		var dbs []*gorm.DB
 		for _, d := range databases {
-			db, pool, failed := d.connect(ctx)
+			pool, failed := d.Open()
+			if failed != nil {
+				return failed
+			}
+			defer func() { err = errors.Join(err, pool.Close()) }()
+			db, failed := d.connect(ctx, pool)
 			if failed != nil {
 				return fmt.Errorf("%s: %w", d, failed)
 			}
-			defer func() { err = errors.Join(err, pool.Close()) }()
 			dbs = append(dbs, db)
 		}
 		bar := newBar(c.ErrOrStderr())
@@ -133,12 +136,11 @@ func mergeProgress(b *bar) func(migrate.MergeProgress) {
 
 func writeProof(w io.Writer, o migrate.MergeOutcome) error {
 	table := new(strings.Builder)
-	rows := tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(rows, "TABLE\tCLASHES\tPROOF")
+	rows := newColumns(table, "TABLE", "CLASHES", "PROOF")
 	for _, p := range o.Proof {
-		_, _ = fmt.Fprintf(rows, "%s\t%d\t%s\n", printable(p.Table), p.Clashes, printable(p.Text))
+		rows.line(printable(p.Table), p.Clashes, printable(p.Text))
 	}
-	_ = rows.Flush() // to memory
+	rows.end()
 	for _, note := range o.Notes {
 		_, _ = fmt.Fprintf(table, "note: %s\n", printable(note)) // to memory
 	}

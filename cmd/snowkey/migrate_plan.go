@@ -38,11 +38,9 @@ may be none, a trigger that would fire for each row, a table without a time of c
 	node := flags.Int64("node", 0, "number that the new ids of old rows have, and nobody else ever gets (default: the greatest that was never granted)")
 	out := flags.String("out", "", "file to write; one that is there is not replaced (default: standard output)")
 	asJSON := flags.Bool("json", false, "print the plan as the JSON that run takes")
-	_ = c.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]cobra.Completion{
-		cobra.CompletionWithDesc("widen", "old ids stay, new rows get snowflakes"),
+	complete(c, "mode", cobra.CompletionWithDesc("widen", "old ids stay, new rows get snowflakes"),
 		cobra.CompletionWithDesc("rekey", "old rows get ids that tell when they were made"),
-		cobra.CompletionWithDesc("shadow", "rekey without a moment in which a writer fails, on PostgreSQL"),
-	}, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that does not exist
+		cobra.CompletionWithDesc("shadow", "rekey without a moment in which a writer fails, on PostgreSQL"))
 	_ = c.MarkFlagFilename("out", "sql")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *asJSON && *out != "" {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -84,8 +83,7 @@ func verdict(c *cobra.Command, checks []migrate.Check, strict bool) error {
 
 func writeChecks(w io.Writer, checks []migrate.Check) error {
 	table := new(strings.Builder)
-	rows := tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(rows, "CHECK\tTABLE\tCOLUMN\tRESULT")
+	rows := newColumns(table, "CHECK", "TABLE", "COLUMN", "RESULT")
 	for _, check := range checks {
 		result := "ok"
 		switch check.Result {
@@ -106,9 +104,9 @@ func writeChecks(w io.Writer, checks []migrate.Check) error {
 			}
 			result += ". " + check.Text
 		}
-		_, _ = fmt.Fprintf(rows, "%s\t%s\t%s\t%s\n", check.Name, printable(check.Table), cmp.Or(printable(check.Column), "-"), printable(result))
+		rows.line(check.Name, printable(check.Table), cmp.Or(printable(check.Column), "-"), printable(result))
 	}
-	_ = rows.Flush() // to memory
+	rows.end()
 	_, err := io.WriteString(w, table.String())
 	return err
 }
@@ -168,19 +166,17 @@ func writeStatus(w io.Writer, s migrate.Status, database string) error {
 		}
 		_, _ = fmt.Fprint(table, "\n\n")
 	}
-	rows := tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(rows, "PLAN\tMODE\tSTATE\tSTARTED\tCHANGED\tRUNNER")
+	rows := newColumns(table, "PLAN", "MODE", "STATE", "STARTED", "CHANGED", "RUNNER")
 	for _, p := range s.Plans {
-		_, _ = fmt.Fprintf(rows, "%.12s\t%s\t%s\t%s\t%s\t%s\n", printable(p.Hash), printable(p.Mode), p.State,
-			p.Started.Format(time.RFC3339), p.Changed.Format(time.RFC3339), printable(p.Runner))
+		rows.line(fmt.Sprintf("%.12s", printable(p.Hash)), printable(p.Mode), p.State, p.Started.Format(time.RFC3339), p.Changed.Format(time.RFC3339), printable(p.Runner))
 	}
 	if len(s.Steps) > 0 {
-		_, _ = fmt.Fprintln(rows, "\nSTEP\tSTATE\tROWS\tCHANGED\tTITLE")
+		rows.line("\nSTEP", "STATE", "ROWS", "CHANGED", "TITLE")
 	}
 	for _, step := range s.Steps {
-		_, _ = fmt.Fprintf(rows, "%d\t%s\t%d\t%s\t%s\n", step.Number, step.State, step.Rows, step.Changed.Format(time.RFC3339), printable(step.Title))
+		rows.line(step.Number, step.State, step.Rows, step.Changed.Format(time.RFC3339), printable(step.Title))
 	}
-	_ = rows.Flush() // to memory
+	rows.end()
 	_, err := io.WriteString(w, table.String())
 	return err
 }

@@ -2,17 +2,13 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
-	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -55,32 +51,20 @@ two tables, which are both listed. The rest is listed all the same.`,
 
 // withNodes reads what a database has in the table of that name, which a flag gave, has it written, and fails with what could not be
 // read.
-func withNodes(c *cobra.Command, named *dsnFlag, flag, table, space string, write func(database, nodeList) error) (err error) {
-	d, err := named.parse(c)
-	if err != nil {
-		return err
-	}
-	if _, err := grant.DDL(d.dialect, table); err != nil {
-		return usageError{fmt.Errorf("%s: %w", flag, err)}
-	}
-	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	pool, err := d.Open()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, pool.Close()) }()
-	nodes, err := listNodes(ctx, grant.SQL(pool, d.dialect, grant.WithTable(table)), space)
-	if err != nil {
-		return fmt.Errorf("%s: %w", d, err)
-	}
-	if err := write(d, nodes); err != nil {
-		return err
-	}
-	if err := nodes.failed(); err != nil {
-		return fmt.Errorf("%s: %w", d, err)
-	}
-	return nil
+func withNodes(c *cobra.Command, named *dsnFlag, flag, table, space string, write func(database, nodeList) error) error {
+	return named.with(c, func(ctx context.Context, d database, pool *sql.DB) error {
+		if _, err := grant.DDL(d.dialect, table); err != nil {
+			return usageError{fmt.Errorf("%s: %w", flag, err)}
+		}
+		nodes, err := listNodes(ctx, grant.SQL(pool, d.dialect, grant.WithTable(table)), space)
+		if err != nil {
+			return err
+		}
+		if err := write(d, nodes); err != nil {
+			return err
+		}
+		return nodes.failed()
+	})
 }
 
 func newNodesDDL() *cobra.Command {
@@ -95,8 +79,7 @@ tables itself. It needs SELECT, INSERT and UPDATE on this one then.`,
 	}
 	name := c.Flags().String("dialect", "", "mysql (MariaDB too), postgres or sqlite")
 	table := c.Flags().String("table", grant.DefaultTable, "name of the table")
-	// Fails only for a flag that does not exist.
-	_ = c.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions([]cobra.Completion{"mysql", "postgres", "sqlite"}, cobra.ShellCompDirectiveNoFileComp))
+	complete(c, "dialect", "mysql", "postgres", "sqlite")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		dialect, err := grant.LookupDialect(*name)
 		if err != nil {
@@ -292,15 +275,14 @@ func (s nodeSpace) writeTo(text *strings.Builder) {
 	states := s.count()
 	fmt.Fprintf(text, "space %s, %d of %d held at %s, %d free, %d ended\ntable %s\nidentity %s\nlayout %s\n", s.Name, states["held"], s.numbers(),
 		s.Now.Format(time.RFC3339), states["free"], states["ended"], printable(s.table), printable(s.Space.ID), printable(s.Layout))
-	rows := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(rows, "NODE\tSTATE\tFROM\tUNTIL\tHOLDER")
+	rows := newColumns(text, "NODE", "STATE", "FROM", "UNTIL", "HOLDER")
 	for _, row := range s.Rows {
-		_, _ = fmt.Fprintf(rows, "%d\t%s\t%s\t%s\t%s\n", row.Number, s.state(row), s.formatTick(row.From), s.formatTick(row.Until), nameOf(row.Holder))
+		rows.line(row.Number, s.state(row), s.formatTick(row.From), s.formatTick(row.Until), nameOf(row.Holder))
 	}
 	for _, loss := range s.losses {
-		_, _ = fmt.Fprintf(rows, "%d\t%s\t%s\t%s\t%s\n", loss.Number, "lost", s.formatTick(loss.From), s.formatTick(loss.Until), nameOf(loss.Holder))
+		rows.line(loss.Number, "lost", s.formatTick(loss.From), s.formatTick(loss.Until), nameOf(loss.Holder))
 	}
-	_ = rows.Flush() // to memory
+	rows.end()
 	if until := s.absent(); until > 0 {
 		fmt.Fprintf(text, "rows are gone: numbers without a row count as held until %s\n", s.formatTick(until))
 	}
@@ -313,16 +295,6 @@ func (s nodeSpace) writeTo(text *strings.Builder) {
 func nameOf(holder string) string {
 	name, _, _ := strings.Cut(printable(holder), "#")
 	return name
-}
-
-// printable replaces what a terminal would take for more than text, in what somebody has written to the table.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '\uFFFD'
-	}, text)
 }
 
 // nodeLine is the JSON object of a number, or of a loss.

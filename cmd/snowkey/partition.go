@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +11,6 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -156,9 +156,8 @@ func partitionFlags(c *cobra.Command) (open func(do func(context.Context, *parti
 	wait := flags.Duration("lock-wait", partition.DefaultLockWait, "how long a step waits for other transactions at a time; MySQL counts whole seconds")
 	tries := flags.Int("tries", partition.DefaultTries, "how often a step is tried")
 	asJSON = flags.Bool("json", false, "print one JSON object")
-	// Fails only for a flag that does not exist.
-	_ = c.RegisterFlagCompletionFunc("every", cobra.FixedCompletions([]cobra.Completion{"day", "week", "month"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = c.RegisterFlagCompletionFunc("old", cobra.FixedCompletions([]cobra.Completion{"drop", "detach", "archive"}, cobra.ShellCompDirectiveNoFileComp))
+	complete(c, "every", "day", "week", "month")
+	complete(c, "old", "drop", "detach", "archive")
 	settings := func() (partition.Table, error) {
 		t := partition.Table{
 			Name: *table, Key: *key, Layout: layout.Layout, Ahead: *ahead, Keep: *keep, Most: *most, Move: *move, TrustClock: *trust, LockWait: *wait, Tries: *tries,
@@ -193,30 +192,18 @@ func partitionFlags(c *cobra.Command) (open func(do func(context.Context, *parti
 		}
 		return t, nil
 	}
-	return func(do func(context.Context, *partition.Keeper) error) (err error) {
+	return func(do func(context.Context, *partition.Keeper) error) error {
 		t, err := settings()
 		if err != nil {
 			return usageError{err}
 		}
-		d, err := named.parse(c)
-		if err != nil {
-			return err
-		}
-		pool, err := d.Open()
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, pool.Close()) }()
-		k, err := partition.New(pool, d.dialect, t)
-		if err != nil {
-			return usageError{err}
-		}
-		ctx, stop := untilSignal(c)
-		defer stop()
-		if err := do(ctx, k); err != nil {
-			return fmt.Errorf("%s: %w", d, err)
-		}
-		return nil
+		return named.with(c, func(ctx context.Context, d database, pool *sql.DB) error {
+			k, err := partition.New(pool, d.dialect, t)
+			if err != nil {
+				return usageError{err}
+			}
+			return do(ctx, k)
+		})
 	}, asJSON
 }
 
@@ -275,15 +262,14 @@ func writePartitionProblems(text *strings.Builder, before string, plan partition
 func partitionStatusText(plan partition.Plan) string {
 	text := new(strings.Builder)
 	fmt.Fprintf(text, "table %s at %s, %d periods ahead, newest key of %s\n", printable(plan.Table), plan.Now.Format(time.RFC3339), plan.Ahead, boundOf(plan.Newest))
-	rows := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
+	rows := newColumns(text, "PARTITION", "FROM", "TO", "ROWS")
 	row := func(name string, of partition.Range, count string) {
 		from := boundOf(of.From)
 		if of.FromID == math.MinInt64 {
 			from = "no bound"
 		}
-		_, _ = fmt.Fprintf(rows, "%s\t%s\t%s\t%s\n", printable(name), from, boundOf(of.To), count)
+		rows.line(printable(name), from, boundOf(of.To), count)
 	}
-	_, _ = fmt.Fprintln(rows, "PARTITION\tFROM\tTO\tROWS")
 	for _, part := range plan.Parts {
 		count := "-"
 		switch {
@@ -296,7 +282,7 @@ func partitionStatusText(plan partition.Plan) string {
 	}
 	if plan.Default != nil {
 		if len(plan.Default.Unplaced) == 0 {
-			_, _ = fmt.Fprintf(rows, "%s\tall others\t\t0\n", printable(plan.Default.Name))
+			rows.line(printable(plan.Default.Name), "all others", "", 0)
 		}
 		for _, u := range plan.Default.Unplaced {
 			count := strconv.FormatInt(u.Rows, 10)
@@ -309,7 +295,7 @@ func partitionStatusText(plan partition.Plan) string {
 	for _, d := range plan.Detached {
 		row(d.Name, d.Range, "detached, to "+d.Then)
 	}
-	_ = rows.Flush() // to memory
+	rows.end()
 	for _, gap := range plan.Gaps {
 		fmt.Fprintf(text, "gap: %s to %s has no partition of its own\n", boundOf(gap.From), boundOf(gap.To))
 	}

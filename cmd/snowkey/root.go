@@ -57,6 +57,11 @@ func newHelp(root *cobra.Command) *cobra.Command {
 	}
 }
 
+// complete has the shell complete a flag's value. Registering fails only for a flag that does not exist.
+func complete(c *cobra.Command, flag string, values ...cobra.Completion) {
+	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
 // version returns the version of the module as the go command has stamped it.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
