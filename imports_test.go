@@ -35,7 +35,7 @@ var allowed = map[string][]string{
 	"/migrate/internal/verify":   migrating,
 	"/migrate/internal/run":      migrating,
 	"/migrate/internal/merge":    migrating,
-	"/internal/migratetest":      slices.Concat(migrating, own("/sqltype")),
+	"/internal/migratetest":      migrating,
 	"/compare":                   slices.Concat(strategies, measuring, drivers, own("/compare/strategy", "/compare/internal/database", "/compare/internal/verify", "/compare/internal/measure", "/compare/result", "/internal/dbserver"), []string{"golang.org/x/sys/"}),
 	"/compare/strategy":          strategies,
 	"/compare/internal/database": slices.Concat(gormAlone, drivers, statistics, own("/compare/result", "/internal/dsn", "/internal/dialect")),

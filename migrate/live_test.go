@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/internal/migratetest"
 	"github.com/snowkey-go/snowkey/migrate"
 )
 
@@ -34,7 +33,7 @@ const liveRows = 400
 // live is an application: customers with orders, whose items have the times of the orders, with tags of a composite key, and visits of customers that no foreign key guards.
 type live struct {
 	*database
-	writers *migratetest.Load
+	writers *writerGroup
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 	guarded atomic.Int64 // 1 when no foreign key is away, as they are on MySQL while types change: a row that goes then leaves those that refer to it
@@ -67,8 +66,8 @@ func newLive(t *testing.T, d *database) *live {
 	l := &live{database: d}
 	now := func() string { return time.Now().UTC().Format("'2006-01-02 15:04:05'") }
 	name := func(n int) string { return fmt.Sprintf("'w%d'", n) }
-	writer := func(table, columns, values string, parents string) migratetest.Writer {
-		w := migratetest.Writer{Table: table, Key: "id", Columns: columns, Mark: "name", MarkOf: name, Every: 25 * time.Millisecond}
+	writer := func(table, columns, values string, parents string) tableWriter {
+		w := tableWriter{Table: table, Key: "id", Columns: columns, Mark: "name", MarkOf: name, Every: 25 * time.Millisecond}
 		w.Values = func(n int) string { return name(n) + strings.ReplaceAll(values, "NOW", now()) }
 		if parents != "" { // an old one, then a new one
 			w.Parents = func(n int) []string {
@@ -81,7 +80,7 @@ func newLive(t *testing.T, d *database) *live {
 		return w
 	}
 	pool := connect(t, d.kind, d.name)
-	l.writers = migratetest.StartLoad(t, pool.pool, writer("customers", "name, created_at", ", NOW", ""),
+	l.writers = startWriters(t, pool.pool, writer("customers", "name, created_at", ", NOW", ""),
 		writer("orders", "name, total, created_at, customer_id", ", 1, NOW", "customers"), writer("items", "name, amount, order_id", ", 1", "orders"))
 	ctx, stop := context.WithCancel(t.Context())
 	l.stop = stop

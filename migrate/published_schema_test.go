@@ -38,7 +38,7 @@ func chinook(kind string) published {
 		name: "chinook", kind: kind, make: migratetest.Chinook, created: made,
 		modes:  []migrate.Mode{migrate.Widen, migrate.Rekey},
 		except: map[string]string{},
-		writers: []migratetest.Writer{
+		writers: []tableWriter{
 			writes("Artist", "ArtistId", "Name", nil, nil),
 			writes("Track", "TrackId", "Name, Composer, Milliseconds, UnitPrice, AlbumId, MediaTypeId",
 				func(n int) string { return fmt.Sprintf("'Album %d', 1, 1", n%40) },
@@ -109,8 +109,8 @@ func filmMade() map[string]string {
 }
 
 // filmWriters insert actors, films and customers.
-func filmWriters() []migratetest.Writer {
-	return []migratetest.Writer{
+func filmWriters() []tableWriter {
+	return []tableWriter{
 		writes("actor", "actor_id", "first_name, last_name", func(int) string { return "'NEW'" }, nil),
 		writes("film", "film_id", "title, description, language_id", func(n int) string { return fmt.Sprintf("'Language %d'", n%6) },
 			func(n int) []string {
@@ -138,8 +138,8 @@ func rentalParents(n int) []string {
 // sakila has keys of eight and sixteen bits, ON UPDATE CASCADE, a circle of foreign keys, triggers, and a full-text table that a trigger fills.
 func sakila() published {
 	stamp := func(n int) string { return fmt.Sprintf("'2030-01-01 %02d:%02d:%02d'", n/3600, n/60%60, n%60) }
-	marked := func(table, key, columns string, values func(n int) string, parents func(n int) []string) migratetest.Writer {
-		return migratetest.Writer{Table: table, Key: key, Columns: columns, Mark: "last_update", MarkOf: stamp, Parents: parents,
+	marked := func(table, key, columns string, values func(n int) string, parents func(n int) []string) tableWriter {
+		return tableWriter{Table: table, Key: key, Columns: columns, Mark: "last_update", MarkOf: stamp, Parents: parents,
 			Values: func(n int) string { return stamp(n) + ", " + values(n) }}
 	}
 	made := filmMade()
@@ -168,8 +168,8 @@ func sakila() published {
 // The materialized view is dropped first, as the plan asks for.
 func pagila() published {
 	uuid := func(n int) string { return fmt.Sprintf("'00000000-0000-7000-9000-%012x'", n) }
-	marked := func(table, key, columns string, values func(n int) string, parents func(n int) []string) migratetest.Writer {
-		return migratetest.Writer{Table: table, Key: key, Columns: columns, Mark: "uuid", MarkOf: uuid, Parents: parents,
+	marked := func(table, key, columns string, values func(n int) string, parents func(n int) []string) tableWriter {
+		return tableWriter{Table: table, Key: key, Columns: columns, Mark: "uuid", MarkOf: uuid, Parents: parents,
 			Values: func(n int) string { return uuid(n) + ", " + values(n) }}
 	}
 	day := func(n int) string {

@@ -26,13 +26,13 @@ type published struct {
 	make       func(testing.TB, *sql.DB, string, int)
 	modes      []migrate.Mode
 	inspect    migrate.InspectOptions
-	created    map[string]string    // of rekey and shadow
-	shadow     []string             // tables whose keys shadow changes; all where there are none
-	before     []string             // what the plan says is to be done before
-	refer      [][3]string          // references that are not declared: table, column, table
-	except     map[string]string    // conditions for the rows of writers, by table
-	writers    []migratetest.Writer // what the application inserts
-	wrong      []string             // queries for how many rows of writers refer to another row than the one that was meant
+	created    map[string]string // of rekey and shadow
+	shadow     []string          // tables whose keys shadow changes; all where there are none
+	before     []string          // what the plan says is to be done before
+	refer      [][3]string       // references that are not declared: table, column, table
+	except     map[string]string // conditions for the rows of writers, by table
+	writers    []tableWriter     // what the application inserts
+	wrong      []string          // queries for how many rows of writers refer to another row than the one that was meant
 }
 
 // TestPublished takes published schemas through each mode while writers insert: those that leave keys to the database up to the hold, those
@@ -94,7 +94,7 @@ func (p published) migrate(t *testing.T, mode migrate.Mode) {
 
 // runBeside runs a plan up to its last phase while the application inserts, each writer a row every so often: without keys up to the hold, and with
 // keys from then on.
-func (d *database) runBeside(p published, planned *migrate.Plan, every time.Duration, tell func(migrate.Progress)) *migratetest.Load {
+func (d *database) runBeside(p published, planned *migrate.Plan, every time.Duration, tell func(migrate.Progress)) *writerGroup {
 	d.t.Helper()
 	writers := slices.Clone(p.writers)
 	for i, w := range writers {
@@ -103,7 +103,7 @@ func (d *database) runBeside(p published, planned *migrate.Plan, every time.Dura
 			writers[i].Key = "" // the database goes on making it
 		}
 	}
-	load := migratetest.StartLoad(d.t, connect(d.t, p.kind, d.name).pool, writers...)
+	load := startWriters(d.t, connect(d.t, p.kind, d.name).pool, writers...)
 	load.Await(5)
 	outcome, err := migrate.Run(d.t.Context(), d.gorm, planned, migrate.RunOptions{Progress: tell})
 	if err != nil || outcome.Held == "" {
@@ -134,7 +134,7 @@ func (d *database) runBeside(p published, planned *migrate.Plan, every time.Dura
 }
 
 // keeps compares what the tables hold with what they held before, without the rows of writers, and sees that these are all there.
-func (d *database) keeps(p published, shape *migratetest.Shape, load *migratetest.Load, when string, before map[string]string) {
+func (d *database) keeps(p published, shape *migratetest.Shape, load *writerGroup, when string, before map[string]string) {
 	d.t.Helper()
 	after := d.content(shape)
 	for _, table := range slices.Sorted(maps.Keys(before)) {
@@ -152,14 +152,14 @@ func (d *database) keeps(p published, shape *migratetest.Shape, load *migratetes
 }
 
 // verifyBeside fails the test for each check that has not passed, but where rows of writers make the answer unknown.
-func (d *database) verifyBeside(p *migrate.Plan, writers []migratetest.Writer) {
+func (d *database) verifyBeside(p *migrate.Plan, writers []tableWriter) {
 	d.t.Helper()
 	checks, err := migrate.Verify(d.t.Context(), d.gorm, p, migrate.VerifyOptions{})
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	for _, c := range checks {
-		written := slices.ContainsFunc(writers, func(w migratetest.Writer) bool { return w.Table == c.Table })
+		written := slices.ContainsFunc(writers, func(w tableWriter) bool { return w.Table == c.Table })
 		if !c.Result.Good() && !(written && c.Result == migrate.Unknown) {
 			d.t.Errorf("verify: %+v", c)
 		}
@@ -230,9 +230,9 @@ func (p published) options(mode migrate.Mode) migrate.PlanOptions {
 func text(n int) string { return fmt.Sprintf("'w-%d'", n) }
 
 // writes says how a writer inserts rows that are marked by a text in the first column.
-func writes(table, key, columns string, more func(n int) string, parents func(n int) []string) migratetest.Writer {
+func writes(table, key, columns string, more func(n int) string, parents func(n int) []string) tableWriter {
 	mark, _, _ := strings.Cut(columns, ",")
-	return migratetest.Writer{Table: table, Key: key, Columns: columns, Parents: parents, Mark: mark, MarkOf: text,
+	return tableWriter{Table: table, Key: key, Columns: columns, Parents: parents, Mark: mark, MarkOf: text,
 		Values: func(n int) string {
 			if more == nil {
 				return text(n)

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowkey-go/snowkey/internal/migratetest"
 	"github.com/snowkey-go/snowkey/migrate"
 )
 
@@ -40,7 +39,7 @@ func TestRefusals(t *testing.T) {
 				steps.end(time.Now())
 				refusals := load.Stop()
 				load.Check()
-				slices.SortFunc(refusals, func(x, y migratetest.Refusals) int { return cmp.Compare(y.Longest, x.Longest) })
+				slices.SortFunc(refusals, func(x, y writerResult) int { return cmp.Compare(y.Longest, x.Longest) })
 				for _, r := range refusals {
 					t.Log(r)
 				}

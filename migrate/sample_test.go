@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
@@ -66,25 +67,25 @@ func (d *database) use(mode migrate.Mode) {
 			d.t.Error(err)
 		}
 	}()
-	var first migratetest.User
+	var first User
 	if err := db.Unscoped().Preload("Profile").Preload("Orders.Items.Product").Order("id").First(&first).Error; err != nil {
 		d.t.Fatal(err)
 	}
 	if parts, err := layout.Decode(int64(first.ID)); mode != migrate.Widen && (err != nil || !parts.Time.Truncate(time.Second).Equal(first.CreatedAt.UTC())) {
 		d.t.Errorf("the first user's id %d has the time %v (%v), want %v", first.ID, parts.Time, err, first.CreatedAt.UTC())
 	}
-	var product migratetest.Product
+	var product Product
 	if err := db.Preload("Category.Parent").Preload("Categories").First(&product).Error; err != nil {
 		d.t.Fatal(err)
 	}
-	made := migratetest.User{
-		Email: "new@example.com", Name: "new", Profile: &migratetest.Profile{Bio: "none"},
-		Orders: []migratetest.Order{{Status: "open", Items: []migratetest.OrderItem{{Line: 1, ProductID: product.ID, Quantity: 2}}}},
+	made := User{
+		Email: "new@example.com", Name: "new", Profile: &Profile{Bio: "none"},
+		Orders: []Order{{Status: "open", Items: []OrderItem{{Line: 1, ProductID: product.ID, Quantity: 2}}}},
 	}
 	if err := db.Create(&made).Error; err != nil {
 		d.t.Fatal(err)
 	}
-	var read migratetest.User
+	var read User
 	if err := db.Preload("Profile").Preload("Orders.Items").First(&read, made.ID).Error; err != nil {
 		d.t.Fatal(err)
 	}
@@ -92,17 +93,17 @@ func (d *database) use(mode migrate.Mode) {
 		d.t.Errorf("got %+v, want all that was made", read)
 	}
 	// GORM makes no text of another type of integers in a foreign key, so those of comments are set.
-	if err := db.Create(&migratetest.Comment{OwnerID: made.ID.String(), OwnerType: "users", Body: "hello"}).Error; err != nil {
+	if err := db.Create(&Comment{OwnerID: made.ID.String(), OwnerType: "users", Body: "hello"}).Error; err != nil {
 		d.t.Fatal(err)
 	}
-	child := migratetest.Category{Name: "child", ParentID: sql.Null[sqltype.ID]{V: product.CategoryID.V, Valid: true}}
+	child := Category{Name: "child", ParentID: sql.Null[sqltype.ID]{V: product.CategoryID.V, Valid: true}}
 	if err := db.Create(&child).Error; err != nil {
 		d.t.Fatal(err)
 	}
 	if err := db.Model(&product).Association("Categories").Append(&child); err != nil {
 		d.t.Fatal(err)
 	}
-	findings, err := check.Models(d.t.Context(), db, plugin, migratetest.Models()...)
+	findings, err := check.Models(d.t.Context(), db, plugin, models()...)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -111,4 +112,33 @@ func (d *database) use(mode migrate.Mode) {
 			d.t.Errorf("check: %s", f)
 		}
 	}
+}
+
+// TestModels writes and reads a shop through both sets of models.
+func TestModels(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, d *database) {
+		d.sample(20)
+		for _, model := range append(migratetest.OldModels(), models()...) {
+			var count int64
+			if err := d.gorm.Model(model).Unscoped().Count(&count).Error; err != nil || count == 0 {
+				t.Errorf("%T: counted %d rows, %v", model, count, err)
+			}
+			if err := d.gorm.Unscoped().Take(model).Error; err != nil {
+				t.Errorf("%T: %v", model, err)
+			}
+		}
+		var order migratetest.OldOrder
+		if err := d.gorm.Preload(clause.Associations).Order("id DESC").Take(&order).Error; err != nil || len(order.Items) == 0 {
+			t.Errorf("got order %+v, %v", order, err)
+		}
+		var product migratetest.OldProduct
+		if err := d.gorm.Preload("Categories").Preload("Taggings").Take(&product, "name = ?", "product 2").Error; err != nil || len(product.Categories) != 2 || len(product.Taggings) != 1 {
+			t.Errorf("got product %+v, %v", product, err)
+		}
+		user := migratetest.OldUser{Email: "new@example.org", Name: "new", Addresses: []migratetest.OldAddress{{Street: "new street"}}}
+		if err := d.gorm.Create(&user).Error; err != nil || user.ID == 0 || user.Addresses[0].UserID != user.ID {
+			t.Errorf("created %+v, %v", user, err)
+		}
+	})
 }

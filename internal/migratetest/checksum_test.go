@@ -7,11 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
-
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/dsn"
 	"github.com/snowkey-go/snowkey/internal/migratetest"
 )
 
@@ -93,45 +89,6 @@ func TestChecksum(t *testing.T) {
 				t.Errorf("got the same checksum after %s", statement)
 			}
 			want = got
-		}
-	})
-}
-
-// TestModels writes and reads a shop through both sets of models.
-func TestModels(t *testing.T) {
-	eachKind(t, func(t *testing.T, kind string, open func() (dbtest.Database, *sql.DB)) {
-		d, pool := open()
-		if err := migratetest.Fill(t.Context(), pool, kind, 20, 1); err != nil {
-			t.Fatal(err)
-		}
-		parsed, err := dsn.Parse(d.DSN)
-		if err != nil {
-			t.Fatal(err)
-		}
-		db, err := gorm.Open(parsed.Dialector(pool), &gorm.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, model := range append(migratetest.OldModels(), migratetest.Models()...) {
-			var count int64
-			if err := db.Model(model).Unscoped().Count(&count).Error; err != nil || count == 0 {
-				t.Errorf("%T: counted %d rows, %v", model, count, err)
-			}
-			if err := db.Unscoped().Take(model).Error; err != nil {
-				t.Errorf("%T: %v", model, err)
-			}
-		}
-		var order migratetest.OldOrder
-		if err := db.Preload(clause.Associations).Order("id DESC").Take(&order).Error; err != nil || len(order.Items) == 0 {
-			t.Errorf("got order %+v, %v", order, err)
-		}
-		var product migratetest.OldProduct
-		if err := db.Preload("Categories").Preload("Taggings").Take(&product, "name = ?", "product 2").Error; err != nil || len(product.Categories) != 2 || len(product.Taggings) != 1 {
-			t.Errorf("got product %+v, %v", product, err)
-		}
-		user := migratetest.OldUser{Email: "new@example.org", Name: "new", Addresses: []migratetest.OldAddress{{Street: "new street"}}}
-		if err := db.Create(&user).Error; err != nil || user.ID == 0 || user.Addresses[0].UserID != user.ID {
-			t.Errorf("created %+v, %v", user, err)
 		}
 	})
 }

@@ -1,147 +1,182 @@
 package migratetest
 
 import (
-	"database/sql"
 	"time"
 
 	"gorm.io/gorm"
-
-	"github.com/snowkey-go/snowkey/sqltype"
 )
 
-// Models returns the models of the application as it is after the migration.
-func Models() []any {
-	return []any{&User{}, &Profile{}, &Address{}, &Category{}, &Product{}, &Order{}, &OrderItem{}, &Payment{}, &Comment{}, &Tag{}, &Tagging{}, &Event{}, &AuditLog{}}
+// OldModels returns the models of the application as it was, whose keys have the widths that came to mind.
+func OldModels() []any {
+	return []any{&OldUser{}, &OldProfile{}, &OldAddress{}, &OldCategory{}, &OldProduct{}, &OldOrder{}, &OldOrderItem{}, &OldPayment{}, &OldComment{}, &OldTag{}, &OldTagging{}, &OldEvent{}, &OldAuditLog{}}
 }
 
-// User is a user.
-type User struct {
-	ID        sqltype.ID
+// OldUser is a user.
+type OldUser struct {
+	ID        uint
 	Email     string
 	Name      string
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	DeletedAt gorm.DeletedAt
-	Profile   *Profile
-	Addresses []Address
-	Orders    []Order
-	Comments  []Comment `gorm:"polymorphic:Owner;polymorphicValue:users"`
-	Written   []Comment `gorm:"foreignKey:AuthorID"`
+	Profile   *OldProfile  `gorm:"foreignKey:UserID"`
+	Addresses []OldAddress `gorm:"foreignKey:UserID"`
+	Orders    []OldOrder   `gorm:"foreignKey:UserID"`
+	Comments  []OldComment `gorm:"polymorphic:Owner;polymorphicValue:users"`
+	Written   []OldComment `gorm:"foreignKey:AuthorID"`
 }
 
-// Profile is what a user says of itself; its key is the user's.
-type Profile struct {
-	UserID    sqltype.ID `gorm:"primaryKey;autoIncrement:false"`
+// OldProfile is what a user says of itself; its key is the user's.
+type OldProfile struct {
+	UserID    uint `gorm:"primaryKey;autoIncrement:false"`
 	Bio       string
 	CreatedAt time.Time
 }
 
-// Address is where a user lives.
-type Address struct {
-	ID        sqltype.ID
-	UserID    sqltype.ID
+// OldAddress is where a user lives.
+type OldAddress struct {
+	ID        int32
+	UserID    uint
 	Street    string
 	CreatedAt time.Time
 }
 
-// Category is a kind of products.
-type Category struct {
-	ID        sqltype.ID
-	ParentID  sql.Null[sqltype.ID]
-	Parent    *Category
+// OldCategory is a kind of products.
+type OldCategory struct {
+	ID        int32
+	ParentID  *int32
+	Parent    *OldCategory `gorm:"foreignKey:ParentID"`
 	Name      string
 	CreatedAt time.Time
 }
 
-// Product is a product.
-type Product struct {
-	ID         sqltype.ID
-	CategoryID sql.Null[sqltype.ID]
-	Category   *Category
+// OldProduct is a product.
+type OldProduct struct {
+	ID         uint
+	CategoryID *int32
+	Category   *OldCategory `gorm:"foreignKey:CategoryID"`
 	SKU        string
 	Name       string
 	Price      float64
 	CreatedAt  time.Time
-	Categories []Category `gorm:"many2many:product_categories"`
-	Comments   []Comment  `gorm:"polymorphic:Owner;polymorphicValue:products"`
-	Taggings   []Tagging  `gorm:"polymorphic:Taggable;polymorphicValue:products"`
+	Categories []OldCategory `gorm:"many2many:product_categories;joinForeignKey:ProductID;joinReferences:CategoryID"`
+	Comments   []OldComment  `gorm:"polymorphic:Owner;polymorphicValue:products"`
+	Taggings   []OldTagging  `gorm:"polymorphic:Taggable;polymorphicValue:products"`
 }
 
-// Order is an order.
-type Order struct {
-	ID        sqltype.ID
-	UserID    sqltype.ID
-	AddressID sql.Null[sqltype.ID]
-	Address   *Address
+// OldOrder is an order.
+type OldOrder struct {
+	ID        int64
+	UserID    uint
+	AddressID *int32
+	Address   *OldAddress `gorm:"foreignKey:AddressID"`
 	Status    string
 	Note      *string
 	CreatedAt time.Time
 	DeletedAt gorm.DeletedAt
-	Items     []OrderItem
-	Payments  []Payment
-	Taggings  []Tagging `gorm:"polymorphic:Taggable;polymorphicValue:orders"`
+	Items     []OldOrderItem `gorm:"foreignKey:OrderID"`
+	Payments  []OldPayment   `gorm:"foreignKey:OrderID"`
+	Taggings  []OldTagging   `gorm:"polymorphic:Taggable;polymorphicValue:orders"`
 }
 
-// OrderItem is a line of an order.
-type OrderItem struct {
-	OrderID   sqltype.ID `gorm:"primaryKey;autoIncrement:false"`
-	Line      int        `gorm:"primaryKey;autoIncrement:false"`
-	ProductID sqltype.ID
-	Product   *Product
+// OldOrderItem is a line of an order.
+type OldOrderItem struct {
+	OrderID   int64 `gorm:"primaryKey;autoIncrement:false"`
+	Line      int   `gorm:"primaryKey;autoIncrement:false"`
+	ProductID uint
+	Product   *OldProduct `gorm:"foreignKey:ProductID"`
 	Quantity  int
 	CreatedAt time.Time
 }
 
-// Payment is a payment of an order.
-type Payment struct {
-	ID        sqltype.ID
-	OrderID   sqltype.ID
+// OldPayment is a payment of an order.
+type OldPayment struct {
+	ID        int
+	OrderID   int64
 	Reference string
 	Amount    float64
 	CreatedAt time.Time
 }
 
-// Comment is what a user has written about a product or another user.
-type Comment struct {
-	ID        sqltype.ID
+// OldComment is what a user has written about a product or another user.
+type OldComment struct {
+	ID        uint
 	OwnerID   string
 	OwnerType string
-	AuthorID  sql.Null[sqltype.ID]
+	AuthorID  *uint
 	Body      string
 	CreatedAt time.Time
 }
 
-// Tag is a word that things are found by.
-type Tag struct {
-	ID        sqltype.ID
+// OldTag is a word that things are found by.
+type OldTag struct {
+	ID        uint32
 	Name      string
 	CreatedAt time.Time
-	Taggings  []Tagging
+	Taggings  []OldTagging `gorm:"foreignKey:TagID"`
 }
 
-// Tagging is a tag of a product or an order.
-type Tagging struct {
-	ID           sqltype.ID
-	TagID        sqltype.ID
-	TaggableID   sqltype.ID
+// OldTagging is a tag of a product or an order.
+type OldTagging struct {
+	ID           int32
+	TagID        uint32
+	TaggableID   int64
 	TaggableType string
 	CreatedAt    time.Time
 }
 
-// Event is something that happened; the user is in the document.
-type Event struct {
-	ID        sqltype.ID
+// OldEvent is something that happened; the user is in the document.
+type OldEvent struct {
+	ID        int64
 	Data      string
 	CreatedAt time.Time
 }
 
-// AuditLog is what a user did; nothing declares whose UserID it is.
-type AuditLog struct {
-	ID        sqltype.ID
-	UserID    sqltype.ID
+// OldAuditLog is what a user did; nothing declares whose UserID it is.
+type OldAuditLog struct {
+	ID        int32
+	UserID    uint
 	Action    string
 	CreatedAt time.Time
 }
 
+// The tables are those of the models without Old in their names.
+
+// TableName returns users.
+func (OldUser) TableName() string { return "users" }
+
+// TableName returns profiles.
+func (OldProfile) TableName() string { return "profiles" }
+
+// TableName returns addresses.
+func (OldAddress) TableName() string { return "addresses" }
+
+// TableName returns categories.
+func (OldCategory) TableName() string { return "categories" }
+
+// TableName returns products.
+func (OldProduct) TableName() string { return "products" }
+
+// TableName returns orders.
+func (OldOrder) TableName() string { return "orders" }
+
+// TableName returns order_items.
+func (OldOrderItem) TableName() string { return "order_items" }
+
+// TableName returns payments.
+func (OldPayment) TableName() string { return "payments" }
+
+// TableName returns comments.
+func (OldComment) TableName() string { return "comments" }
+
+// TableName returns tags.
+func (OldTag) TableName() string { return "tags" }
+
+// TableName returns taggings.
+func (OldTagging) TableName() string { return "taggings" }
+
+// TableName returns events.
+func (OldEvent) TableName() string { return "events" }
+
 // TableName returns audit_log.
-func (AuditLog) TableName() string { return "audit_log" }
+func (OldAuditLog) TableName() string { return "audit_log" }

@@ -6,19 +6,20 @@ import (
 	"embed"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
 //go:embed testdata/*.sql
-var published embed.FS
+var schemas embed.FS
 
 // build makes a published schema in an empty database: the statements of testdata/name.kind.sql, with rows where it has the line "-- rows". Keys
 // begin at 1 and have no gaps, as in the published data. The test fails when that does not work.
 func build(t testing.TB, db *sql.DB, name, kind string, rows int, fill func(*filler, int)) {
 	t.Helper()
-	text, err := published.ReadFile("testdata/" + name + "." + kind + ".sql")
+	text, err := schemas.ReadFile("testdata/" + name + "." + kind + ".sql")
 	if err != nil {
 		t.Fatalf("migratetest: there is no %s on %s", name, kind)
 	}
@@ -63,15 +64,17 @@ func buildFrom(ctx context.Context, db *sql.DB, kind, text string, rows int, fil
 
 // script runs statements: each ends with a semicolon before an empty line.
 func script(ctx context.Context, conn *sql.Conn, text string) error {
-	for statement := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(text), ";"), ";\n\n") {
-		if strings.TrimSpace(statement) == "" {
-			continue
-		}
+	for _, statement := range statements(text) {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("%w: %s", err, statement)
 		}
 	}
 	return nil
+}
+
+// statements splits a script.
+func statements(text string) []string {
+	return slices.DeleteFunc(strings.Split(strings.TrimSuffix(strings.TrimSpace(text), ";"), ";\n\n"), func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
 // counters lets sequences go on after the greatest keys: of each table, key and sequence.

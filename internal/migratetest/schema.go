@@ -19,5 +19,9 @@ package migratetest
 // Every table but product_categories has created_at. On MySQL it is DATETIME, of milliseconds in orders, and a TIMESTAMP in payments; on
 // PostgreSQL it is timestamptz, but a timestamp in categories. Times without zone are of UTC.
 func Schema(kind string) []string {
-	return map[string][]string{"mysql": schemaMySQL, "postgres": schemaPostgres, "sqlite": schemaSQLite}[kind]
+	text, err := schemas.ReadFile("testdata/shop." + kind + ".sql")
+	if err != nil {
+		return nil
+	}
+	return statements(string(text))
 }

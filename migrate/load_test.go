@@ -1,4 +1,4 @@
-package migratetest
+package migrate_test
 
 import (
 	"context"
@@ -9,12 +9,14 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/migratetest"
 )
 
-// Writer says how an application inserts into a table.
-type Writer struct {
+// tableWriter says how an application inserts into a table.
+type tableWriter struct {
 	Table   string               // as statements have it
-	Key     string               // the column that the database fills until Load.Fill; empty when the database goes on filling it
+	Key     string               // the column that the database fills until writerGroup.Fill; empty when the database goes on filling it
 	Columns string               // those that Values fills, and after them those that Parents fill: "name, parent_id"
 	Values  func(n int) string   // of the nth row, as SQL: "'w-7'"
 	Parents func(n int) []string // queries for the ids that the nth row refers to; nil when it refers to none
@@ -24,8 +26,8 @@ type Writer struct {
 	Fatal   func(error) bool     // says that an error is not to be tried again; nil for that of a duplicate key
 }
 
-// Refusals are what became of a writer's inserts.
-type Refusals struct {
+// writerResult are what became of a writer's inserts.
+type writerResult struct {
 	Table    string
 	Inserted int           // acknowledged
 	Refused  int           // attempts that failed; each was made again, with the parents' ids as they then were
@@ -35,13 +37,13 @@ type Refusals struct {
 }
 
 // String returns the counts, and the longest refusal with its reason, in one line.
-func (r Refusals) String() string {
+func (r writerResult) String() string {
 	return fmt.Sprintf("%s: %d inserted, %d refused, longest %s %s", r.Table, r.Inserted, r.Refused, r.Longest.Round(time.Millisecond), r.Why)
 }
 
-// Load is writers at work: each inserts into its table at a steady pace, one row after the other, and tries an insert again until it is
+// writerGroup is writers at work: each inserts into its table at a steady pace, one row after the other, and tries an insert again until it is
 // acknowledged.
-type Load struct {
+type writerGroup struct {
 	t       testing.TB
 	db      *sql.DB
 	fill    atomic.Pointer[func() int64]
@@ -52,27 +54,27 @@ type Load struct {
 
 // worker is one writer; its fields but the atomic ones are its goroutine's alone until that has ended.
 type worker struct {
-	Writer
-	load     *Load
-	refusals Refusals
+	tableWriter
+	load     *writerGroup
+	refusals writerResult
 	marks    []string     // of acknowledged rows
 	made     atomic.Int64 // rows that were acknowledged
 	refused  atomic.Int64 // attempts that failed
 	why      atomic.Pointer[string]
 }
 
-// MaxInserts is how many rows a writer inserts at most: then it has ended by itself.
-const MaxInserts = 20_000
+// maxInserts is how many rows a writer inserts at most: then it has ended by itself.
+const maxInserts = 20_000
 
 // loadPatience is how long an insert is tried again; more fails the test.
 const loadPatience = 90 * time.Second
 
-// StartLoad starts writers, which share the pool: give it one that nothing else waits for. They end with Stop, or with the test.
-func StartLoad(t testing.TB, db *sql.DB, writers ...Writer) *Load {
+// startWriters starts writers, which share the pool: give it one that nothing else waits for. They end with Stop, or with the test.
+func startWriters(t testing.TB, db *sql.DB, writers ...tableWriter) *writerGroup {
 	ctx, stop := context.WithCancel(context.Background())
-	l := &Load{t: t, db: db, stop: stop}
+	l := &writerGroup{t: t, db: db, stop: stop}
 	for _, w := range writers {
-		at := &worker{Writer: w, load: l, refusals: Refusals{Table: w.Table}}
+		at := &worker{tableWriter: w, load: l, refusals: writerResult{Table: w.Table}}
 		if at.Every == 0 {
 			at.Every = 20 * time.Millisecond
 		}
@@ -93,21 +95,21 @@ func duplicate(err error) bool {
 }
 
 // Fill lets the writers fill their keys from now on: inserts that are under way are tried again with a key.
-func (l *Load) Fill(next func() int64) { l.fill.Store(&next) }
+func (l *writerGroup) Fill(next func() int64) { l.fill.Store(&next) }
 
 // Await waits until each writer has inserted as many rows more. The test fails when that takes longer than 90 seconds.
-func (l *Load) Await(rows int64) {
+func (l *writerGroup) Await(rows int64) {
 	l.t.Helper()
 	l.await("inserted", rows, func(w *worker) *atomic.Int64 { return &w.made })
 }
 
 // AwaitRefused waits until as many attempts more of each writer have failed. The test fails when that takes longer than 90 seconds.
-func (l *Load) AwaitRefused(attempts int64) {
+func (l *writerGroup) AwaitRefused(attempts int64) {
 	l.t.Helper()
 	l.await("been refused", attempts, func(w *worker) *atomic.Int64 { return &w.refused })
 }
 
-func (l *Load) await(what string, by int64, number func(*worker) *atomic.Int64) {
+func (l *writerGroup) await(what string, by int64, number func(*worker) *atomic.Int64) {
 	l.t.Helper()
 	for _, w := range l.workers {
 		until := time.Now().Add(loadPatience)
@@ -124,7 +126,7 @@ func (l *Load) await(what string, by int64, number func(*worker) *atomic.Int64) 
 }
 
 // Stop ends the writers, and returns what became of their inserts, a writer each. An insert that is under way is brought to its end.
-func (l *Load) Stop() (all []Refusals) {
+func (l *writerGroup) Stop() (all []writerResult) {
 	l.stop()
 	l.done.Wait()
 	for _, w := range l.workers {
@@ -134,7 +136,7 @@ func (l *Load) Stop() (all []Refusals) {
 }
 
 // Check fails the test for each table in which an acknowledged row is missing, or is there twice. It comes after Stop.
-func (l *Load) Check() {
+func (l *writerGroup) Check() {
 	l.t.Helper()
 	for _, w := range l.workers {
 		if len(w.marks) == 0 {
@@ -155,7 +157,7 @@ func (l *Load) Check() {
 func (w *worker) work(ctx context.Context) {
 	tick := time.NewTicker(w.Every)
 	defer tick.Stop()
-	for n := range MaxInserts {
+	for n := range maxInserts {
 		select {
 		case <-ctx.Done():
 			return
@@ -218,4 +220,32 @@ func (w *worker) insert(n int) error {
 	}
 	_, err := w.load.db.ExecContext(context.Background(), fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", w.Table, columns, values))
 	return err
+}
+
+// TestWriters has a writer meet a table that refuses rows: its inserts are tried again, none is lost, and the refusal is told.
+func TestWriters(t *testing.T) {
+	t.Parallel()
+	d := open(t, "postgres")
+	migratetest.Chinook(t, d.pool, "postgres", 50)
+	load := startWriters(t, d.pool, tableWriter{
+		Table: "album", Key: "album_id", Columns: "title, artist_id", Mark: "title", Every: time.Millisecond,
+		Values: func(n int) string { return fmt.Sprintf("'w-%d'", n) }, MarkOf: func(n int) string { return fmt.Sprintf("'w-%d'", n) },
+		Parents: func(n int) []string {
+			return []string{fmt.Sprintf("SELECT artist_id FROM artist WHERE name = 'Artist %d'", n%5)}
+		},
+	})
+	load.Await(10)
+	d.exec("ALTER TABLE album ADD CONSTRAINT closed CHECK (album_id > 1000000) NOT VALID")
+	var next atomic.Int64
+	next.Store(2_000_000)
+	d.exec("ALTER TABLE album ALTER album_id SET GENERATED BY DEFAULT")
+	load.AwaitRefused(3)
+	load.Fill(func() int64 { return next.Add(1) })
+	load.Await(10)
+	found := load.Stop()
+	load.Check()
+	if len(found) != 1 || found[0].Inserted < 20 || found[0].Refused == 0 || found[0].Why == "" {
+		t.Errorf("got %v, want twenty rows and a refusal", found)
+	}
+	t.Log(found[0])
 }
