@@ -91,14 +91,15 @@ func TestConnections(t *testing.T) {
 	})
 }
 
-// Settings of a run's sessions stay there.
+// Settings of a run's sessions stay there. SQLite's connections stay, too, as a database in memory ends with them: each has its cache_size after a run.
 func TestSettingsDoNotLeak(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		w.db.SetMaxOpenConns(2)
 		w.db.SetMaxIdleConns(2)
-		query := w.of("SELECT (SELECT timeout FROM pragma_busy_timeout) || ' ' || (SELECT foreign_keys FROM pragma_foreign_keys)",
+		query := w.of("SELECT (SELECT timeout FROM pragma_busy_timeout) || ' ' || (SELECT foreign_keys FROM pragma_foreign_keys) || ' ' || (SELECT cache_size FROM pragma_cache_size)",
 			"SELECT CONCAT_WS(' ', @@lock_wait_timeout, @@innodb_lock_wait_timeout, @@foreign_key_checks, @@max_statement_time, @@tx_isolation)",
 			"SELECT current_setting('lock_timeout') || current_setting('statement_timeout') || (SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))")
+		ran := false
 		settings := func() (got [2]string) {
 			var conns [2]*sql.Conn
 			for i := range conns { // both, and so all
@@ -107,6 +108,11 @@ func TestSettingsDoNotLeak(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer conns[i].Close()
+				if w.dialect == dialect.SQLite && !ran {
+					if _, err := conns[i].ExecContext(t.Context(), "PRAGMA cache_size = 1234"); err != nil {
+						t.Fatal(err)
+					}
+				}
 				if err := conns[i].QueryRowContext(t.Context(), query).Scan(&got[i]); err != nil {
 					t.Fatal(err)
 				}
@@ -121,10 +127,11 @@ func TestSettingsDoNotLeak(t *testing.T) {
 		before := settings()
 		for i := range w.plan.Steps {
 			if w.dialect == dialect.SQLite && w.plan.Steps[i].Do.Kind == plan.Transactional {
-				w.plan.Steps[i].Do.Session = []string{"PRAGMA foreign_keys = ON"}
+				w.plan.Steps[i].Do.Session = []string{"PRAGMA foreign_keys=ON"} // spelled as in plans
 			}
 		}
 		w.run(t)
+		ran = true
 		after := settings() // a server frees the run's lock a moment after its connection was closed
 		for end := time.Now().Add(time.Minute); after != before && time.Now().Before(end); after = settings() {
 			<-time.After(10 * time.Millisecond)

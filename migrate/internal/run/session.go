@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
@@ -27,7 +26,7 @@ type session struct {
 	r        *runner
 	settings []string
 	id       int64     // the server's number for it, on MySQL
-	before   []string  // statements that put SQLite's settings back, the last first
+	before   []string  // statements that put SQLite's settings back
 	alone    bool      // it has the lock of statements that commit by themselves
 	dirty    bool      // its settings were changed for good: it does not go back to the pool
 	broken   bool      // it may be in a transaction still, or gone
@@ -72,14 +71,12 @@ func (r *runner) open(ctx context.Context, settings []string) (opened *session, 
 			"SELECT set_config('jit', 'off', false) FROM pg_catalog.pg_settings WHERE name = 'jit'"}, settings...)
 	case dialect.SQLite:
 		s.dirty = false
+		if err := s.remember(ctx); err != nil {
+			return nil, err
+		}
 		settings = append([]string{fmt.Sprintf("PRAGMA busy_timeout = %d", r.o.LockWait.Milliseconds())}, settings...)
 	}
 	for _, text := range settings {
-		if r.dialect == dialect.SQLite {
-			if err := s.remember(ctx, text); err != nil {
-				return nil, err
-			}
-		}
 		if _, err := s.ExecContext(ctx, text); err != nil {
 			return nil, fmt.Errorf("%s: %w", text, err)
 		}
@@ -87,19 +84,16 @@ func (r *runner) open(ctx context.Context, settings []string) (opened *session, 
 	return s, nil
 }
 
-// remember keeps what a setting of SQLite's is before a statement changes it. Other databases' connections are closed when their settings were
-// changed; one of SQLite may be all that there is of a database in memory.
-func (s *session) remember(ctx context.Context, text string) error {
-	name, _, ok := strings.Cut(strings.TrimPrefix(text, "PRAGMA "), " = ")
-	if !ok || !strings.HasPrefix(text, "PRAGMA ") {
-		s.dirty = true
-		return nil
+// remember reads the settings of SQLite's that a run changes: the wait for locks, and foreign keys, which a plan switches off. Other databases'
+// connections are closed when their settings were changed; one of SQLite may be all that there is of a database in memory.
+func (s *session) remember(ctx context.Context) error {
+	for _, name := range []string{"busy_timeout", "foreign_keys"} {
+		var value int64
+		if err := s.QueryRowContext(ctx, "PRAGMA "+name).Scan(&value); err != nil {
+			return fmt.Errorf("the connection's %s: %w", name, err)
+		}
+		s.before = append(s.before, fmt.Sprintf("PRAGMA %s = %d", name, value))
 	}
-	var value string
-	if err := s.QueryRowContext(ctx, "PRAGMA "+name).Scan(&value); err != nil {
-		return fmt.Errorf("the connection's %s: %w", name, err)
-	}
-	s.before = append([]string{"PRAGMA " + name + " = " + value}, s.before...)
 	return nil
 }
 
