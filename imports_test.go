@@ -25,9 +25,9 @@ var allowed = map[string][]string{
 	"/shard/partition":           own("/idgen", "/internal/dialect", "/internal/catalog", "/internal/table", "/internal/sqltoken"),
 	"/sqltype":                   gormAlone,
 	"/sqltype/pgxtype":           slices.Concat(gormAlone, own("/sqltype"), []string{"github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/internal/"}),
-	"/gormplugin":                slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/table", "/internal/sqltoken", "/sqltype")),
+	"/gormplugin":                slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype")),
 	"/migrate":                   migrating,
-	"/migrate/check":             slices.Concat(migrating, own("/gormplugin", "/shard", "/sqltype")),
+	"/migrate/check":             slices.Concat(migrating, own("/gormplugin", "/shard", "/sqltype", "/internal/filled")),
 	"/migrate/inspect":           migrating,
 	"/migrate/plan":              migrating,
 	"/migrate/internal/journal":  own("/internal/dialect"),
@@ -44,10 +44,11 @@ var allowed = map[string][]string{
 	"/compare/result":            statistics,
 	"/compare/report":            slices.Concat(statistics, own("/compare/result")),
 	"/cmd/snowkey":               {"*"},
-	"/examples/shop":             slices.Concat(gormAlone, drivers, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/table", "/internal/sqltoken", "/sqltype", "/gormplugin")),
+	"/examples/shop":             slices.Concat(gormAlone, drivers, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype", "/gormplugin")),
 	"/ticket":                    own("/idgen", "/internal/dialect"),
 	"/internal/dialect":          {},
 	"/internal/catalog":          own("/internal/dialect", "/internal/table", "/internal/sqltoken"),
+	"/internal/filled":           slices.Concat(gormAlone, own("/idgen")),
 	"/internal/table":            own("/internal/dialect", "/internal/sqltoken"),
 	"/internal/sqltoken":         {},
 	"/internal/dsn":              slices.Concat(gormAlone, drivers),
@@ -61,7 +62,7 @@ var (
 	migrating = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/internal/dialect", "/internal/catalog", "/internal/table", "/internal/sqltoken", "/migrate/inspect", "/migrate/plan",
 		"/migrate/internal/journal", "/migrate/internal/mapping", "/migrate/internal/verify", "/migrate/internal/run", "/migrate/internal/merge"))
 	gormAlone  = []string{"gorm.io/gorm", "gorm.io/gorm/", "github.com/jinzhu/", "golang.org/x/text/"}
-	strategies = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/sqltype", "/gormplugin", "/ticket", "/internal/dialect", "/internal/table", "/internal/sqltoken"), []string{"github.com/google/uuid"})
+	strategies = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/sqltype", "/gormplugin", "/ticket", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken"), []string{"github.com/google/uuid"})
 	statistics = []string{"github.com/aclements/go-moremath/", "github.com/santhosh-tekuri/jsonschema/", "golang.org/x/text/"} // with the schema of results
 	measuring  = slices.Concat(statistics, own("/internal/dsn"), []string{"golang.org/x/sync/"})
 	servers    = []string{

@@ -21,14 +21,7 @@ import (
 // Their SQL is put in brackets, so each has to be a condition and nothing more, such as an ORDER BY. Called by itself, as
 // CreatedBetween(from, to)(db), it does the same, also with the conditions that follow.
 //
-// GORM takes a scope in a few places where it does not call it. There it narrows nothing, and no error says so:
-//
-//   - db.Joins("Site", db.Scopes(scope)), also InnerJoins. Leave it to a condition:
-//     db.Joins("Site").Where("site_id IN (?)", db.Model(&Site{}).Scopes(scope).Select("id")).
-//   - gorm.G[Visit](db.Scopes(scope)). Write gorm.G[Visit](db).Scopes(gormplugin.Generic(scope)).
-//   - A db with raw SQL as an argument, db.Where("id IN (?)", db.Scopes(scope).Raw("…")). Give it a model and no SQL.
-//   - A session as a condition, db.Where(db.Scopes(scope).Session(…)). Leave the Session out.
-//   - What inserts rows: Create, and Save, which inserts a row that its UPDATE has not found in the range, over the one that is there.
+// GORM accepts a scope in a few places where it never calls it, such as the condition of a join: docs/statements.md lists them.
 //
 // Keys hold the tick of their creation and nothing finer, as the clock of their generator told it, so both instants are cut to the tick
 // that they lie in: a key of the tick of from is in the range, one of the tick of to is not. Ranges that meet share no row and miss none,

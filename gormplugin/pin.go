@@ -57,7 +57,7 @@ func (s *statement) pin(c clause.OnConflict) (clause.OnConflict, error) {
 	c.DoUpdates = others
 	stmt.AddClause(c)
 	if p.insertSchema(stmt) == p.filled {
-		s.setSchema(p.pinned)
+		s.setSchema(p.fixedShard)
 	}
 	return c, nil
 }

@@ -9,8 +9,10 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
+	"gorm.io/gorm/utils"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/filled"
 )
 
 // plan says which fields of a schema are keys to fill. It is made once a schema and does not change.
@@ -19,11 +21,7 @@ type plan struct {
 	keys   []*key
 	// sharded is the one of them that depends on a sharding column, nil without such.
 	sharded *key
-	// As the schema is for an INSERT: with a primary key that is filled, filled and with no RETURNING, and with one that is left to the
-	// database. They are the schema itself where that is so already.
-	filled, quiet, omitted *schema.Schema
-	// pinned is filled, and quiet is too, such that an upsert of all columns leaves the sharding column as it is; nil when there is none.
-	pinned       *schema.Schema
+	insertSchemas
 	tables       sync.Map // dialect and quoted name → *uniqueTable
 	collation    sync.Once
 	collationErr error
@@ -34,7 +32,7 @@ func (p *Plugin) newPlan(s *schema.Schema) (*plan, error) {
 	if err := checkTags(s); err != nil {
 		return nil, err
 	}
-	made := &plan{schema: s, filled: s, omitted: s}
+	made := &plan{schema: s}
 	for _, name := range s.DBNames {
 		field := s.FieldsByDBName[name]
 		setting, ok := p.setting(s, field)
@@ -64,18 +62,11 @@ func (p *Plugin) newPlan(s *schema.Schema) (*plan, error) {
 		if k.by != nil {
 			made.sharded = k
 		}
-		if field == s.PrioritizedPrimaryField && k.isInteger() {
-			made.filled, made.omitted = withAutoIncrement(s, false), withAutoIncrement(s, true)
-		}
 	}
 	if len(made.keys) == 0 {
 		return nil, nil
 	}
-	made.quiet = withoutReturning(made.filled)
-	if made.sharded != nil {
-		made.pinned = withPinned(made.filled, made.sharded.by.DBName)
-		made.quiet = withoutReturning(made.pinned)
-	}
+	made.insertSchemas = newInsertSchemas(s, made.keys, made.sharded)
 	return made, nil
 }
 
@@ -146,7 +137,7 @@ func (p *plan) insertSchema(stmt *gorm.Statement) *schema.Schema {
 	}
 	switch stmt.Dest.(type) {
 	case []map[string]any, *[]map[string]any:
-		return p.quiet // GORM does not know which map a returned row is
+		return p.noReturning // GORM does not know which map a returned row is
 	}
 	return p.filled
 }
@@ -172,15 +163,77 @@ func (p *plan) checkCollation(db *gorm.DB) error {
 	return p.collationErr
 }
 
-// IntegerKey is a field that the plugin fills with integers, and their layout: the zero Layout of a source without a method Layout.
-type IntegerKey struct {
-	Field  *schema.Field
-	Layout idgen.Layout
+// leavesNarrow tells whether AllKeys leaves a model's key to the database since it has fewer bits than a key of the plugin.
+func (p *Plugin) leavesNarrow(s *schema.Schema) bool {
+	field := s.PrioritizedPrimaryField
+	if !p.allKeys || field == nil || len(s.PrimaryFields) != 1 || !isNarrow(field.IndirectFieldType) || isForeignKey(s, field) || isJoin(s, field) {
+		return false
+	}
+	_, tagged := field.TagSettings[tag]
+	return !tagged && !isAutoIncrementOff(field)
 }
 
-// IntegerKeys returns the fields of a model that the plugin fills with integers. The error wraps [ErrKey] for a field that cannot hold
-// them, and [ErrNoSource] for a source that the plugin does not have, or not yet: call db.Use first.
-func (p *Plugin) IntegerKeys(s *schema.Schema) ([]IntegerKey, error) {
+// isAutoIncrementOff tells whether a field is tagged as one whose values somebody sets.
+func isAutoIncrementOff(field *schema.Field) bool {
+	setting, ok := field.TagSettings["AUTOINCREMENT"]
+	return ok && !utils.CheckTruth(setting)
+}
+
+// warn says to the logger of a statement that AllKeys leaves the key of its model, the first time.
+func (p *planned) warn(db *gorm.DB) {
+	if p.narrow && p.warned.CompareAndSwap(false, true) {
+		db.Logger.Warn(db.Statement.Context, "gormplugin: %s", narrowText(db.Statement.Schema))
+	}
+}
+
+func narrowText(s *schema.Schema) string {
+	field := s.PrioritizedPrimaryField
+	return fmt.Sprintf("AllKeys leaves the key %s of %s to the database: its type %s has fewer than 64 bits; make it int64 to have it filled in, "+
+		"or tag it `gorm:\"snowkey:-\"` to leave it without a warning", field.Name, s.Name, field.FieldType)
+}
+
+// tableKey is the key of a table without a model, as [Table] was given it.
+type tableKey struct{ table, column, setting string }
+
+// planTables makes the plans of the tables without a model, when all sources are known.
+func (p *Plugin) planTables() error {
+	if len(p.tablePlans) > 0 {
+		return nil // they are those of the first database, which reads them
+	}
+	for _, t := range p.tables {
+		of := idType
+		name, _, hasForm := strings.Cut(t.setting, ",")
+		if named := p.named[name]; hasForm || named != nil && named.width > 0 || name == "" && p.source.width > 0 {
+			of = reflect.TypeFor[string]()
+		}
+		k, err := p.newKey(t.column, of, t.setting)
+		if err != nil {
+			return fmt.Errorf("gormplugin: Table %q: %w", t.table, err)
+		}
+		p.tablePlans[t.table] = &plan{keys: []*key{k}}
+	}
+	return nil
+}
+
+// tablePlan returns what to fill in rows without a model, nil for nothing.
+func (p *Plugin) tablePlan(stmt *gorm.Statement) *plan {
+	if len(p.tablePlans) == 0 || !isMaps(stmt) {
+		return nil
+	}
+	name := stmt.Table
+	if stmt.TableExpr != nil && strings.Contains(stmt.TableExpr.SQL, ".") {
+		name = strings.NewReplacer("`", "", `"`, "").Replace(stmt.TableExpr.SQL)
+	}
+	return p.tablePlans[name]
+}
+
+func init() {
+	filled.Integers = func(plugin gorm.Plugin, s *schema.Schema) ([]filled.Key, error) {
+		return plugin.(*Plugin).integerKeys(s)
+	}
+}
+
+func (p *Plugin) integerKeys(s *schema.Schema) (found []filled.Key, err error) {
 	if p.source == nil {
 		return nil, fmt.Errorf("%w: the plugin has none yet, call db.Use first", ErrNoSource)
 	}
@@ -188,11 +241,10 @@ func (p *Plugin) IntegerKeys(s *schema.Schema) ([]IntegerKey, error) {
 	if err != nil || plan == nil {
 		return nil, err
 	}
-	var found []IntegerKey
 	for _, k := range plan.keys {
 		if k.isInteger() {
 			layout, _ := k.source.layout()
-			found = append(found, IntegerKey{Field: k.field, Layout: layout})
+			found = append(found, filled.Key{Field: k.field, Layout: layout})
 		}
 	}
 	return found, nil

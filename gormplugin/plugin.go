@@ -263,3 +263,11 @@ func (p *Plugin) planned(s *schema.Schema) *planned {
 	cached, _ := p.plans.LoadOrStore(s, made)
 	return cached.(*planned)
 }
+
+// removeGuess takes the key out of maps without a model that GORM puts there from LastInsertId: it is right of the first one at most.
+func removeGuess(stmt *gorm.Statement) {
+	_ = rowsOf(stmt).each(func(_ int, r row) error {
+		delete(r.columns, "@id")
+		return nil
+	})
+}

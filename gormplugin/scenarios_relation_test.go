@@ -12,7 +12,7 @@ import (
 var relationScenarios = []scenario{
 	{name: "36 every kind of association, and models without a key", id: everyAssociation[idGuild, sqltype.ID], i64: everyAssociation[int64Guild, int64], uint: everyAssociation[uintGuild, uint]},
 	{name: "37 join model with a key of its own", id: joinModel[idClub, sqltype.ID], i64: joinModel[int64Club, int64], uint: joinModel[uintClub, uint]},
-	{name: "40 what is used beside the plugin", test: besides},
+	{name: "40 other plugins and settings of GORM", test: otherSettings},
 }
 
 // Guild has one row of each kind of association; Club says why it is not a model itself.

@@ -186,7 +186,7 @@ func (s *statement) suppressReturning() []*schema.Field {
 		}
 		delete(stmt.Clauses, "RETURNING")
 	}
-	s.setSchema(p.quiet)
+	s.setSchema(p.noReturning)
 	return slices.DeleteFunc(readable(fields), p.isKey)
 }
 

@@ -41,7 +41,7 @@ func (s *statement) dropKeys() error {
 		return nil
 	}
 	if p.insertSchema(stmt) != p.omitted || p.omitted == p.filled {
-		s.setSchema(p.quiet)
+		s.setSchema(p.noReturning)
 	}
 	if isMaps(stmt) {
 		return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/filled"
 )
 
 // The errors of this package, to be tested with errors.Is.
@@ -47,7 +48,7 @@ func Models(ctx context.Context, db *gorm.DB, plugin *gormplugin.Plugin, models 
 			return nil, err
 		}
 		t := &target{name: name, model: stmt.Schema.Name}
-		keys, err := plugin.IntegerKeys(stmt.Schema)
+		keys, err := filled.Integers(plugin, stmt.Schema)
 		if err != nil {
 			return nil, fmt.Errorf("check: %T: %w", model, err)
 		}
@@ -117,13 +118,13 @@ func relationsOf(plugin *gormplugin.Plugin, s *schema.Schema) (found []*relation
 			if ref.PrimaryKey == nil || ref.ForeignKey == nil { // the type of a polymorphic one
 				continue
 			}
-			keys, err := plugin.IntegerKeys(ref.PrimaryKey.Schema)
+			keys, err := filled.Integers(plugin, ref.PrimaryKey.Schema)
 			if err != nil {
 				return nil, err
 			}
 			r := &relation{
 				child: place{column: ref.ForeignKey.DBName}, parent: place{column: ref.PrimaryKey.DBName},
-				filled: slices.ContainsFunc(keys, func(k gormplugin.IntegerKey) bool { return k.Field == ref.PrimaryKey }),
+				filled: slices.ContainsFunc(keys, func(k filled.Key) bool { return k.Field == ref.PrimaryKey }),
 			}
 			if r.child.table, err = parseTableName(ref.ForeignKey.Schema.Table); err != nil {
 				return nil, err

@@ -24,8 +24,8 @@ type Memo struct {
 	Text string `gorm:"size:64"`
 }
 
-// besides runs each thing on tables that are auto-increment still and on ones that were made without.
-func besides(t *testing.T, s scene) {
+// otherSettings runs each thing on tables that are auto-increment still and on ones that were made without.
+func otherSettings(t *testing.T, s scene) {
 	for i, tt := range []struct {
 		name string
 		test func(t *testing.T, s scene)

@@ -17,8 +17,8 @@ import (
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
-// companion is something that is used together with the plugin: a setting of GORM, a plugin, another way to write statements.
-type companion struct {
+// otherPlugin is something that is used together with the plugin: a setting of GORM, a plugin, another way to write statements.
+type otherPlugin struct {
 	name   string
 	config gorm.Config // the logger is set by the test
 	naming schema.NamingStrategy
@@ -34,7 +34,7 @@ func inSession(session gorm.Session) func(*gorm.DB, func(*gorm.DB) error) error 
 	return func(db *gorm.DB, do func(*gorm.DB) error) error { return do(db.Session(&session)) }
 }
 
-var companions = []companion{
+var otherPlugins = []otherPlugin{
 	{name: "PrepareStmt", config: gorm.Config{PrepareStmt: true}, with: plainly},
 	{name: "SkipDefaultTransaction", config: gorm.Config{SkipDefaultTransaction: true}, with: plainly},
 	{name: "both", config: gorm.Config{PrepareStmt: true, SkipDefaultTransaction: true}, with: plainly},
@@ -85,20 +85,20 @@ type Reader struct {
 	Name  string `gorm:"size:64"`
 }
 
-// TestCompanions does the same with each companion: rows alone and in batches, maps, upserts, and reading all of it.
-func TestCompanions(t *testing.T) {
+// TestOtherPlugins does the same with each otherPlugin: rows alone and in batches, maps, upserts, and reading all of it.
+func TestOtherPlugins(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
-		for i, c := range companions {
+		for i, c := range otherPlugins {
 			for j, prepared := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/prepared=%t", c.name, prepared), func(t *testing.T) {
-					testCompanion(t, c, scene{base: db, prefix: fmt.Sprintf("c%d%d_", i, j), all: true, prepared: prepared})
+					testWithPlugin(t, c, scene{base: db, prefix: fmt.Sprintf("c%d%d_", i, j), all: true, prepared: prepared})
 				})
 			}
 		}
 	})
 }
 
-func testCompanion(t *testing.T, c companion, s scene) {
+func testWithPlugin(t *testing.T, c otherPlugin, s scene) {
 	config, naming := c.config, c.naming
 	naming.TablePrefix = s.prefix
 	config.Logger, config.NamingStrategy = new(recorder), naming
