@@ -90,7 +90,7 @@ func (c *Catalog) Outlines(ctx context.Context, names ...Name) ([]*Table, error)
 	return tables, failed(err, listed(names))
 }
 
-// Create reads the statement that makes a table into its Create, where there is one, and it is not there yet.
+// Create reads the statement that makes a table into its Create, where there is one, and it is not there yet; on MySQL also the Define of its columns, and its checks.
 func (c *Catalog) Create(ctx context.Context, t *Table) error {
 	return failed(c.source.create(ctx, t), t.String())
 }

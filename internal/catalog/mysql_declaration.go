@@ -14,7 +14,10 @@ import (
 // errHidden says that a database does not show all of a definition.
 var errHidden = errors.New("the definition is not shown in full")
 
-func (s mysqlSource) create(ctx context.Context, t *Table) error {
+// create is readCreate in a session in which backslashes are escapes.
+func (s mysqlSource) create(ctx context.Context, t *Table) error { return s.readCreate(ctx, t, false) }
+
+func (s mysqlSource) readCreate(ctx context.Context, t *Table, plain bool) error {
 	if t.Create != "" || t.View != "" {
 		return nil
 	}
@@ -26,6 +29,7 @@ func (s mysqlSource) create(ctx context.Context, t *Table) error {
 		t.Create = ""
 		return fmt.Errorf("%w: this session has a temporary table of the same name", errHidden)
 	}
+	s.declare(t, plain)
 	return err
 }
 
@@ -53,10 +57,8 @@ func (s mysqlSource) readCreates(ctx context.Context, tables []*Table) error {
 	return nil
 }
 
-func (s mysqlSource) readCreate(ctx context.Context, t *Table, plain bool) error {
-	if err := s.create(ctx, t); err != nil {
-		return err
-	}
+// declare takes from the statement that makes a table its checks, and the definitions of its columns.
+func (s mysqlSource) declare(t *Table, plain bool) {
 	for _, part := range sqltoken.MySQL.Declarations(t.Create) {
 		first := part[0]
 		col := t.Column(first.Value, false)
@@ -80,7 +82,6 @@ func (s mysqlSource) readCreate(ctx context.Context, t *Table, plain bool) error
 			t.Checks = append(t.Checks, Check{Name: part[1].Value, Text: table.Backticks(sqltoken.Parenthesized(t.Create, part[3:]))})
 		}
 	}
-	return nil
 }
 
 // mysqlDeclarations are the words that a line of SHOW CREATE TABLE begins with when it is of no column. As the name of one they are quoted.

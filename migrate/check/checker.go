@@ -18,9 +18,6 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// Digits of the greatest key, 2^63-1.
-const keyDigits = 19
-
 // How far the clocks of processes may be apart before a key is from the future.
 const clockTolerance = time.Minute
 
@@ -310,7 +307,7 @@ func (c *checker) missing(ctx context.Context, t *target) error {
 
 func (c *checker) checkKey(ctx context.Context, t *catalog.Table, k targetKey) error {
 	col := k.at
-	problem, kind := misfit(col, 64), NarrowKey
+	problem, kind := catalog.Misfit(col, 64), NarrowKey
 	if col.Class != catalog.Integer && !(col.Class == catalog.Decimal && problem == "") {
 		kind = WrongType
 		if problem == "" {
@@ -350,33 +347,6 @@ func (c *checker) checkKey(ctx context.Context, t *catalog.Table, k targetKey) e
 		return c.checkGreatest(ctx, t, k)
 	}
 	return nil
-}
-
-// misfit says why a column cannot hold numbers of some bits, and nothing when it can.
-func misfit(col *catalog.Column, bits int) string {
-	digits := keyDigits
-	if bits < 64 {
-		digits = len(strconv.FormatInt(1<<bits, 10))
-	}
-	switch col.Class {
-	case catalog.Integer:
-		if col.Bits < bits {
-			limit := uint64(1)<<(col.Bits-1) - 1
-			if strings.Contains(col.Type, "unsigned") {
-				limit = uint64(1)<<col.Bits - 1
-			}
-			return fmt.Sprintf("it has %d bits and holds at most %d, where a key has up to %d bits; one above that fails to be inserted (out of range)", col.Bits, limit, bits)
-		}
-	case catalog.Decimal, catalog.Text:
-		if col.Digits != 0 && col.Digits < digits {
-			return fmt.Sprintf("it holds %d digits, and a key has up to %d; longer ones fail to be inserted, or are cut", col.Digits, digits)
-		}
-	case catalog.Floating:
-		return "it rounds keys above 2^53, so that different ones become the same"
-	default:
-		return "it is no type for a number"
-	}
-	return ""
 }
 
 // checkGreatest looks for keys that the source cannot have made.
@@ -442,7 +412,7 @@ func (c *checker) checkReference(ctx context.Context, from, to place, filled boo
 		bits = max(bits, 64)
 		what = cmp.Or(what, "the key "+to.column+" of "+to.table.String())
 	}
-	problem := misfit(column, bits)
+	problem := catalog.Misfit(column, bits)
 	if bits == 0 || problem == "" || c.found(child, column) {
 		return nil
 	}

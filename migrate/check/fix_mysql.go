@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/catalog"
+	"github.com/snowkey-go/snowkey/internal/table"
 )
 
 // mysqlFixer fixes tables of MySQL and MariaDB.
@@ -106,8 +107,8 @@ func (c mysqlFixer) riskOf(ctx context.Context, t *catalog.Table) (note string, 
 	if err := c.Create(ctx, t); err != nil {
 		return "", err
 	}
-	create := mysqlNames.ReplaceAllString(t.Create, "``")
-	if strings.Count(create, " CHECK (") > strings.Count(create, " CHECK (json_valid(``))") || strings.Contains(create, " GENERATED ALWAYS AS ") {
+	if slices.ContainsFunc(t.Checks, func(k catalog.Check) bool { return !strings.HasPrefix(k.Text, "json_valid(`") }) ||
+		slices.ContainsFunc(t.Columns, func(col *catalog.Column) bool { return col.Generated != "" }) {
 		return offered + "the table has CHECKs or generated columns; change it by hand, the foreign keys last", nil
 	}
 	var zero []string
@@ -140,14 +141,7 @@ func (c mysqlFixer) orphans(ctx context.Context, k *checker, child *catalog.Tabl
 	if note, ok := k.orphans[r]; ok {
 		return note, nil
 	}
-	var on, where []string
-	for i := range r.Columns {
-		column := "c." + c.Quote(r.Columns[i])
-		on = append(on, "p."+c.Quote(r.To[i])+" = "+column)
-		where = append(where, column+" IS NOT NULL")
-	}
-	found, err := c.Texts(ctx, fmt.Sprintf("SELECT 1 FROM %s c WHERE %s AND NOT EXISTS (SELECT 1 FROM %s p WHERE %s) LIMIT 1",
-		c.Quoted(r.Child), strings.Join(where, " AND "), c.Quoted(r.Parent), strings.Join(on, " AND ")))
+	found, err := c.Texts(ctx, "SELECT 1 "+c.Orphans(r, r.Child, r.Parent)+" LIMIT 1")
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
@@ -167,10 +161,8 @@ var (
 	// mysqlDefinition is all that a column may have after its type: whether it may be NULL, a default, AUTO_INCREMENT, a comment. A
 	// comment with a backslash is another one in a session with sql_mode NO_BACKSLASH_ESCAPES.
 	mysqlDefinition = regexp.MustCompile(`^( NOT NULL)?( DEFAULT (?:NULL|-?\d+|'-?\d+'|nextval\(.+\)))?( AUTO_INCREMENT)?( COMMENT '(?:[^'\\]|'')*')?$`)
-	// mysqlNextval is a default that is the next number of a sequence, and nothing else.
-	mysqlNextval = regexp.MustCompile("(?i)^ DEFAULT nextval\\((?:(?:`(?:[^`]|``)*`|\"(?:[^\"]|\"\")*\")\\.)?(?:`(?:[^`]|``)*`|\"(?:[^\"]|\"\")*\")\\)$")
 	// mysqlIndexes begin the lines of SHOW CREATE TABLE in which a column may stand besides its own.
-	mysqlIndexes = regexp.MustCompile("^  (?:(?:PRIMARY |UNIQUE )?KEY|CONSTRAINT (?:`(?:[^`]|``)*`|\"(?:[^\"]|\"\")*\") FOREIGN KEY) ")
+	mysqlIndexes = regexp.MustCompile("^  (?:(?:PRIMARY |UNIQUE )?KEY|CONSTRAINT `(?:[^`]|``)*` FOREIGN KEY) ")
 )
 
 // define returns the definition of a column as MODIFY takes it, of 64 bits with the sign that it has, for that is what foreign keys and
@@ -190,47 +182,26 @@ func (c mysqlFixer) define(ctx context.Context, t *catalog.Table, col *catalog.C
 	if err := c.Create(ctx, t); err != nil {
 		return "", "", err
 	}
-	rest, found := "", 0
 	name := c.Quote(col.Name)
-	if !strings.Contains(t.Create, "\n  "+name+" ") { // sql_mode ANSI_QUOTES
-		name = `"` + strings.ReplaceAll(col.Name, `"`, `""`) + `"`
-	}
-	for line := range strings.Lines(t.Create) {
-		line = strings.TrimSuffix(strings.TrimRight(line, "\n"), ",")
-		after, ok := strings.CutPrefix(line, "  "+name+" ")
-		switch {
-		case ok:
-			rest, ok = strings.CutPrefix(after, col.Type)
-			if found++; !ok {
-				found++
-			}
+	for line := range strings.Lines(table.Backticks(t.Create)) {
+		line = strings.TrimRight(line, ",\n")
 		// MySQL writes an index of an expression in a second pair of parentheses.
-		case strings.Contains(line, name) && !strings.HasPrefix(line, "CREATE TABLE ") && (!mysqlIndexes.MatchString(line) || strings.Contains(mysqlNames.ReplaceAllString(line, ""), "((")):
+		if strings.Contains(line, name) && !strings.HasPrefix(line, "CREATE TABLE ") && !strings.HasPrefix(line, "  "+name+" ") &&
+			(!mysqlIndexes.MatchString(line) || strings.Contains(mysqlNames.ReplaceAllString(line, ""), "((")) {
 			return "", "no statement is offered: something else in the table's definition is made of it (a CHECK, a generated column, an expression, partitions), which might mean something else afterwards, or refuse; change it by hand", nil
 		}
 	}
-	parts := mysqlDefinition.FindStringSubmatch(rest)
-	if found != 1 || parts == nil {
-		return "", "no statement is offered: it has more in its definition than a type, a number as its default and a plain comment, which a statement would have to repeat to the letter; see SHOW CREATE TABLE, and change it by hand", nil
-	}
-	null, value, auto, comment := parts[1], parts[2], parts[3], parts[4]
-	extra := ""
-	if auto != "" {
-		extra = "auto_increment"
-	}
-	// By some an sql_mode SHOW CREATE TABLE leaves out what there is.
-	if (null == "") != col.Nullable || strings.ToLower(col.Extra) != extra || (comment != "") != (col.Comment != "") {
+	if col.Define == "" {
 		return "", "no statement is offered: SHOW CREATE TABLE does not show all of it; change it by hand", nil
 	}
-	if strings.Contains(value, "nextval") && !mysqlNextval.MatchString(value) {
-		return "", "no statement is offered: its default is more than the next number of a sequence; drop that by hand", nil
+	rest := strings.TrimPrefix(col.Define, col.Type)
+	parts := mysqlDefinition.FindStringSubmatch(rest)
+	if parts == nil {
+		return "", "no statement is offered: it has more in its definition than a type, a number as its default and a plain comment, which a statement would have to repeat to the letter; see SHOW CREATE TABLE, and change it by hand", nil
 	}
-	typ := "bigint"
-	switch {
-	case col.Bits == 64:
-		typ = col.Type
-	case strings.Contains(col.Type, "unsigned"):
-		typ = "bigint unsigned"
+	typ, null, value, auto, comment := strings.TrimSuffix(catalog.Wide(col), rest), parts[1], parts[2], parts[3], parts[4]
+	if strings.Contains(value, "nextval") && col.Sequence == (catalog.Name{}) {
+		return "", "no statement is offered: its default is more than the next number of a sequence; drop that by hand", nil
 	}
 	if key {
 		auto = ""

@@ -17,9 +17,6 @@ var (
 	rewriting  = []string{"rekey", "shadow"}
 )
 
-// keyDigits are those of the greatest key, 2^63-1.
-const keyDigits = 19
-
 // obstacle notes what stands in the way of a table's migration.
 func (i *inspector) obstacle(s *subject, o Obstacle) {
 	if s != nil {

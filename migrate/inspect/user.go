@@ -164,10 +164,10 @@ func (i *inspector) ofReference(c *candidate) {
 		i.obstacle(c.child, Obstacle{
 			Column: name, Kind: "float", Name: name, Text: "it refers, and is " + col.Type + ", which rounds ids above 2^53", Do: "make it a BIGINT first", Blocks: everything, Firm: everything,
 		})
-	case (col.Class == catalog.Decimal || col.Class == catalog.Text) && col.Digits > 0 && col.Digits < keyDigits:
+	case (col.Class == catalog.Decimal || col.Class == catalog.Text) && col.Digits > 0 && col.Digits < catalog.KeyDigits:
 		i.obstacle(c.child, Obstacle{
-			Column: name, Kind: "narrow", Name: name, Text: fmt.Sprintf("it refers, and is %s, which does not hold ids of %d digits", col.Type, keyDigits),
-			Do: fmt.Sprintf("make it hold %d digits first", keyDigits), Blocks: everything, Firm: everything,
+			Column: name, Kind: "narrow", Name: name, Text: fmt.Sprintf("it refers, and is %s, which does not hold ids of %d digits", col.Type, catalog.KeyDigits),
+			Do: fmt.Sprintf("make it hold %d digits first", catalog.KeyDigits), Blocks: everything, Firm: everything,
 		})
 	}
 	if c.child.Full.Schema != c.parent.Full.Schema {

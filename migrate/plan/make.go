@@ -256,13 +256,7 @@ func (b *builder) literal(text string) string {
 
 // orphans returns the query for the number of rows whose foreign key points to no row.
 func (b *builder) orphans(r *catalog.Reference) string {
-	var match, set []string
-	for i, name := range r.Columns {
-		match = append(match, fmt.Sprintf("p.%s = c.%s", b.quote(r.To[i]), b.quote(name)))
-		set = append(set, fmt.Sprintf("c.%s IS NOT NULL", b.quote(name)))
-	}
-	return fmt.Sprintf("SELECT COUNT(*) FROM %s c WHERE %s AND NOT EXISTS (SELECT 1 FROM %s p WHERE %s)",
-		b.catalog.Quoted(b.short(r.Child)), strings.Join(set, " AND "), b.catalog.Quoted(b.short(r.Parent)), strings.Join(match, " AND "))
+	return "SELECT COUNT(*) " + b.catalog.Orphans(r, b.short(r.Child), b.short(r.Parent))
 }
 
 // short returns the name of a table that statements have: without the schema where the table is read and needs none.

@@ -35,7 +35,6 @@ func (c *column) full() string { return c.table + "." + c.column.Name }
 
 // fit blocks a column that cannot hold snowflakes, and cannot be given a type that does.
 func (b widenBuilder) fit(ctx context.Context, c *column) {
-	const digits = 19 // of the greatest int64
 	if c.of.Versioned {
 		b.block(fmt.Sprintf("%s keeps its history, with which the server changes no types and makes no indexes (4119): drop the versioning first, and set it up again afterwards.", c.table))
 	}
@@ -54,11 +53,11 @@ func (b widenBuilder) fit(ctx context.Context, c *column) {
 		b.block(fmt.Sprintf("%s is generated as %s: make it a column that is written to first.", c.full(), col.Generated))
 	case col.Class == catalog.Floating:
 		b.block(fmt.Sprintf("%s has the type %s, which rounds snowflakes: make it an integer first.", c.full(), col.Type))
-	case (col.Class == catalog.Decimal || col.Class == catalog.Text) && col.Digits != 0 && col.Digits < digits:
-		b.block(fmt.Sprintf("%s has the type %s, which holds %d digits, and snowflakes have %d: give it a wider one first.", c.full(), col.Type, col.Digits, digits))
+	case (col.Class == catalog.Decimal || col.Class == catalog.Text) && col.Digits != 0 && col.Digits < catalog.KeyDigits:
+		b.block(fmt.Sprintf("%s has the type %s, which holds %d digits, and snowflakes have %d: give it a wider one first.", c.full(), col.Type, col.Digits, catalog.KeyDigits))
 	case col.Domain && b.dialect() == dialect.Postgres:
 		if _, err := b.db.ExecContext(ctx, fmt.Sprintf("SELECT CAST('%d' AS %s)", int64(1)<<62, col.Type)); err != nil {
-			b.block(fmt.Sprintf("%s has the domain %s, which does not take ids of %d digits: give it another type first. %v.", c.full(), col.Type, digits, err))
+			b.block(fmt.Sprintf("%s has the domain %s, which does not take ids of %d digits: give it another type first. %v.", c.full(), col.Type, catalog.KeyDigits, err))
 		}
 	case col.Class == catalog.Time || col.Class == catalog.JSON || col.Class == catalog.Other && b.dialect() != dialect.SQLite:
 		b.block(fmt.Sprintf("%s has the type %s, which cannot be a reference to an integer: inspect with --reference '!%s=…' when it is none.", c.full(), col.Type, c.full()))

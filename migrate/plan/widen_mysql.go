@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -347,13 +346,11 @@ func (b mysqlEngine) wideCount(t []*column) string {
 		b.literal(t[0].of.Full.Schema), b.literal(t[0].of.Full.Name), strings.Join(names, ", "))
 }
 
-var mysqlInteger = regexp.MustCompile(`(?i)^(?:tinyint|smallint|mediumint|int|integer)\b(?:\s*\(\d+\))?`)
-
 // modify changes the types of columns of one table, and nothing else of them: the rest is as SHOW CREATE TABLE has it.
 func (b mysqlEngine) modify(t []*column) Action {
 	var parts []string
 	for _, c := range t {
-		define := mysqlInteger.ReplaceAllString(c.column.Define, "bigint")
+		define := catalog.Wide(c.column)
 		if define == c.column.Define || strings.Contains(strings.ToLower(c.column.Type), "zerofill") {
 			b.block(fmt.Sprintf("%s is declared as %q, of which it is not certain what it would be with 64 bits: change it first.", c.full(), c.column.Define))
 		}
@@ -366,8 +363,6 @@ func (b mysqlEngine) modify(t []*column) Action {
 // mysqlStrict leaves out the modes that change how a definition is read, such as ANSI_QUOTES, or refuse defaults and values that are there, such as
 // NO_ZERO_DATE: every ALTER TABLE looks at the defaults of all columns, whichever it is about (1067).
 const mysqlStrict = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'"
-
-var mysqlCounter = regexp.MustCompile(`(?i)\s+AUTO_INCREMENT\b`)
 
 // flip has the database make no keys any more: one look at all tables for writers that leave their keys to it, then one statement a table
 // in immediate succession, each of which ends the table's counter and lets snowflakes in. What is left of the gates is tidied away afterwards.
@@ -388,14 +383,9 @@ func (b mysqlEngine) flip(keys []*column) {
 			algorithm, lock = "COPY", "SHARED"
 			size, rows = sizeOf(size, k.of.Bytes), sizeOf(rows, k.of.Rows)
 		}
-		wide := mysqlInteger.ReplaceAllString(k.column.Define, "bigint")
-		comment := strings.Index(strings.ToUpper(wide), " COMMENT ")
-		if comment < 0 {
-			comment = len(wide)
-		}
-		plain := mysqlCounter.ReplaceAllString(wide[:comment], "") + wide[comment:]
+		wide := catalog.Wide(k.column)
 		modify := fmt.Sprintf("ALTER TABLE %s MODIFY %s ", b.quoted(k.table), b.quote(k.column.Name))
-		do = append(do, fmt.Sprintf("%s%s, ALGORITHM=%s, LOCK=%s", modify, plain, algorithm, lock))
+		do = append(do, fmt.Sprintf("%s%s, ALGORITHM=%s, LOCK=%s", modify, catalog.Uncounted(wide), algorithm, lock))
 		done = append(done, "SELECT COUNT(*) = 0 "+b.counterThere(k))
 		// From the number that was next when the plan was made, or one more than the greatest id, where that is more.
 		undo = append(undo, fmt.Sprintf("%s%s, AUTO_INCREMENT = %d, ALGORITHM=COPY, LOCK=SHARED", modify, wide, max(k.of.Next, 1)))
@@ -434,7 +424,7 @@ func (b mysqlEngine) flip(keys []*column) {
 
 // flipDefault adds what has a sequence of MariaDB make no keys any more. A sequence does not move for keys that are given, so there is no gate.
 func (b mysqlEngine) flipDefault(k *column, do, done, undo, undone []string) (_, _, _, _ []string) {
-	wide := mysqlInteger.ReplaceAllString(k.column.Define, "bigint")
+	wide := catalog.Wide(k.column)
 	there := fmt.Sprintf("FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %[2]s AND BINARY TABLE_NAME = %[2]s AND COLUMN_NAME = %s AND COLUMN_DEFAULT IS NOT NULL",
 		b.literal(k.of.Full.Schema), b.literal(k.of.Full.Name), b.literal(k.column.Name))
 	return append(do, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT, ALGORITHM=INSTANT", b.quoted(k.table), b.quote(k.column.Name))), append(done, "SELECT COUNT(*) = 0 "+there),
