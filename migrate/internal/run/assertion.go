@@ -25,7 +25,7 @@ func (r *runner) count(ctx context.Context, t *task) error {
 	if err != nil {
 		return err
 	}
-	return r.note(ctx, t, found)
+	return r.finishTask(ctx, t, found)
 }
 
 // numbers returns what queries for one number each give.
@@ -44,14 +44,14 @@ func (s *session) numbers(ctx context.Context, queries []plan.Query) ([]int64, e
 func (r *runner) digest(ctx context.Context, t *task) error {
 	r.drop()
 	var found string
-	err := r.replanned(func() (err error) {
+	err := r.retryStalePlan(func() (err error) {
 		found, err = verify.Digest(ctx, r.db, r.p, t.action.Table)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return r.note(ctx, t, found)
+	return r.finishTask(ctx, t, found)
 }
 
 // assert compares the numbers that queries give with what they have to be.
@@ -85,7 +85,7 @@ func (r *runner) assert(ctx context.Context, t *task) error {
 	if err != nil {
 		return err
 	}
-	return r.note(ctx, t, "")
+	return r.finishTask(ctx, t, "")
 }
 
 // wanted returns the number that each query of an Assert has to give.

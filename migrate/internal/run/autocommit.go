@@ -15,17 +15,17 @@ import (
 //	                       └──────────────────────────── yes ─────────────────────────────────────────────────────────▶
 func (r *runner) autocommit(ctx context.Context, t *task) error {
 	return r.within(ctx, t.action.Session, func(s *session) error {
-		if err := r.alone(ctx, s); err != nil {
+		if err := r.lockStatements(ctx, s); err != nil {
 			return err
 		}
 		repair := t.resumed()
 		if !repair {
-			if err := r.still(ctx, s); err != nil {
+			if err := r.recheckSchema(ctx, s); err != nil {
 				return err
 			}
 			row := t.row
 			row.State = t.begun
-			if err := r.put(ctx, s, t, row, ""); err != nil {
+			if err := r.writeStep(ctx, s, t, row, ""); err != nil {
 				return err
 			}
 		}
@@ -38,16 +38,16 @@ func (r *runner) autocommit(ctx context.Context, t *task) error {
 				return err
 			}
 		}
-		fingerprint, err := r.look(ctx, s)
+		fingerprint, err := r.readFingerprint(ctx, s)
 		if err != nil {
 			return err
 		}
 		row := t.row
 		row.State = t.end
-		if err := r.put(ctx, s, t, row, fingerprint); err != nil {
+		if err := r.writeStep(ctx, s, t, row, fingerprint); err != nil {
 			return err
 		}
-		r.looked = true
+		r.checked = true
 		return nil
 	})
 }
@@ -80,9 +80,9 @@ func (r *runner) apply(ctx context.Context, s *session, t *task, repair bool) er
 				continue
 			}
 		}
-		do := r.fenced
-		if i > 0 && s.alone {
-			do = r.guarded
+		do := r.runFenced
+		if i > 0 && s.locked {
+			do = r.runLimited
 		}
 		err := do(ctx, s, t.action, text)
 		if err != nil && (r.dialect.Class(err) != dialect.Conflict || s.broken) {
@@ -105,18 +105,18 @@ func (r *runner) apply(ctx context.Context, s *session, t *task, repair bool) er
 	return nil
 }
 
-// fenced runs a statement that commits by itself. Nothing else stands between the fence and the statement, which can have none in itself.
-func (r *runner) fenced(ctx context.Context, s *session, a *plan.Action, text string) error {
+// runFenced runs a statement that commits by itself. Nothing else stands between the fence and the statement, which can have none in itself.
+func (r *runner) runFenced(ctx context.Context, s *session, a *plan.Action, text string) error {
 	if err := s.transact(ctx, func() error { return nil }); err != nil {
 		return err
 	}
-	return r.guarded(ctx, s, a, text)
+	return r.runLimited(ctx, s, a, text)
 }
 
-// guarded runs a statement of several, after the fence before the first of them: as long as the session has the lock of statements that commit by
+// runLimited runs a statement of several, after the fence before the first of them: as long as the session has the lock of statements that commit by
 // themselves, a run that takes over waits before it does or undoes any of them. Writers may wait for the last, and four fences a table are long.
-func (r *runner) guarded(ctx context.Context, s *session, a *plan.Action, text string) error {
-	if err := r.limit(ctx, s, a.Concurrently); err != nil {
+func (r *runner) runLimited(ctx context.Context, s *session, a *plan.Action, text string) error {
+	if err := r.limitLockWait(ctx, s, a.Concurrently); err != nil {
 		return err
 	}
 	_, err := s.run(ctx, text)
@@ -126,16 +126,16 @@ func (r *runner) guarded(ctx context.Context, s *session, a *plan.Action, text s
 // repair removes what an attempt that did not come to its end has left.
 func (r *runner) repair(ctx context.Context, s *session, a *plan.Action) error {
 	for _, text := range a.Repair {
-		if err := r.fenced(ctx, s, a, text); err != nil {
+		if err := r.runFenced(ctx, s, a, text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// limit says how long the statement may wait for a lock, where that is not said yet. CONCURRENTLY waits for all transactions that are
+// limitLockWait says how long the statement may wait for a lock, where that is not said yet. CONCURRENTLY waits for all transactions that are
 // older; nobody queues behind it, and if it gave up all its work would be lost.
-func (r *runner) limit(ctx context.Context, s *session, concurrently bool) error {
+func (r *runner) limitLockWait(ctx context.Context, s *session, concurrently bool) error {
 	if r.dialect != dialect.Postgres {
 		return nil
 	}

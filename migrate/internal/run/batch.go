@@ -15,23 +15,23 @@ import (
 	"github.com/snowkey-go/snowkey/migrate/internal/mapping"
 )
 
-// mostPasses is how often batches begin anew.
-const mostPasses = 10
+// maxPasses is how often batches begin anew.
+const maxPasses = 10
 
-// round does a range of up to so many rows in the transaction of s. It moves the row's cursor and counts its rows; end tells that there was
+// batchFunc does a range of up to so many rows in the transaction of s. It moves the row's cursor and counts its rows; end tells that there was
 // no range any more.
-type round func(ctx context.Context, s *session, row *journal.Step, rows int) (end bool, err error)
+type batchFunc func(ctx context.Context, s *session, row *journal.Step, rows int) (end bool, err error)
 
 // batch does an action's statements for one range after another.
 func (r *runner) batch(ctx context.Context, t *task) error {
-	return r.rounds(ctx, t, func(ctx context.Context, s *session, row *journal.Step, rows int) (bool, error) {
+	return r.batches(ctx, t, func(ctx context.Context, s *session, row *journal.Step, rows int) (bool, error) {
 		query, args := bind(r.dialect, t.action.Cursor, map[string]int64{"after": row.Cursor, "rows": int64(rows)})
 		var upto sql.NullInt64
 		if err := s.QueryRowContext(ctx, query, args...).Scan(&upto); err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return false, fmt.Errorf("%s: %w", brief(t.action.Cursor), err)
 		}
 		if !upto.Valid {
-			return r.passed(ctx, s, t, row)
+			return r.nextPass(ctx, s, t, row)
 		}
 		if upto.Int64 <= row.Cursor {
 			return false, fmt.Errorf("%w: the range after %d ends at %d: %s", ErrPlan, row.Cursor, upto.Int64, brief(t.action.Cursor))
@@ -52,8 +52,8 @@ func (r *runner) batch(ctx context.Context, t *task) error {
 	})
 }
 
-// passed begins anew when rows have come meanwhile.
-func (r *runner) passed(ctx context.Context, s *session, t *task, row *journal.Step) (end bool, err error) {
+// nextPass begins anew when rows have come meanwhile.
+func (r *runner) nextPass(ctx context.Context, s *session, t *task, row *journal.Step) (end bool, err error) {
 	if t.action.Remaining == "" {
 		return true, nil
 	}
@@ -61,16 +61,16 @@ func (r *runner) passed(ctx context.Context, s *session, t *task, row *journal.S
 	if err != nil || left <= 0 {
 		return err == nil, err
 	}
-	if row.Pass >= mostPasses {
-		return false, fmt.Errorf("%w: after %d passes %d rows are left still: something goes on making them. %s", ErrAssertion, mostPasses, left, t.action.OnFailure)
+	if row.Pass >= maxPasses {
+		return false, fmt.Errorf("%w: after %d passes %d rows are left still: something goes on making them. %s", ErrAssertion, maxPasses, left, t.action.OnFailure)
 	}
 	row.Pass++
 	row.Cursor = math.MinInt64
 	return false, nil
 }
 
-// fill fills the map of a key.
-func (r *runner) fill(ctx context.Context, t *task) error {
+// fillMap fills the map of a key.
+func (r *runner) fillMap(ctx context.Context, t *task) error {
 	k := r.p.Key(t.action.Table)
 	if !t.resumed() && !r.surveyed {
 		if err := r.survey(ctx, *k); err != nil {
@@ -79,10 +79,10 @@ func (r *runner) fill(ctx context.Context, t *task) error {
 	}
 	var filler *mapping.Filler
 	var filled int64 // up to which it has filled; the cursor is another when that was not committed
-	return r.rounds(ctx, t, func(ctx context.Context, s *session, row *journal.Step, rows int) (end bool, err error) {
+	return r.batches(ctx, t, func(ctx context.Context, s *session, row *journal.Step, rows int) (end bool, err error) {
 		if filler == nil || row.Cursor != filled {
 			filled = row.Cursor
-			err := r.replanned(func() (err error) {
+			err := r.retryStalePlan(func() (err error) {
 				filler, err = mapping.NewFiller(ctx, r.db, r.p, *k)
 				return err
 			})
@@ -103,9 +103,9 @@ func (r *runner) fill(ctx context.Context, t *task) error {
 	})
 }
 
-// rounds does rounds, one transaction each, until one says that it was the last. They are as large as fits the target, smaller after a
+// batches does ranges, one transaction each, until one was the last. Ranges are as large as fits the target, smaller after a
 // lock that was waited for in vain, and pause for throttle and replicas.
-func (r *runner) rounds(ctx context.Context, t *task, do round) error {
+func (r *runner) batches(ctx context.Context, t *task, do batchFunc) error {
 	size := newBatchSize(r.o)
 	var s *session
 	defer func() {
@@ -114,10 +114,10 @@ func (r *runner) rounds(ctx context.Context, t *task, do round) error {
 		}
 	}()
 	for t.row.State != t.end {
-		if err := r.follow(ctx); err != nil {
+		if err := r.awaitReplicas(ctx); err != nil {
 			return err
 		}
-		if err := r.lock.keep(ctx); err != nil {
+		if err := r.lock.ensure(ctx); err != nil {
 			return err
 		}
 		var took time.Duration
@@ -132,7 +132,7 @@ func (r *runner) rounds(ctx context.Context, t *task, do round) error {
 				}
 			}
 			began := time.Now()
-			if err := r.round(ctx, s, t, do, size.rows); err != nil {
+			if err := r.commitBatch(ctx, s, t, do, size.rows); err != nil {
 				size.blocked()
 				return err
 			}
@@ -154,9 +154,9 @@ func (r *runner) rounds(ctx context.Context, t *task, do round) error {
 	return nil
 }
 
-// round does one.
-func (r *runner) round(ctx context.Context, s *session, t *task, do round, rows int) error {
-	return r.commit(ctx, s, t, func(row *journal.Step) error {
+// commitBatch does one range in a transaction.
+func (r *runner) commitBatch(ctx context.Context, s *session, t *task, do batchFunc, rows int) error {
+	return r.commitStep(ctx, s, t, func(row *journal.Step) error {
 		row.State = t.begun
 		end, err := do(ctx, s, row, rows)
 		if end && err == nil {

@@ -9,9 +9,9 @@ import (
 
 // The bounds of a range's rows, and how many the first has.
 const (
-	leastRows = 1
+	minRows   = 1
 	firstRows = 500
-	mostRows  = 1_000_000
+	maxRows   = 1_000_000
 )
 
 // batchSize is how many rows a range has, so that it takes about as long as it should.
@@ -29,11 +29,11 @@ func (b *batchSize) took(d time.Duration) {
 	if d > 0 {
 		factor = min(max(float64(b.target)/float64(d), 0.5), 2)
 	}
-	b.rows = min(max(int(float64(b.rows)*factor), leastRows), mostRows)
+	b.rows = min(max(int(float64(b.rows)*factor), minRows), maxRows)
 }
 
 // blocked says that a range met the lock of another: smaller ones hold fewer.
-func (b *batchSize) blocked() { b.rows = max(b.rows/2, leastRows) }
+func (b *batchSize) blocked() { b.rows = max(b.rows/2, minRows) }
 
 // rest pauses for the throttle's share of the time, after a range that has taken d.
 func (b *batchSize) rest(ctx context.Context, d time.Duration) error {

@@ -12,9 +12,9 @@ import (
 	"github.com/snowkey-go/snowkey/migrate/internal/journal"
 )
 
-// space returns an error that wraps [ErrDisk] when the step that needs most has not enough. Where the free space cannot be known, as of a
+// checkDisk returns an error that wraps [ErrDisk] when the step that needs most has not enough. Where the free space cannot be known, as of a
 // server on another machine, it is not looked at.
-func (r *runner) space(ctx context.Context) error {
+func (r *runner) checkDisk(ctx context.Context) error {
 	var need int64
 	var title string
 	for i, step := range r.p.Steps {
@@ -25,7 +25,7 @@ func (r *runner) space(ctx context.Context) error {
 	if need == 0 {
 		return nil
 	}
-	folder, err := r.folder(ctx)
+	folder, err := r.dataFolder(ctx)
 	if err != nil {
 		return fmt.Errorf("the folder of data: %w", err)
 	}
@@ -38,11 +38,12 @@ func (r *runner) space(ctx context.Context) error {
 	return nil
 }
 
-// folder returns the folder of the data when it is of this machine and the user may know it, else "".
-func (r *runner) folder(ctx context.Context) (string, error) {
+// dataFolder returns the folder of the data when it is of this machine and the user may know it, else "".
+func (r *runner) dataFolder(ctx context.Context) (string, error) {
 	switch r.dialect {
 	case dialect.SQLite:
-		path, err := r.sqlitePath(ctx)
+		var path string // empty when the database is in memory
+		err := r.db.QueryRowContext(ctx, "SELECT COALESCE(file, '') FROM pragma_database_list WHERE name = 'main'").Scan(&path)
 		if err != nil || path == "" {
 			return "", err
 		}
@@ -57,11 +58,7 @@ func (r *runner) folder(ctx context.Context) (string, error) {
 		}
 		return folder, nil
 	}
-	return r.postgresFolder(ctx)
-}
-
-// postgresFolder: only some roles may read data_directory, which is not there for others.
-func (r *runner) postgresFolder(ctx context.Context) (string, error) {
+	// PostgreSQL shows data_directory to some roles, and nothing to others.
 	var address, folder sql.NullString
 	err := r.db.QueryRowContext(ctx, "SELECT host(inet_server_addr()), (SELECT setting FROM pg_settings WHERE name = 'data_directory')").Scan(&address, &folder)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 var (
 	Bind         = bind
 	Like         = like
-	LagOfReplica = lagOfReplica
+	LagOfReplica = replicaLagOf
 )
 
 // Never is the lag of a replica that does not replicate.
@@ -26,7 +26,7 @@ func Granted(line, want, schema, table string) bool {
 
 // LagOfStandbys is what a primary of PostgreSQL's tells.
 func LagOfStandbys(ctx context.Context, db *sql.DB) (time.Duration, error) {
-	return (&runner{db: db, dialect: dialect.Postgres}).lagOfStandbys(ctx)
+	return (&runner{db: db, dialect: dialect.Postgres}).standbyLag(ctx)
 }
 
 // BatchSizes returns the rows of the ranges that follow ranges of these times; a negative one met a lock.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,21 +10,21 @@ import (
 	"github.com/snowkey-go/snowkey/migrate/plan"
 )
 
-// pass finds the hold that this run passes. The error is a [*HoldError].
-func (r *runner) pass() error {
+// findHold finds the hold that this run passes. The error is a [*HoldError].
+func (r *runner) findHold() error {
 	name := r.o.Continue
 	if name == "" {
 		return nil
 	}
 	if holds := r.p.Holds(); name != plan.Here && !slices.Contains(holds, name) {
-		return &HoldError{reason: fmt.Sprintf("the plan has no hold %q, it has %s", name, orNone(holds))}
+		return &HoldError{reason: fmt.Sprintf("the plan has no hold %q, it has %s", name, cmp.Or(strings.Join(holds, ", "), "none"))}
 	}
 	next, passed := 0, false // the first step that is not done; the hold of the name is done
 	for n := 1; n <= len(r.p.Steps); n++ {
 		step, state := &r.p.Steps[n-1], r.steps[n].State
 		switch {
 		case state == journal.StepHeld && (name == plan.Here || name == step.Do.Name):
-			r.passes = n
+			r.passedHold = n
 			return nil
 		case state == journal.StepHeld:
 			return &HoldError{Stands: step.Do.Name, reason: fmt.Sprintf("the run stands at the hold %q, step %d of %d, and not at %q. %s Once that is done, continue with its name",
@@ -45,12 +46,4 @@ func (r *runner) pass() error {
 		where = fmt.Sprintf("it was ended before step %d of %d (%s) was done", next, len(r.p.Steps), &r.p.Steps[next-1])
 	}
 	return &HoldError{reason: "the run stands at no hold that could be passed: " + where + "; run on, to the next one or to the end"}
-}
-
-// orNone returns names for an error.
-func orNone(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
 }

@@ -14,10 +14,10 @@ import (
 // never is the lag of a replica that does not replicate.
 const never = time.Duration(1<<63 - 1)
 
-// follow waits until no replica lags by more than Options.MaxLag.
-func (r *runner) follow(ctx context.Context) error {
+// awaitReplicas waits until no replica lags by more than Options.MaxLag.
+func (r *runner) awaitReplicas(ctx context.Context) error {
 	for r.o.MaxLag > 0 && r.dialect != dialect.SQLite {
-		lag, err := r.lag(ctx)
+		lag, err := r.replicaLag(ctx)
 		if err != nil {
 			return fmt.Errorf("the lag of replicas: %w", err)
 		}
@@ -36,13 +36,13 @@ func (r *runner) follow(ctx context.Context) error {
 	return nil
 }
 
-// lag returns that of the replica which lags most.
-func (r *runner) lag(ctx context.Context) (most time.Duration, err error) {
+// replicaLag returns that of the replica which lags most.
+func (r *runner) replicaLag(ctx context.Context) (most time.Duration, err error) {
 	if r.dialect == dialect.Postgres {
-		return r.lagOfStandbys(ctx)
+		return r.standbyLag(ctx)
 	}
 	for i, replica := range r.o.Replicas {
-		lag, err := lagOfReplica(ctx, replica)
+		lag, err := replicaLagOf(ctx, replica)
 		if err != nil {
 			return 0, fmt.Errorf("replica %d: %w", i+1, err)
 		}
@@ -51,9 +51,9 @@ func (r *runner) lag(ctx context.Context) (most time.Duration, err error) {
 	return most, nil
 }
 
-// lagOfStandbys asks the primary. A standby that has replayed all has no replay_lag when nothing comes; one that has not, and has none, is
+// standbyLag asks the primary. A standby that has replayed all has no replay_lag when nothing comes; one that has not, and has none, is
 // stuck. A user who may not see others' connections sees NULLs only.
-func (r *runner) lagOfStandbys(ctx context.Context) (most time.Duration, err error) {
+func (r *runner) standbyLag(ctx context.Context) (most time.Duration, err error) {
 	const query = "SELECT state IS NULL, CASE WHEN replay_lsn >= pg_current_wal_lsn() THEN 0" +
 		" ELSE CAST(extract(epoch FROM replay_lag) * 1000000 AS bigint) END FROM pg_stat_replication WHERE state IS NULL OR state <> 'backup'"
 	err = dialect.Each(ctx, r.db, query, nil, func(rows *sql.Rows) error {
@@ -75,8 +75,8 @@ func (r *runner) lagOfStandbys(ctx context.Context) (most time.Duration, err err
 	return most, err
 }
 
-// lagOfReplica asks a replica of MySQL's, by the newer name of the statement or the older one.
-func lagOfReplica(ctx context.Context, db *sql.DB) (most time.Duration, err error) {
+// replicaLagOf asks a replica of MySQL's, by the newer name of the statement or the older one.
+func replicaLagOf(ctx context.Context, db *sql.DB) (most time.Duration, err error) {
 	found := false
 	read := func(rows *sql.Rows) error {
 		names, err := rows.Columns()

@@ -51,9 +51,9 @@ func (l *lock) take(ctx context.Context) error {
 	return nil
 }
 
-// keep sees to it that the lock is held still: its connection may have been closed for being idle. The error wraps journal.ErrLost when it
+// ensure sees to it that the lock is held still: its connection may have been closed for being idle. The error wraps journal.ErrLost when it
 // is another's now.
-func (l *lock) keep(ctx context.Context) error {
+func (l *lock) ensure(ctx context.Context) error {
 	if l.dialect == dialect.SQLite || time.Since(l.seen) < alive {
 		return nil
 	}
@@ -80,25 +80,25 @@ func (l *lock) release() {
 	l.conn = nil
 }
 
-// kill ends a connection of MySQL's that was given up: the server would finish its statement first. It does what it can, since the server
+// killSession ends a connection of MySQL's that was given up: the server would finish its statement first. It does what it can, since the server
 // ends the connection in any case.
-func (l *lock) kill(ctx context.Context, id int64) {
+func (l *lock) killSession(ctx context.Context, id int64) {
 	if l.dialect == dialect.MySQL && l.conn != nil && id != 0 {
 		_, _ = l.conn.ExecContext(ctx, fmt.Sprintf("KILL %d", id)) // 1094 when it is gone, the usual case
 	}
 }
 
-// alone waits until no statement of a run before, which was killed, is at work on the server, and keeps others from beginning one on
+// lockStatements waits until no statement of a run before, which was killed, is at work on the server, and keeps others from beginning one on
 // another connection until this one is ended.
-func (r *runner) alone(ctx context.Context, s *session) error {
-	if r.dialect == dialect.SQLite || s.alone {
+func (r *runner) lockStatements(ctx context.Context, s *session) error {
+	if r.dialect == dialect.SQLite || s.locked {
 		return nil
 	}
 	s.dirty = true // the lock is not for whoever gets the connection next
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		got, err := r.dialect.TryLock(ctx, s, dialect.StatementLock)
 		if err != nil || got {
-			s.alone = got
+			s.locked = got
 			return err
 		}
 		r.progress.waits("the server, which still works on a statement of the run before")

@@ -1,8 +1,8 @@
 package run
 
 import (
-	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
@@ -33,22 +33,19 @@ func (o Options) complete(d dialect.Dialect) (Options, error) {
 	return o, nil
 }
 
-// enough returns an error that wraps [ErrOption] when the pool allows fewer connections than a run of the plan needs at once.
-func enough(db *sql.DB, d dialect.Dialect, p *plan.Plan, o Options) error {
+// checkConnections returns an error that wraps [ErrOption] when the pool allows fewer connections than a run of the plan needs at once.
+func (r *runner) checkConnections() error {
 	need := 1
-	if d != dialect.SQLite {
+	if r.dialect != dialect.SQLite {
 		need++ // for the session's lock
 	}
-	if d == dialect.Postgres && o.MaxLag > 0 {
+	if r.dialect == dialect.Postgres && r.o.MaxLag > 0 {
 		need++ // to ask how far the replicas are
 	}
-	for _, s := range p.Steps {
-		if s.Do.Kind == plan.FillMap || s.Do.Kind == plan.Digest {
-			need++ // package mapping reads on one while the transaction is on another
-			break
-		}
+	if slices.ContainsFunc(r.p.Steps, func(s plan.Step) bool { return s.Do.Kind == plan.FillMap || s.Do.Kind == plan.Digest }) {
+		need++ // package mapping reads on one while the transaction is on another
 	}
-	if most := db.Stats().MaxOpenConnections; most > 0 && most < need {
+	if most := r.db.Stats().MaxOpenConnections; most > 0 && most < need {
 		return fmt.Errorf("%w: the pool allows %d connections, and the run needs %d at once; raise SetMaxOpenConns", ErrOption, most, need)
 	}
 	return nil

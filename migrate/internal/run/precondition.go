@@ -15,27 +15,27 @@ import (
 // database is the plan's, even after it has moved to another server.
 func (r *runner) preconditions(ctx context.Context) error {
 	if r.was == nil {
-		if err := r.identity(ctx); err != nil {
+		if err := r.checkDatabase(ctx); err != nil {
 			return err
 		}
 		since := "since the plan was made"
 		if r.undone {
 			since = "by the rollback of this plan, which leaves types wide, or since"
 		}
-		if err := r.same(ctx, r.db, since); err != nil {
+		if err := r.checkSchema(ctx, r.db, since); err != nil {
 			return fmt.Errorf("%w; make a new plan", err)
 		}
-	} else if err := r.asLeft(ctx, false); err != nil {
+	} else if err := r.checkSinceLastRun(ctx, false); err != nil {
 		return err
 	}
 	r.drop()
-	if err := r.rights(ctx); err != nil {
+	if err := r.checkRights(ctx); err != nil {
 		return err
 	}
-	if err := r.space(ctx); err != nil {
+	if err := r.checkDisk(ctx); err != nil {
 		return err
 	}
-	if err := r.node(ctx); err != nil {
+	if err := r.checkNode(ctx); err != nil {
 		return err
 	}
 	if r.was != nil {
@@ -53,8 +53,8 @@ func (r *runner) preconditions(ctx context.Context) error {
 	return nil
 }
 
-// identity compares the database with the plan's. The version may have become another.
-func (r *runner) identity(ctx context.Context) error {
+// checkDatabase compares the database with the plan's. The version may have become another.
+func (r *runner) checkDatabase(ctx context.Context) error {
 	c, err := catalog.New(r.db, r.dialect)
 	if err != nil {
 		return err
@@ -69,11 +69,11 @@ func (r *runner) identity(ctx context.Context) error {
 	return nil
 }
 
-// asLeft compares the schema with the one that the last run has left. A statement that commits by itself and was begun may have changed it:
+// checkSinceLastRun compares the schema with the one that the last run has left. A statement that commits by itself and was begun may have changed it:
 // its query tells. Of one that can leave half of its effect, which Repair
 // is for, and of several, there is no telling. On the way back, columns that were added and do no harm are taken as they are.
-func (r *runner) asLeft(ctx context.Context, back bool) error {
-	fingerprint, err := r.look(ctx, r.db)
+func (r *runner) checkSinceLastRun(ctx context.Context, back bool) error {
+	fingerprint, err := r.readFingerprint(ctx, r.db)
 	if err != nil {
 		return err
 	}
@@ -114,14 +114,14 @@ func (r *runner) asLeft(ctx context.Context, back bool) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w; undo that change", r.differs("since the last run", fingerprint, found))
+	return fmt.Errorf("%w; undo that change", r.schemaError("since the last run", fingerprint, found))
 }
 
 // survey returns an error that wraps mapping.ErrRefused when rows of a key cannot get new ids.
 func (r *runner) survey(ctx context.Context, k plan.Key) error {
 	r.drop()
 	var survey mapping.Survey
-	err := r.replanned(func() (err error) {
+	err := r.retryStalePlan(func() (err error) {
 		survey, err = mapping.Look(ctx, r.db, r.p, k)
 		return err
 	})
@@ -131,9 +131,9 @@ func (r *runner) survey(ctx context.Context, k plan.Key) error {
 	return survey.Refused(k)
 }
 
-// replanned reads through the pool, whose connections may each have a plan of PostgreSQL's for the same query from before a column's type
+// retryStalePlan reads through the pool, whose connections may each have a plan of PostgreSQL's for the same query from before a column's type
 // was changed: that is refused once on each, and forgotten by the driver.
-func (r *runner) replanned(read func() error) error {
+func (r *runner) retryStalePlan(read func() error) error {
 	for n := 0; ; n++ {
 		err := read()
 		if r.dialect != dialect.Postgres || r.dialect.Code(err) != "0A000" || n >= r.db.Stats().OpenConnections {

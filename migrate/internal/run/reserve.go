@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +13,9 @@ import (
 	"github.com/snowkey-go/snowkey/migrate/plan"
 )
 
-// reserve takes the plan's node in the table of grants, for good, so that no generator ever gets it. The holder is named
+// reserveNode takes the plan's node in the table of grants, for good, so that no generator ever gets it. The holder is named
 // after the plan: to do it again, or by two runs at once, changes nothing more, which is why the journal's row can come after it.
-func (r *runner) reserve(ctx context.Context, t *task) error {
+func (r *runner) reserveNode(ctx context.Context, t *task) error {
 	store, layout, err := r.grants()
 	if err != nil {
 		return err
@@ -33,7 +34,7 @@ func (r *runner) reserve(ctx context.Context, t *task) error {
 	if err != nil {
 		return err
 	}
-	return r.note(ctx, t, "")
+	return r.finishTask(ctx, t, "")
 }
 
 // grants returns the table of grants, and the layout.
@@ -45,16 +46,12 @@ func (r *runner) grants() (*grant.SQLStore, idgen.Layout, error) {
 	if r.p.Node < 0 || r.p.Node >= layout.Generators() {
 		return nil, layout, fmt.Errorf("%w: its node %d, want 0 to %d", ErrPlan, r.p.Node, layout.Generators()-1)
 	}
-	table := r.p.Grants
-	if table == "" {
-		table = grant.DefaultTable
-	}
-	return grant.SQL(r.db, r.dialect, grant.WithTable(table)), layout, nil
+	return grant.SQL(r.db, r.dialect, grant.WithTable(cmp.Or(r.p.Grants, grant.DefaultTable))), layout, nil
 }
 
-// node returns the error with which the step that takes the plan's node would fail: one that wraps [ErrAssertion] where the node was granted
+// checkNode returns the error with which the step that takes the plan's node would fail: one that wraps [ErrAssertion] where the node was granted
 // already, or the key space has another layout, else package grant's. It writes nothing.
-func (r *runner) node(ctx context.Context) error {
+func (r *runner) checkNode(ctx context.Context) error {
 	for i, step := range r.p.Steps {
 		if step.Do.Kind != plan.ReserveNode || r.steps[i+1].State == journal.StepDone {
 			continue
@@ -82,12 +79,8 @@ func (r *runner) node(ctx context.Context) error {
 		if spaces[at].Layout != layout.String() {
 			return r.otherLayout(spaces[at].Layout, layout)
 		}
-		listing, err := store.List(ctx, r.p.Space, r.number(layout), r.number(layout))
-		if err != nil {
+		if _, err := r.taken(ctx, store, r.row(layout)); err != nil {
 			return err
-		}
-		if len(listing.Rows) > 0 && listing.Rows[0] != r.row(layout) {
-			return granted(listing.Rows[0])
 		}
 	}
 	return nil
@@ -98,32 +91,29 @@ func (r *runner) otherLayout(inForce string, layout idgen.Layout) error {
 	return fmt.Errorf("%w: key space %q has the layout %s, the plan has %s; make a new plan with that layout", ErrAssertion, r.p.Space, inForce, layout)
 }
 
-// number is that of the plan's node in the table of grants, which are of datacenter and node.
-func (r *runner) number(layout idgen.Layout) int64 { return r.p.Node >> layout.Bits(idgen.Shard) }
-
-// row is the node's, once it is taken.
+// row is that of the plan's node in the table of grants, once it is taken. Grants are of datacenter and node.
 func (r *runner) row(layout idgen.Layout) grant.Row {
-	return grant.Row{Number: r.number(layout), Holder: fmt.Sprintf("migrate of old rows, plan %.40s", r.hash), From: grant.Forever, Until: grant.Forever}
+	return grant.Row{Number: r.p.Node >> layout.Bits(idgen.Shard), Holder: fmt.Sprintf("migrate of old rows, plan %.40s", r.hash), From: grant.Forever, Until: grant.Forever}
 }
 
-// granted is the error of a node that another has.
-func granted(row grant.Row) error {
-	return fmt.Errorf("%w: node %d was granted since the plan was made, to %q; make a new plan", ErrAssertion, row.Number, row.Holder)
+// taken tells whether the plan has its node. The error wraps [ErrAssertion] when another has it.
+func (r *runner) taken(ctx context.Context, store grant.Store, row grant.Row) (bool, error) {
+	listing, err := store.List(ctx, r.p.Space, row.Number, row.Number)
+	if err != nil || len(listing.Rows) == 0 {
+		return false, err
+	}
+	if now := listing.Rows[0]; now != row {
+		return false, fmt.Errorf("%w: node %d was granted since the plan was made, to %q; make a new plan", ErrAssertion, now.Number, now.Holder)
+	}
+	return true, nil
 }
 
 // takeNode swaps the row of the node, which must never have been granted.
 func (r *runner) takeNode(ctx context.Context, store grant.Store, layout idgen.Layout) error {
 	row := r.row(layout)
 	for range 2 { // a swap that was lost to another is looked at once more
-		listing, err := store.List(ctx, r.p.Space, row.Number, row.Number)
-		if err != nil {
+		if taken, err := r.taken(ctx, store, row); err != nil || taken {
 			return err
-		}
-		if len(listing.Rows) > 0 {
-			if listing.Rows[0] == row {
-				return nil
-			}
-			return granted(listing.Rows[0])
 		}
 		swapped, err := store.Swap(ctx, r.p.Space, grant.Row{Number: row.Number, Holder: grant.Absent}, row)
 		if err != nil || swapped {

@@ -15,7 +15,7 @@ func (r *runner) retry(ctx context.Context, attempt func() error) error {
 	pause := min(r.o.LockWait/4, 500*time.Millisecond)
 	for n := 1; ; n++ {
 		err := attempt()
-		if r.outdated(err) && ctx.Err() == nil {
+		if r.stalePlan(err) && ctx.Err() == nil {
 			n--
 			continue
 		}
@@ -46,9 +46,9 @@ func (r *runner) within(ctx context.Context, settings []string, attempt func(*se
 	})
 }
 
-// outdated tells whether an attempt has failed for a plan of PostgreSQL's, made on the same connection before the type of a column was
+// stalePlan tells whether an attempt has failed for a plan of PostgreSQL's, made on the same connection before the type of a column was
 // changed, and sees to it that the next attempt has a new one.
-func (r *runner) outdated(err error) bool {
+func (r *runner) stalePlan(err error) bool {
 	if err == nil || r.dialect != dialect.Postgres || r.dialect.Code(err) != "0A000" || !r.last.reused {
 		return false
 	}

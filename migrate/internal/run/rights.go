@@ -3,14 +3,15 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/catalog"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// rights returns an error that wraps [ErrRights] when the user lacks what the steps need.
-func (r *runner) rights(ctx context.Context) error {
+// checkRights returns an error that wraps [ErrRights] when the user lacks what the steps need.
+func (r *runner) checkRights(ctx context.Context) error {
 	var missing []string
 	var err error
 	switch r.dialect {
@@ -32,11 +33,11 @@ func (r *runner) rights(ctx context.Context) error {
 
 // postgresRights: only an owner alters a table, and a schema says who makes tables in it.
 func (r *runner) postgresRights(ctx context.Context) (missing []string, err error) {
+	c, err := catalog.New(r.db, r.dialect)
+	if err != nil {
+		return nil, err
+	}
 	if r.p.Silent {
-		c, err := catalog.New(r.db, r.dialect)
-		if err != nil {
-			return nil, err
-		}
 		may, err := c.Silences(ctx)
 		if err != nil {
 			return nil, err
@@ -48,15 +49,10 @@ func (r *runner) postgresRights(ctx context.Context) (missing []string, err erro
 	}
 	schemas := []string{""}
 	for _, name := range r.names {
-		quoted := dialect.Postgres.Quote("x")[:1]
-		text := quoted + strings.ReplaceAll(name.Name, quoted, quoted+quoted) + quoted
-		if name.Schema != "" {
-			text = quoted + strings.ReplaceAll(name.Schema, quoted, quoted+quoted) + quoted + "." + text
-		}
 		var owner, schema string
 		var has bool
 		err := r.db.QueryRowContext(ctx, "SELECT pg_get_userbyid(c.relowner), pg_has_role(c.relowner, 'USAGE'), n.nspname FROM pg_class AS c"+
-			" JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)", text).Scan(&owner, &has, &schema)
+			" JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)", c.Quoted(name)).Scan(&owner, &has, &schema)
 		if err != nil {
 			return nil, fmt.Errorf("of table %s: %w", name, err)
 		}
@@ -65,8 +61,8 @@ func (r *runner) postgresRights(ctx context.Context) (missing []string, err erro
 		}
 		schemas = append(schemas, schema)
 	}
-	seen := map[string]bool{}
-	for _, schema := range schemas {
+	slices.Sort(schemas)
+	for _, schema := range slices.Compact(schemas) {
 		var has bool
 		var name string
 		err := r.db.QueryRowContext(ctx, "SELECT s.name, has_schema_privilege(s.name, 'CREATE') FROM"+
@@ -74,10 +70,9 @@ func (r *runner) postgresRights(ctx context.Context) (missing []string, err erro
 		if err != nil {
 			return nil, fmt.Errorf("of the schema: %w", err)
 		}
-		if !has && !seen[name] {
-			missing = append(missing, "CREATE on the schema "+name)
+		if lacks := "CREATE on the schema " + name; !has && !slices.Contains(missing, lacks) {
+			missing = append(missing, lacks)
 		}
-		seen[name] = true
 	}
 	return missing, nil
 }
@@ -97,10 +92,4 @@ func (r *runner) sqliteRights(ctx context.Context) (missing []string, err error)
 		return err
 	})
 	return missing, err
-}
-
-// sqlitePath returns the file of the main database, empty when it is in memory.
-func (r *runner) sqlitePath(ctx context.Context) (path string, err error) {
-	err = r.db.QueryRowContext(ctx, "SELECT COALESCE(file, '') FROM pragma_database_list WHERE name = 'main'").Scan(&path)
-	return path, err
 }

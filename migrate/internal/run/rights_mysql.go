@@ -12,8 +12,8 @@ import (
 	"github.com/snowkey-go/snowkey/migrate/internal/journal"
 )
 
-// own are the privileges that the journal needs.
-var own = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE"}
+// journalPrivileges are those that the journal needs.
+var journalPrivileges = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE"}
 
 // privilege is a line of SHOW GRANTS: privileges on a database's tables, or on one of them.
 type privilege struct {
@@ -47,8 +47,8 @@ func (r *runner) mysqlRights(ctx context.Context) (missing []string, err error) 
 			missing = append(missing, fmt.Sprintf("%s on the table %s", strings.Join(lacking, ", "), name))
 		}
 	}
-	look(catalog.Name{Name: journal.PlansTable}, own)
-	look(catalog.Name{Name: journal.StepsTable}, own)
+	look(catalog.Name{Name: journal.PlansTable}, journalPrivileges)
+	look(catalog.Name{Name: journal.StepsTable}, journalPrivileges)
 	privileges := append([]string{"SELECT", "UPDATE"}, r.p.Privileges...)
 	for _, name := range r.names {
 		look(name, privileges)

@@ -23,25 +23,25 @@ func Rollback(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) (Outcome
 
 // backward is the work of Rollback.
 func (r *runner) backward(ctx context.Context, outcome *Outcome) error {
-	if err := r.read(ctx); err != nil {
+	if err := r.readJournal(ctx); err != nil {
 		return err
 	}
 	if r.was == nil {
-		return r.never(ctx, outcome)
+		return r.nothingToUndo(ctx, outcome)
 	}
 	for n, step := range r.p.Steps {
 		if row, ok := r.steps[n+1]; ok && step.Final && row.State != journal.StepUndone {
 			return fmt.Errorf("%w: step %d (%s) is %s. %s", ErrFinal, n+1, &step, row.State, step.Kept)
 		}
 	}
-	if err := r.asLeft(ctx, true); err != nil {
+	if err := r.checkSinceLastRun(ctx, true); err != nil {
 		return err
 	}
 	r.drop()
-	if err := r.rights(ctx); err != nil {
+	if err := r.checkRights(ctx); err != nil {
 		return err
 	}
-	if err := r.own(ctx, journal.Undoing); err != nil {
+	if err := r.takeOver(ctx, journal.Undoing); err != nil {
 		return err
 	}
 	for n := len(r.p.Steps); n > 0; n-- {
@@ -50,26 +50,26 @@ func (r *runner) backward(ctx context.Context, outcome *Outcome) error {
 			continue
 		}
 		if err := r.undo(ctx, n); err != nil {
-			return r.stopped(n, "rollback", err)
+			return r.stepError(n, "rollback", err)
 		}
 		outcome.Step = n
 	}
 	var err error
 	if outcome.Warnings, err = Counters(ctx, r.db, r.p); err != nil {
-		return r.stopped(1, "rollback", err)
+		return r.stepError(1, "rollback", err)
 	}
 	if err := r.finish(ctx, journal.Undone); err != nil {
-		return r.stopped(1, "rollback", err)
+		return r.stepError(1, "rollback", err)
 	}
 	outcome.Done, outcome.Undid = true, len(r.steps)
 	return nil
 }
 
-// never is the end of a rollback that has nothing to undo: the plan is undone or has no steps, which is fine, or was never
+// nothingToUndo is the end of a rollback that has nothing to undo: the plan is undone or has no steps, which is fine, or was never
 // begun.
-func (r *runner) never(ctx context.Context, outcome *Outcome) error {
+func (r *runner) nothingToUndo(ctx context.Context, outcome *Outcome) error {
 	if len(r.p.Steps) == 0 {
-		if err := r.identity(ctx); err != nil {
+		if err := r.checkDatabase(ctx); err != nil {
 			return err
 		}
 		outcome.Done = true
@@ -92,7 +92,7 @@ func (r *runner) never(ctx context.Context, outcome *Outcome) error {
 func (r *runner) undo(ctx context.Context, n int) error {
 	step := &r.p.Steps[n-1]
 	if r.steps[n].State == journal.StepBegun && step.Do.Kind == plan.Autocommit {
-		applied, err := r.settle(ctx, n, step)
+		applied, err := r.settleBegun(ctx, n, step)
 		if err != nil || !applied {
 			return err
 		}
@@ -103,16 +103,16 @@ func (r *runner) undo(ctx context.Context, n int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return r.note(ctx, t, "")
+		return r.finishTask(ctx, t, "")
 	}
 	return r.do(ctx, r.task(n, step, step.Undo, journal.StepUndoing, journal.StepUndone))
 }
 
-// settle finds out whether a statement that was begun has its effect. If so the step is done, else undone, without what an attempt may have
+// settleBegun finds out whether a statement that was begun has its effect. If so the step is done, else undone, without what an attempt may have
 // left. Of several some may have theirs: then the step counts as done, and its undo passes over those that have none.
-func (r *runner) settle(ctx context.Context, n int, step *plan.Step) (applied bool, err error) {
+func (r *runner) settleBegun(ctx context.Context, n int, step *plan.Step) (applied bool, err error) {
 	err = r.within(ctx, step.Do.Session, func(s *session) error {
-		if err := r.alone(ctx, s); err != nil {
+		if err := r.lockStatements(ctx, s); err != nil {
 			return err
 		}
 		if applied, err = s.applied(ctx, &step.Do); err != nil {
@@ -127,11 +127,11 @@ func (r *runner) settle(ctx context.Context, n int, step *plan.Step) (applied bo
 				return err
 			}
 		}
-		fingerprint, err := r.look(ctx, s)
+		fingerprint, err := r.readFingerprint(ctx, s)
 		if err != nil {
 			return err
 		}
-		return r.put(ctx, s, &task{number: n, row: row}, row, fingerprint)
+		return r.writeStep(ctx, s, &task{number: n, row: row}, row, fingerprint)
 	})
 	return applied, err
 }

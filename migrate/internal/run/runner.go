@@ -27,15 +27,15 @@ type runner struct {
 	undone      bool          // the plan was rolled back to its end
 	steps       map[int]journal.Step
 	fingerprint string   // of the schema after the last step that was done or undone
-	looked      bool     // the schema was seen to be that after the step before, which was the last thing that was done
+	checked     bool     // the schema was seen to be that after the step before, which was the last thing that was done
 	kept        *session // that the action before has left, for the next one with the same settings; nil when there is none
 	last        *session // that was opened last
-	progress    *progress
-	changed     int64 // rows, by this run
-	surveyed    bool  // the rows to be mapped were surveyed by this run, which has passed no hold since
-	passes      int   // the step of the hold that this run passes, for it stood there when it began; 0: none
-	watched     watch // of the step that this run begins with
-	owner       bool  // the plan is this runner's
+	progress    progress
+	changed     int64  // rows, by this run
+	surveyed    bool   // the rows to be mapped were surveyed by this run, which has passed no hold since
+	passedHold  int    // the step of the hold that this run passes, for it stood there when it began; 0: none
+	window      window // of the step that this run begins with
+	owner       bool   // the plan is this runner's
 }
 
 // Plan runs a plan: it does the steps that the journal does not have as done. When the context ends it stops after what it is in the middle of, or rolls that
@@ -52,34 +52,31 @@ func Plan(ctx context.Context, db *sql.DB, p *plan.Plan, o Options) (Outcome, er
 // start prepares a runner, and lets it do its work.
 func start(ctx context.Context, db *sql.DB, p *plan.Plan, o Options, work func(*runner, context.Context, *Outcome) error) (outcome Outcome, err error) {
 	began := time.Now()
-	d, ok := dialect.Lookup(p.Database.Kind)
-	if !ok {
-		return Outcome{}, fmt.Errorf("%w: its database is of the kind %q", ErrPlan, p.Database.Kind)
-	}
-	if o, err = o.complete(d); err != nil {
-		return Outcome{}, err
-	}
-	if err := enough(db, d, p, o); err != nil {
-		return Outcome{}, err
-	}
-	r, err := newRunner(db, d, p, o)
+	r, err := newRunner(db, p)
 	if err != nil {
+		return Outcome{}, err
+	}
+	if r.o, err = o.complete(r.dialect); err != nil {
+		return Outcome{}, err
+	}
+	if err := r.checkConnections(); err != nil {
 		return Outcome{}, err
 	}
 	if err := p.Validate(); err != nil {
 		return Outcome{}, fmt.Errorf("%w: %w", ErrPlan, err)
 	}
-	if r.lock, err = newLock(ctx, db, d); err != nil {
+	if r.lock, err = newLock(ctx, db, r.dialect); err != nil {
 		return Outcome{}, err
 	}
 	defer r.lock.release()
 	defer r.drop() // before the lock is free
-	if r.journal, err = journal.NewWriter(d, r.hash); err != nil {
+	r.progress.tell = o.Progress
+	if r.journal, err = journal.NewWriter(r.dialect, r.hash); err != nil {
 		return Outcome{}, err
 	}
 	defer r.journal.Close()
 	err = work(r, ctx, &outcome)
-	if left := r.leave(ctx); err == nil { // otherwise the reason may be the same
+	if left := r.release(ctx); err == nil { // otherwise the reason may be the same
 		err = left
 	}
 	outcome.Rows, outcome.Took = r.changed, time.Since(began)
@@ -90,8 +87,12 @@ func start(ctx context.Context, db *sql.DB, p *plan.Plan, o Options, work func(*
 }
 
 // newRunner returns one that can look, but has no lock yet.
-func newRunner(db *sql.DB, d dialect.Dialect, p *plan.Plan, o Options) (r *runner, err error) {
-	r = &runner{db: db, dialect: d, p: p, o: o, progress: &progress{tell: o.Progress}}
+func newRunner(db *sql.DB, p *plan.Plan) (r *runner, err error) {
+	d, ok := dialect.Lookup(p.Database.Kind)
+	if !ok {
+		return nil, fmt.Errorf("%w: its database is of the kind %q", ErrPlan, p.Database.Kind)
+	}
+	r = &runner{db: db, dialect: d, p: p}
 	if r.hash, err = p.Hash(); err != nil {
 		return nil, err
 	}
@@ -105,9 +106,9 @@ func newRunner(db *sql.DB, d dialect.Dialect, p *plan.Plan, o Options) (r *runne
 	return r, nil
 }
 
-// read reads the journal. It wraps journal.ErrOther when another plan is not finished, and journal.ErrRunning when this one's runner is
+// readJournal reads the journal. It wraps journal.ErrOther when another plan is not finished, and journal.ErrRunning when this one's runner is
 // known to live.
-func (r *runner) read(ctx context.Context) error {
+func (r *runner) readJournal(ctx context.Context) error {
 	plans, steps, err := journal.Read(ctx, r.db, r.dialect, r.hash)
 	if err != nil {
 		return err
@@ -129,7 +130,7 @@ func (r *runner) read(ctx context.Context) error {
 		return nil
 	}
 	r.fingerprint = r.was.Fingerprint
-	if err := r.remember(steps); err != nil {
+	if err := r.setSteps(steps); err != nil {
 		return err
 	}
 	// Where sessions have locks, this one has it.
@@ -139,8 +140,8 @@ func (r *runner) read(ctx context.Context) error {
 	return nil
 }
 
-// remember takes the steps of the journal.
-func (r *runner) remember(steps []journal.Step) error {
+// setSteps takes the steps of the journal.
+func (r *runner) setSteps(steps []journal.Step) error {
 	r.steps = map[int]journal.Step{}
 	for _, s := range steps {
 		if s.Number < 1 || s.Number > len(r.p.Steps) {
@@ -153,7 +154,7 @@ func (r *runner) remember(steps []journal.Step) error {
 
 // forward is the work of Plan.
 func (r *runner) forward(ctx context.Context, outcome *Outcome) error {
-	if err := r.read(ctx); err != nil {
+	if err := r.readJournal(ctx); err != nil {
 		return err
 	}
 	if r.was != nil {
@@ -165,11 +166,11 @@ func (r *runner) forward(ctx context.Context, outcome *Outcome) error {
 			return fmt.Errorf("%w: the plan is being rolled back; roll it back to the end, then make a new plan", journal.ErrState)
 		}
 	}
-	if err := r.pass(); err != nil {
+	if err := r.findHold(); err != nil {
 		return err
 	}
 	if !r.o.Dry {
-		r.watch(ctx)
+		r.openWindow(ctx)
 	}
 	if err := r.preconditions(ctx); err != nil {
 		return err
@@ -179,10 +180,10 @@ func (r *runner) forward(ctx context.Context, outcome *Outcome) error {
 		return nil
 	}
 	if r.o.Dry {
-		r.foresee(outcome)
+		r.dryRun(outcome)
 		return nil
 	}
-	if err := r.own(ctx, journal.Running); err != nil {
+	if err := r.takeOver(ctx, journal.Running); err != nil {
 		return err
 	}
 	for n := 1; n <= len(r.p.Steps); n++ {
@@ -192,12 +193,12 @@ func (r *runner) forward(ctx context.Context, outcome *Outcome) error {
 			continue
 		}
 		begun, end := journal.StepBegun, journal.StepDone
-		held := step.Do.Kind == plan.Hold && n != r.passes
+		held := step.Do.Kind == plan.Hold && n != r.passedHold
 		if held {
 			begun, end = journal.StepHeld, journal.StepHeld
 		}
 		if err := r.do(ctx, r.task(n, step, &step.Do, begun, end)); err != nil {
-			return r.stopped(n, "run", err)
+			return r.stepError(n, "run", err)
 		}
 		if held {
 			outcome.Hold, outcome.Held = step.Do.Name, step.Do.Text
@@ -206,19 +207,19 @@ func (r *runner) forward(ctx context.Context, outcome *Outcome) error {
 		outcome.Step = n
 	}
 	if err := r.finish(ctx, journal.Done); err != nil {
-		return r.stopped(len(r.p.Steps), "run", err)
+		return r.stepError(len(r.p.Steps), "run", err)
 	}
 	outcome.Done = true
 	return nil
 }
 
-// foresee says what a run would do.
-func (r *runner) foresee(outcome *Outcome) {
+// dryRun says what a run would do.
+func (r *runner) dryRun(outcome *Outcome) {
 	for i, step := range r.p.Steps {
 		switch {
 		case r.steps[i+1].State == journal.StepDone:
 			outcome.Step = i + 1
-		case step.Do.Kind == plan.Hold && i+1 != r.passes:
+		case step.Do.Kind == plan.Hold && i+1 != r.passedHold:
 			outcome.Hold, outcome.Held = step.Do.Name, step.Do.Text
 			return
 		default:
@@ -227,14 +228,28 @@ func (r *runner) foresee(outcome *Outcome) {
 	}
 }
 
-// own makes this runner the plan's. It is the first thing that is written. The steps are read again then: taking the plan over waits for a
+// takeOver makes this runner the plan's. It is the first thing that is written. The steps are read again then: taking the plan over waits for a
 // transaction of the run before that the server had not ended yet, when that run was killed.
-func (r *runner) own(ctx context.Context, state journal.State) error {
-	text, err := r.text()
-	if err != nil {
-		return err
+func (r *runner) takeOver(ctx context.Context, state journal.State) error {
+	var text []byte // of a plan that the journal does not have
+	if r.was == nil {
+		var err error
+		if text, err = r.p.Encode(); err != nil {
+			return err
+		}
 	}
-	if err := r.take(ctx, state, text); err != nil {
+	err := r.within(ctx, nil, func(s *session) error {
+		if err := journal.Create(ctx, s, r.dialect); err != nil {
+			return err
+		}
+		return s.transactAs(ctx, func() error {
+			if r.was != nil {
+				return r.journal.Take(ctx, s, *r.was, state)
+			}
+			return r.journal.Begin(ctx, s, string(r.p.Mode), r.fingerprint, string(text), r.p.Tables)
+		}, func() error { return nil })
+	})
+	if err != nil {
 		return err
 	}
 	r.owner = true
@@ -246,38 +261,14 @@ func (r *runner) own(ctx context.Context, state journal.State) error {
 	if err != nil {
 		return err
 	}
-	return r.remember(steps)
-}
-
-// take writes this runner into the journal.
-func (r *runner) take(ctx context.Context, state journal.State, text string) error {
-	return r.within(ctx, nil, func(s *session) error {
-		if err := journal.Create(ctx, s, r.dialect); err != nil {
-			return err
-		}
-		return s.transactAs(ctx, func() error {
-			if r.was != nil {
-				return r.journal.Take(ctx, s, *r.was, state)
-			}
-			return r.journal.Begin(ctx, s, string(r.p.Mode), r.fingerprint, text, r.p.Tables)
-		}, func() error { return nil })
-	})
-}
-
-// text returns the plan's JSON for the journal, empty when that has it already.
-func (r *runner) text() (string, error) {
-	if r.was != nil {
-		return "", nil
-	}
-	text, err := r.p.Encode()
-	return string(text), err
+	return r.setSteps(steps)
 }
 
 // leaving bounds how long a run that ends waits to say so.
 const leaving = 5 * time.Second
 
-// leave writes that the plan is nobody's, if it is this runner's still. It is done when the context has ended, too.
-func (r *runner) leave(ctx context.Context) error {
+// release writes that the plan is nobody's, if it is this runner's still. It is done when the context has ended, too.
+func (r *runner) release(ctx context.Context) error {
 	if !r.owner {
 		return nil
 	}
@@ -304,9 +295,9 @@ func (r *runner) finish(ctx context.Context, state journal.State) error {
 	})
 }
 
-// stopped says at which step it was, and how to go on. Of an end of the context, the error is the context's alone: drivers say it in many
+// stepError says at which step it was, and how to go on. Of an end of the context, the error is the context's alone: drivers say it in many
 // ways.
-func (r *runner) stopped(number int, command string, err error) error {
+func (r *runner) stepError(number int, command string, err error) error {
 	where := fmt.Sprintf("step %d of %d (%s)", number, len(r.p.Steps), &r.p.Steps[number-1])
 	how := fmt.Sprintf("%s again goes on at step %d of %d", command, number, len(r.p.Steps))
 	switch {

@@ -17,8 +17,8 @@ import (
 // shown is how many differences an error names.
 const shown = 5
 
-// look returns the schema's fingerprint, as a connection sees it.
-func (r *runner) look(ctx context.Context, db dialect.Queryer) (string, error) {
+// readFingerprint returns the schema's fingerprint, as a connection sees it.
+func (r *runner) readFingerprint(ctx context.Context, db dialect.Queryer) (string, error) {
 	c, err := catalog.New(db, r.dialect)
 	if err != nil {
 		return "", err
@@ -33,13 +33,9 @@ func (r *runner) look(ctx context.Context, db dialect.Queryer) (string, error) {
 // Unchanged returns an error that wraps [ErrSchema], and names what has changed, when the schema is not as the last run of a plan has left it. Amid a step that was
 // begun there is no telling. It writes nothing, and needs no lock.
 func Unchanged(ctx context.Context, db *sql.DB, p *plan.Plan) error {
-	d, ok := dialect.Lookup(p.Database.Kind)
-	if !ok {
-		return fmt.Errorf("%w: its database is of the kind %q", ErrPlan, p.Database.Kind)
-	}
-	r, err := newRunner(db, d, p, Options{})
+	r, err := newRunner(db, p)
 	if err == nil {
-		err = r.read(ctx)
+		err = r.readJournal(ctx)
 	}
 	if err != nil || r.was == nil {
 		return err
@@ -49,12 +45,12 @@ func Unchanged(ctx context.Context, db *sql.DB, p *plan.Plan) error {
 			return nil
 		}
 	}
-	return r.same(ctx, db, "since the last run")
+	return r.checkSchema(ctx, db, "since the last run")
 }
 
-// same returns an error that wraps [ErrSchema] when the schema is not as the last step has left it.
-func (r *runner) same(ctx context.Context, db dialect.Queryer, since string) error {
-	fingerprint, err := r.look(ctx, db)
+// checkSchema returns an error that wraps [ErrSchema] when the schema is not as the last step has left it.
+func (r *runner) checkSchema(ctx context.Context, db dialect.Queryer, since string) error {
+	fingerprint, err := r.readFingerprint(ctx, db)
 	if err != nil || fingerprint == r.fingerprint {
 		return err
 	}
@@ -74,17 +70,17 @@ func (r *runner) same(ctx context.Context, db dialect.Queryer, since string) err
 			return cmp.Or(err, fmt.Errorf("%w: %s", ErrSchema, where))
 		}
 	}
-	return r.differs(since, fingerprint, found)
+	return r.schemaError(since, fingerprint, found)
 }
 
-// differs returns an error that wraps [ErrSchema], and names the first differences.
-func (r *runner) differs(since, fingerprint string, found []catalog.Difference) error {
+// schemaError returns an error that wraps [ErrSchema], and names the first differences.
+func (r *runner) schemaError(since, fingerprint string, found []catalog.Difference) error {
 	if len(found) == 0 { // the plan has no definitions, or the change is one of spelling
 		return fmt.Errorf("%w: %s a table of the plan, or what depends on one, has changed (fingerprint %.12s, want %.12s)", ErrSchema, since, fingerprint, r.fingerprint)
 	}
 	var said []string
 	for _, d := range found[:min(len(found), shown)] {
-		said = append(said, described(d))
+		said = append(said, shortDifference(d))
 	}
 	if more := len(found) - shown; more > 0 {
 		said = append(said, fmt.Sprintf("and %d more", more))
@@ -165,8 +161,8 @@ func (r *runner) harmless(now []plan.Definition, found []catalog.Difference) (bo
 	return r.p.Mode != plan.Shadow && fingerprint == r.fingerprint, err
 }
 
-// described returns a difference in one line. Of long texts it leaves out what both begin with.
-func described(d catalog.Difference) string {
+// shortDifference returns a difference in one line. Of long texts it leaves out what both begin with.
+func shortDifference(d catalog.Difference) string {
 	clean := func(text string) []rune { return []rune(strings.Join(strings.Fields(text), " ")) }
 	was, is := clean(d.Text), clean(d.Now)
 	if len(was) > 80 && len(is) > 80 {

@@ -26,8 +26,8 @@ type session struct {
 	r        *runner
 	settings []string
 	id       int64     // the server's number for it, on MySQL
-	before   []string  // statements that put SQLite's settings back
-	alone    bool      // it has the lock of statements that commit by themselves
+	saved    []string  // statements that put SQLite's settings back
+	locked   bool      // it has the lock of statements that commit by themselves
 	dirty    bool      // its settings were changed for good: it does not go back to the pool
 	broken   bool      // it may be in a transaction still, or gone
 	reused   bool      // an action before has used it
@@ -71,7 +71,7 @@ func (r *runner) open(ctx context.Context, settings []string) (opened *session, 
 			"SELECT set_config('jit', 'off', false) FROM pg_catalog.pg_settings WHERE name = 'jit'"}, settings...)
 	case dialect.SQLite:
 		s.dirty = false
-		if err := s.remember(ctx); err != nil {
+		if err := s.saveSettings(ctx); err != nil {
 			return nil, err
 		}
 		settings = append([]string{fmt.Sprintf("PRAGMA busy_timeout = %d", r.o.LockWait.Milliseconds())}, settings...)
@@ -84,15 +84,15 @@ func (r *runner) open(ctx context.Context, settings []string) (opened *session, 
 	return s, nil
 }
 
-// remember reads the settings of SQLite's that a run changes: the wait for locks, and foreign keys, which a plan switches off. Other databases'
+// saveSettings reads the settings of SQLite's that a run changes: the wait for locks, and foreign keys, which a plan switches off. Other databases'
 // connections are closed when their settings were changed; one of SQLite may be all that there is of a database in memory.
-func (s *session) remember(ctx context.Context) error {
+func (s *session) saveSettings(ctx context.Context) error {
 	for _, name := range []string{"busy_timeout", "foreign_keys"} {
 		var value int64
 		if err := s.QueryRowContext(ctx, "PRAGMA "+name).Scan(&value); err != nil {
 			return fmt.Errorf("the connection's %s: %w", name, err)
 		}
-		s.before = append(s.before, fmt.Sprintf("PRAGMA %s = %d", name, value))
+		s.saved = append(s.saved, fmt.Sprintf("PRAGMA %s = %d", name, value))
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (r *runner) drop() {
 func (s *session) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), endLimit)
 	defer cancel()
-	for _, text := range s.before {
+	for _, text := range s.saved {
 		if s.broken {
 			break
 		}
@@ -128,13 +128,13 @@ func (s *session) end() {
 			s.broken = true
 		}
 	}
-	if s.alone && !s.broken { // the server would free it a moment after the connection is closed, and the next one wait for that
+	if s.locked && !s.broken { // the server would free it a moment after the connection is closed, and the next one wait for that
 		_ = s.r.dialect.Unlock(ctx, s, dialect.StatementLock) // closing the connection frees it too
 	}
 	if s.dirty || s.broken {
 		dialect.Discard(s.Conn)
 		if s.broken {
-			s.r.lock.kill(ctx, s.id)
+			s.r.lock.killSession(ctx, s.id)
 		}
 		return
 	}
@@ -175,7 +175,7 @@ func (s *session) transactAs(ctx context.Context, first, work func() error) erro
 		return err
 	}
 	// An end of the context here would leave open whether it was committed.
-	whole, cancel := linger(ctx)
+	whole, cancel := graceful(ctx)
 	defer cancel()
 	if _, err := s.ExecContext(whole, s.r.dialect.Commit()); err != nil {
 		s.undo(ctx, err)
@@ -193,15 +193,15 @@ func (s *session) undo(ctx context.Context, cause error) {
 		s.broken = true
 		return
 	}
-	whole, cancel := linger(ctx)
+	whole, cancel := graceful(ctx)
 	defer cancel()
 	if _, err := s.ExecContext(whole, s.r.dialect.Rollback()); err != nil {
 		s.broken = true // the server rolls back when it is closed; SQLite says so also when there is no transaction any more
 	}
 }
 
-// linger returns a context that ends endLimit after another, and with cancel.
-func linger(ctx context.Context) (context.Context, context.CancelFunc) {
+// graceful returns a context that ends endLimit after another, and with cancel.
+func graceful(ctx context.Context) (context.Context, context.CancelFunc) {
 	whole, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		if dialect.Sleep(whole, endLimit) == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,19 +17,19 @@ import (
 // gatherFor is how long an AssertStable that has seen one value move goes on, within its window, to name the others that move too.
 const gatherFor = time.Second
 
-// watch is the first look of an AssertStable.
-type watch struct {
+// window is the first look of an AssertStable.
+type window struct {
 	step  int // whose it is; 0: there was none
 	first []sql.NullString
 	began time.Time
 }
 
-// watch takes the first look of an AssertStable that is the first thing this run does, but for the hold that it passes. So the window runs while the run looks
+// openWindow takes the first look of an AssertStable that is the first thing this run does, but for the hold that it passes. So the window runs while the run looks
 // whether it may begin: writers that wait for the step after the window do not wait for both. An error is none here: what stands in the way is
 // said by the preconditions.
-func (r *runner) watch(ctx context.Context) {
+func (r *runner) openWindow(ctx context.Context) {
 	n := 1
-	for n <= len(r.p.Steps) && (n == r.passes || r.steps[n].State == journal.StepDone) {
+	for n <= len(r.p.Steps) && (n == r.passedHold || r.steps[n].State == journal.StepDone) {
 		n++
 	}
 	if n > len(r.p.Steps) || r.p.Steps[n-1].Do.Kind != plan.AssertStable {
@@ -41,7 +42,7 @@ func (r *runner) watch(ctx context.Context) {
 	}
 	defer s.close()
 	if first, err := s.values(ctx, r.p.Steps[n-1].Do.Queries); err == nil {
-		r.watched = watch{n, first, time.Now()}
+		r.window = window{n, first, time.Now()}
 	}
 }
 
@@ -50,8 +51,8 @@ func (r *runner) watch(ctx context.Context) {
 func (r *runner) assertStable(ctx context.Context, t *task) error {
 	a := t.action
 	err := r.within(ctx, a.Session, func(s *session) error {
-		first, began := r.watched.first, r.watched.began
-		if r.watched.step != t.number {
+		first, began := r.window.first, r.window.began
+		if r.window.step != t.number {
 			var err error
 			if first, err = s.values(ctx, a.Queries); err != nil {
 				return err
@@ -59,7 +60,7 @@ func (r *runner) assertStable(ctx context.Context, t *task) error {
 			began = time.Now()
 		}
 		end := began.Add(a.Window)
-		if err := r.same(ctx, s, "since the last step"); err != nil {
+		if err := r.checkSchema(ctx, s, "since the last step"); err != nil {
 			return err
 		}
 		every := min(max(a.Window/10, 10*time.Millisecond), time.Second)
@@ -70,7 +71,7 @@ func (r *runner) assertStable(ctx context.Context, t *task) error {
 			if err != nil {
 				return err
 			}
-			if !moved && !same(first, now) {
+			if !moved && !slices.Equal(first, now) {
 				moved = true
 				end = time.Now().Add(max(min(left, gatherFor), 0))
 				left = time.Until(end)
@@ -90,20 +91,11 @@ func (r *runner) assertStable(ctx context.Context, t *task) error {
 	if err != nil {
 		return err
 	}
-	if err := r.note(ctx, t, ""); err != nil {
+	if err := r.finishTask(ctx, t, ""); err != nil {
 		return err
 	}
-	r.looked = true
+	r.checked = true
 	return nil
-}
-
-func same(x, y []sql.NullString) bool {
-	for i := range x {
-		if x[i] != y[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // values returns what queries for one value each give.

@@ -37,46 +37,34 @@ func (r *runner) do(ctx context.Context, t *task) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := r.lock.keep(ctx); err != nil {
+	if err := r.lock.ensure(ctx); err != nil {
 		return err
 	}
 	if t.action.Kind != plan.Transactional && t.action.Kind != plan.Autocommit {
-		r.looked = false
+		r.checked = false
 	}
-	var err error
-	switch t.action.Kind {
-	case plan.Transactional:
-		err = r.transactional(ctx, t)
-	case plan.Autocommit:
-		err = r.autocommit(ctx, t)
-	case plan.Batch:
-		err = r.batch(ctx, t)
-	case plan.FillMap:
-		err = r.fill(ctx, t)
-	case plan.ReserveNode:
-		err = r.reserve(ctx, t)
-	case plan.Count:
-		err = r.count(ctx, t)
-	case plan.Digest:
-		err = r.digest(ctx, t)
-	case plan.Assert:
-		err = r.assert(ctx, t)
-	case plan.AssertStable:
-		err = r.assertStable(ctx, t)
-	case plan.Hold:
-		r.surveyed = false
-		if t.row.State != t.end { // else an earlier run has said that it stands here
-			err = r.note(ctx, t, "")
-		}
-	}
+	do := map[plan.Kind]func(context.Context, *task) error{
+		plan.Transactional: r.transactional, plan.Autocommit: r.autocommit, plan.Batch: r.batch, plan.FillMap: r.fillMap, plan.ReserveNode: r.reserveNode,
+		plan.Count: r.count, plan.Digest: r.digest, plan.Assert: r.assert, plan.AssertStable: r.assertStable, plan.Hold: r.hold,
+	}[t.action.Kind] // plan.Validate knows no other kind
+	err := do(ctx, t)
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%w (%v)", context.Cause(ctx), err)
 	}
 	return err
 }
 
-// commit does something in a transaction, together with the task's row, which it may change.
-func (r *runner) commit(ctx context.Context, s *session, t *task, do func(row *journal.Step) error) error {
+// hold ends the part of a run that a survey of the rows is true for.
+func (r *runner) hold(ctx context.Context, t *task) error {
+	r.surveyed = false
+	if t.row.State == t.end { // an earlier run has said that it stands here
+		return nil
+	}
+	return r.finishTask(ctx, t, "")
+}
+
+// commitStep does something in a transaction, together with the task's row, which it may change.
+func (r *runner) commitStep(ctx context.Context, s *session, t *task, do func(row *journal.Step) error) error {
 	var row journal.Step
 	err := s.transact(ctx, func() error {
 		row = t.row
@@ -92,21 +80,21 @@ func (r *runner) commit(ctx context.Context, s *session, t *task, do func(row *j
 	return err
 }
 
-// note writes that a task is at its end, which changes nothing but the journal.
-func (r *runner) note(ctx context.Context, t *task, found string) error {
+// finishTask writes that a task is at its end, which changes nothing but the journal.
+func (r *runner) finishTask(ctx context.Context, t *task, found string) error {
 	row := t.row
 	row.State = t.end
 	if found != "" {
 		row.Found = found
 	}
 	return r.within(ctx, t.action.Session, func(s *session) error {
-		return r.put(ctx, s, t, row, "")
+		return r.writeStep(ctx, s, t, row, "")
 	})
 }
 
-// put writes a task's row, and a new fingerprint unless that is empty, in a transaction of its own.
-func (r *runner) put(ctx context.Context, s *session, t *task, row journal.Step, fingerprint string) error {
-	err := r.commit(ctx, s, t, func(now *journal.Step) error {
+// writeStep writes a task's row, and a new fingerprint unless that is empty, in a transaction of its own.
+func (r *runner) writeStep(ctx context.Context, s *session, t *task, row journal.Step, fingerprint string) error {
+	err := r.commitStep(ctx, s, t, func(now *journal.Step) error {
 		*now = row
 		if fingerprint == "" || fingerprint == r.fingerprint {
 			return nil

@@ -13,9 +13,9 @@ func (r *runner) transactional(ctx context.Context, t *task) error {
 	return r.within(ctx, t.action.Session, func(s *session) error {
 		fingerprint := r.fingerprint
 		defines := r.dialect != dialect.MySQL && !t.action.RowsOnly
-		err := r.commit(ctx, s, t, func(row *journal.Step) (err error) {
+		err := r.commitStep(ctx, s, t, func(row *journal.Step) (err error) {
 			if defines {
-				if err := r.still(ctx, s); err != nil {
+				if err := r.recheckSchema(ctx, s); err != nil {
 					return err
 				}
 			}
@@ -29,7 +29,7 @@ func (r *runner) transactional(ctx context.Context, t *task) error {
 				}
 			}
 			if defines {
-				if fingerprint, err = r.look(ctx, s); err != nil {
+				if fingerprint, err = r.readFingerprint(ctx, s); err != nil {
 					return err
 				}
 			}
@@ -40,17 +40,17 @@ func (r *runner) transactional(ctx context.Context, t *task) error {
 			return r.journal.Fingerprint(ctx, s, fingerprint)
 		})
 		if err == nil {
-			r.fingerprint, r.looked = fingerprint, defines
+			r.fingerprint, r.checked = fingerprint, defines
 		}
 		return err
 	})
 }
 
-// still is same, unless the last thing that was done is a step after which the schema was looked at.
-func (r *runner) still(ctx context.Context, db dialect.Queryer) error {
-	if r.looked {
-		r.looked = false // for another attempt, which comes later
+// recheckSchema is checkSchema, unless the last thing that was done is a step after which the schema was looked at.
+func (r *runner) recheckSchema(ctx context.Context, db dialect.Queryer) error {
+	if r.checked {
+		r.checked = false // for another attempt, which comes later
 		return nil
 	}
-	return r.same(ctx, db, "since the last step")
+	return r.checkSchema(ctx, db, "since the last step")
 }
