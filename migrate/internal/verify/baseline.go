@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strconv"
@@ -61,7 +60,7 @@ func (v *verifier) compareBaselines() error {
 			v.add("the other columns of "+s.Do.Table, func(ctx context.Context) error { return v.checkDigest(ctx, s, row) })
 		}
 	}
-	for _, table := range v.moved() {
+	for _, table := range v.tablesToCount() {
 		b, ok := v.baselines[plan.RowsOf(table)]
 		if ok || v.plan.Mode != plan.Widen {
 			v.add("the rows of "+table, func(ctx context.Context) error { return v.checkRows(ctx, table, b) })
@@ -85,21 +84,21 @@ func subjects(r plan.Reference) []plan.Subject {
 	return []plan.Subject{plan.OrphansOf(r), plan.BrokenOf(r.Table, r.Name)}
 }
 
-// moved returns the tables of the plan's keys and references, each once.
-func (v *verifier) moved() []string {
+// tablesToCount returns the tables of the plan's keys and references, each once.
+func (v *verifier) tablesToCount() []string {
 	var tables []string
+	add := func(table string) {
+		if !slices.Contains(tables, table) {
+			tables = append(tables, table)
+		}
+	}
 	for _, k := range v.plan.Keys {
-		tables = append(tables, k.Table)
+		add(k.Table)
 	}
 	for _, r := range v.plan.References {
-		tables = append(tables, r.Table)
+		add(r.Table)
 	}
-	seen := map[string]bool{}
-	return slices.DeleteFunc(tables, func(table string) bool {
-		was := seen[table]
-		seen[table] = true
-		return was
-	})
+	return tables
 }
 
 // counted tells whether the plan has counted the orphans of a reference.
@@ -132,7 +131,7 @@ func (v *verifier) checkRows(ctx context.Context, table string, b baseline) erro
 			return nil
 		case why == "":
 			c.Examples = pairs(a.Lost)
-			v.doubt(c, fmt.Sprintf("%d old rows", a.Pairs), fmt.Sprintf("%d are gone", a.Gone), text+"The map "+k.Map+" has the ids of all: look for them in a backup, "+
+			v.unknown(c, fmt.Sprintf("%d old rows", a.Pairs), fmt.Sprintf("%d are gone", a.Gone), text+"The map "+k.Map+" has the ids of all: look for them in a backup, "+
 				"or ask the application whether it has deleted them.")
 			return nil
 		}
@@ -146,7 +145,7 @@ func (v *verifier) checkRows(ctx context.Context, table string, b baseline) erro
 		v.judge(c, true, want, strconv.FormatInt(now, 10), "")
 		return nil
 	}
-	v.doubt(c, want, strconv.FormatInt(now, 10), text+"Compare with a backup.")
+	v.unknown(c, want, strconv.FormatInt(now, 10), text+"Compare with a backup.")
 	return nil
 }
 
@@ -178,7 +177,7 @@ func (v *verifier) judgeOrphans(ctx context.Context, c Check, r plan.Reference, 
 		v.judge(c, false, want, got, "More values than before are keys of no row. Count them with: "+query)
 		return nil
 	}
-	never, example, err := v.never(ctx, r, *k, changed.Top)
+	never, example, err := v.countNever(ctx, r, *k, changed.Top)
 	if err != nil {
 		return err
 	}
@@ -187,13 +186,13 @@ func (v *verifier) judgeOrphans(ctx context.Context, c Check, r plan.Reference, 
 		v.judge(c, false, want, fmt.Sprintf("%s, of which %d were never a row's", got, never), "Values that are no row's id were written since. Find out who writes them. Count them with: "+query)
 		return nil
 	}
-	v.doubt(c, want, got, "More values than before are keys of no row, and nothing declares this reference: the application has deleted the rows that they refer to, or these were lost. "+
+	v.unknown(c, want, got, "More values than before are keys of no row, and nothing declares this reference: the application has deleted the rows that they refer to, or these were lost. "+
 		"Look at the check rows of "+r.To+", and count the values with: "+query)
 	return nil
 }
 
-// never counts the values of a reference that are no row's id, and were none's at any time: above all old ids, not in the map, and below what is written since.
-func (v *verifier) never(ctx context.Context, r plan.Reference, k plan.Key, top int64) (n int64, example string, err error) {
+// countNever counts the values of a reference that are no row's id, and were none's at any time: above all old ids, not in the map, and below what is written since.
+func (v *verifier) countNever(ctx context.Context, r plan.Reference, k plan.Key, top int64) (n int64, example string, err error) {
 	t, err := v.table(ctx, r.Table)
 	if err != nil {
 		return 0, "", err
@@ -211,12 +210,11 @@ func (v *verifier) never(ctx context.Context, r plan.Reference, k plan.Key, top 
 	if err != nil {
 		return 0, "", err
 	}
-	query := "SELECT COUNT(*), " + v.wide("MIN("+number+")") + " FROM " + from + " AND " + number + " > " + v.number(top) + " AND " + number + " < " + v.number(k.Below) +
+	where := " FROM " + from + " AND " + number + " > " + v.number(top) + " AND " + number + " < " + v.number(k.Below) +
 		" AND NOT EXISTS (SELECT 1 FROM " + to + " p WHERE p." + v.catalog.Quote(k.Column) + " = " + number + ")" +
 		" AND NOT EXISTS (SELECT 1 FROM " + m + " m WHERE m.old_id = " + number + ")"
-	var least sql.NullInt64
-	err = v.read(ctx, query, func(rows *sql.Rows) error { return rows.Scan(&n, &least) })
-	return n, fmt.Sprintf("value %d", least.Int64), err
+	n, least, err := v.countLeast(ctx, number, where)
+	return n, fmt.Sprintf("value %d", least), err
 }
 
 // checkDigest compares the digest of a table's other columns with that before.
@@ -227,7 +225,7 @@ func (v *verifier) checkDigest(ctx context.Context, s *plan.Step, row journal.St
 		v.skip(c, notCounted+s.String())
 		return nil
 	}
-	if v.rewritten() == "" {
+	if v.whyNotRewritten() == "" {
 		for _, k := range v.mapped(table) {
 			m, err := v.find(ctx, k.Map)
 			if err != nil {

@@ -107,6 +107,12 @@ func each(ctx context.Context, db dialect.Queryer, query string, row func(*sql.R
 	return nil
 }
 
+// countLeast returns how many rows a query has, and the least value of an expression, 0 when there are none.
+func (d *database) countLeast(ctx context.Context, value, from string) (n, least int64, err error) {
+	err = d.read(ctx, "SELECT COUNT(*), "+d.wide("COALESCE(MIN("+value+"), 0)")+from, func(rows *sql.Rows) error { return rows.Scan(&n, &least) })
+	return n, least, err
+}
+
 // count returns the number that a query gives.
 func (d *database) count(ctx context.Context, query string) (n int64, err error) {
 	err = d.read(ctx, query, func(rows *sql.Rows) error { return rows.Scan(&n) })

@@ -23,7 +23,7 @@ func (v *verifier) checkDefinitions(ctx context.Context, state journal.State) er
 	switch state {
 	case journal.Undone, journal.Done:
 	case journal.Running:
-		why = v.standing()
+		why = v.whyMidRun()
 	case journal.Undoing:
 		why = "the plan is being rolled back: definitions are compared when it is"
 	default:
@@ -52,7 +52,7 @@ func (v *verifier) checkDefinitions(ctx context.Context, state journal.State) er
 		wrong[d.Of] = true
 		c := Check{Name: "definitions", Table: d.Of}
 		if granted(d) {
-			v.doubt(c, d.What+": "+wanted(d), d.What+": "+has(d), "Rights were granted that were not there before, as a run may need some. The plan grants none: revoke what is not meant to stay.")
+			v.unknown(c, d.What+": "+wanted(d), d.What+": "+has(d), "Rights were granted that were not there before, as a run may need some. The plan grants none: revoke what is not meant to stay.")
 			continue
 		}
 		v.judge(c, false, d.What+": "+wanted(d), d.What+": "+has(d), v.meaning(d))
@@ -137,8 +137,8 @@ func (v *verifier) restore(d catalog.Difference) string {
 	return ""
 }
 
-// standing returns why definitions cannot be compared: the first step that is not done is no hold.
-func (v *verifier) standing() string {
+// whyMidRun returns why definitions cannot be compared: the first step that is not done is no hold.
+func (v *verifier) whyMidRun() string {
 	for i, s := range v.plan.Steps {
 		if state := v.steps[i+1].State; state != journal.StepDone {
 			if s.Do.Kind == plan.Hold && (state == "" || state == journal.StepHeld) {

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -38,12 +39,6 @@ type set struct {
 	Number int64  `json:"n"`
 	Rows   int64  `json:"rows"`
 	Sum    string `json:"sum"` // of the rows' old ids and columns, in hexadecimal; no order of rows changes it
-}
-
-// text returns what the journal keeps.
-func (d *digest) text() (string, error) {
-	text, err := json.Marshal(d)
-	return string(text), err
 }
 
 // readDigest reads what the journal keeps.
@@ -100,7 +95,8 @@ func Digest(ctx context.Context, db *sql.DB, p *plan.Plan, table string) (string
 	if err := r.digest(ctx, &now); err != nil {
 		return "", err
 	}
-	return now.text()
+	text, err := json.Marshal(now)
+	return string(text), err
 }
 
 // reading is how the old rows of one table are read.
@@ -263,12 +259,7 @@ func (r *reading) digest(ctx context.Context, d *digest) error {
 	for n, s := range sums {
 		d.Sets = append(d.Sets, set{n, s.rows, fmt.Sprintf("%016x%016x%016x%016x", s.words[0], s.words[1], s.words[2], s.words[3])})
 	}
-	slices.SortFunc(d.Sets, func(x, y set) int {
-		if x.Number < y.Number {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(d.Sets, func(x, y set) int { return cmp.Compare(x.Number, y.Number) })
 	return nil
 }
 
@@ -407,7 +398,7 @@ func (d *database) columns(ctx context.Context, t *catalog.Table, name string) (
 		leave(r.Column, r.Shadow, r.Old)
 	}
 	columns := slices.Clone(t.Columns)
-	slices.SortFunc(columns, func(a, b *catalog.Column) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(columns, func(a, b *catalog.Column) int { return cmp.Compare(a.Name, b.Name) })
 	for _, c := range columns {
 		switch {
 		case olds[c.Name] != "":

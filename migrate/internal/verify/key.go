@@ -3,7 +3,6 @@ package verify
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -29,7 +28,7 @@ func (v *verifier) checkKey(ctx context.Context, k plan.Key) error {
 		return nil
 	}
 	v.checkType(types, c)
-	switch why := v.phases("the plan does not change who makes keys", "flip"); {
+	switch why := v.whyMissingPhase("the plan does not change who makes keys", "flip"); {
 	case why != "":
 		v.skip(auto, why)
 	case v.dialect == dialect.SQLite:
@@ -42,7 +41,7 @@ func (v *verifier) checkKey(ctx context.Context, k plan.Key) error {
 
 // checkType makes sure that a column can hold new ids.
 func (v *verifier) checkType(c Check, column *catalog.Column) {
-	if why := v.widened(); why != "" {
+	if why := v.whyNotWidened(); why != "" {
 		v.skip(c, why)
 		return
 	}
@@ -96,7 +95,7 @@ func (v *verifier) audit(ctx context.Context, k plan.Key) (a mapping.Audit, why 
 	if a, ok := v.audits[k.Table]; ok {
 		return a, "", nil
 	}
-	why = v.missing("the plan fills no map", func(s plan.Step) bool { return s.Do.Kind == plan.FillMap && s.Do.Table == k.Table })
+	why = v.whyMissing("the plan fills no map", func(s plan.Step) bool { return s.Do.Kind == plan.FillMap && s.Do.Table == k.Table })
 	if why != "" {
 		return a, why, nil
 	}
@@ -143,7 +142,7 @@ func (v *verifier) times(c Check, k plan.Key, a mapping.Audit) {
 		v.judge(c, false, "0", fmt.Sprint(int64(len(wrong)+len(doubtful))+beyond), "New ids are not "+of+", though these rows are as they were when the digest was taken. Keep the map "+k.Map+", and do not go on.")
 	case len(doubtful) > 0 || beyond > 0:
 		c.Examples = pairs(doubtful)
-		v.doubt(c, "0", fmt.Sprint(int64(len(doubtful))+beyond), "New ids are not "+of+", and these rows, or rows of the same sets, were changed since the digest was taken: the application has "+
+		v.unknown(c, "0", fmt.Sprint(int64(len(doubtful))+beyond), "New ids are not "+of+", and these rows, or rows of the same sets, were changed since the digest was taken: the application has "+
 			"changed their times or what they belong to, or the ids were wrong from the start. The map "+k.Map+" has the old ids: compare the times with a backup.")
 	default:
 		v.zero(c, 0, "")
@@ -179,16 +178,15 @@ func (v *verifier) bijection(ctx context.Context, c Check, k plan.Key, a mapping
 		return err
 	}
 	id := "t." + v.catalog.Quote(k.Column)
-	var twice, lost int64
-	var first sql.NullInt64
-	if twice, err = v.count(ctx, "SELECT 2 * COUNT(*) - COUNT(DISTINCT old_id) - COUNT(DISTINCT new_id) FROM "+m); err != nil {
+	twice, err := v.count(ctx, "SELECT 2 * COUNT(*) - COUNT(DISTINCT old_id) - COUNT(DISTINCT new_id) FROM "+m)
+	if err != nil {
 		return err
 	}
-	left := int64(0)
-	if v.rewritten() == "" {
+	var left, lost, first int64
+	if v.whyNotRewritten() == "" {
 		left = a.Old
-		query := "SELECT COUNT(*), " + v.wide("MIN("+id+")") + " FROM " + t + " t WHERE " + id + " < " + v.number(k.Below) + " AND NOT EXISTS (SELECT 1 FROM " + m + " m WHERE m.old_id = " + id + ")"
-		if err := v.read(ctx, query, func(rows *sql.Rows) error { return rows.Scan(&lost, &first) }); err != nil {
+		from := " FROM " + t + " t WHERE " + id + " < " + v.number(k.Below) + " AND NOT EXISTS (SELECT 1 FROM " + m + " m WHERE m.old_id = " + id + ")"
+		if lost, first, err = v.countLeast(ctx, id, from); err != nil {
 			return err
 		}
 	}
@@ -206,7 +204,7 @@ func (v *verifier) bijection(ctx context.Context, c Check, k plan.Key, a mapping
 	says(a.Foreign, "new ids of another node", "new id", a.FirstForeign)
 	says(a.Twice, "rows with both ids", "new id", a.FirstTwice)
 	says(left, "rows with the old id still", "", 0)
-	says(lost, "rows with ids of the old kind that the map does not have", "id", first.Int64)
+	says(lost, "rows with ids of the old kind that the map does not have", "id", first)
 	v.judge(c, len(got) == 0, "none", cmp.Or(strings.Join(got, ", "), "none"), fmt.Sprintf("The map %s has an id twice, or an old row is not at its new id alone; rows that the map does not have were written with such ids since it was filled: "+
 		"give these new ids, and stop who writes them. Keep the map, and look at all of these rows before going on.", k.Map))
 	return nil

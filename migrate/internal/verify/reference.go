@@ -3,7 +3,6 @@ package verify
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,7 +74,7 @@ func (v *verifier) checkOld(ctx context.Context, r plan.Reference, c *catalog.Co
 		return nil
 	}
 	check := Check{Name: "old values", Table: r.Table, Column: r.Column}
-	if why := v.rewritten(); why != "" {
+	if why := v.whyNotRewritten(); why != "" {
 		v.skip(check, why)
 		return nil
 	}
@@ -92,14 +91,12 @@ func (v *verifier) checkOld(ctx context.Context, r plan.Reference, c *catalog.Co
 		return err
 	}
 	where := " FROM " + from + " AND EXISTS (SELECT 1 FROM " + v.catalog.Quoted(m.Name) + " m WHERE m.old_id = " + number + ")"
-	var n int64
-	var least sql.NullInt64
-	err = v.read(ctx, "SELECT COUNT(*), "+v.wide("MIN("+number+")")+where, func(rows *sql.Rows) error { return rows.Scan(&n, &least) })
+	n, least, err := v.countLeast(ctx, number, where)
 	if err != nil {
 		return err
 	}
 	if n > 0 {
-		check.Examples = []string{fmt.Sprintf("old id %d", least.Int64)}
+		check.Examples = []string{fmt.Sprintf("old id %d", least)}
 	}
 	v.zero(check, n, fmt.Sprintf("Values of %s are old ids, which somebody has written since, or which were left behind. Put in their place the new ids that the map %s has. "+
 		"They are: SELECT *%s", name(r), k.Map, where))
@@ -164,7 +161,7 @@ func (v *verifier) literal(text string) string {
 // checkForeignKey makes sure that a declared reference is declared as before.
 func (v *verifier) checkForeignKey(ctx context.Context, r plan.Reference, t *catalog.Table) error {
 	c := Check{Name: "foreign keys", Table: r.Table, Column: r.Column}
-	if why := v.settled(); why != "" {
+	if why := v.whyNotSettled(); why != "" {
 		v.skip(c, why)
 		return nil
 	}
@@ -205,12 +202,5 @@ func (v *verifier) sameNames(x, y []string) bool {
 
 func describe(name string, columns, to []string, onDelete, onUpdate string) string {
 	return strings.TrimSpace(fmt.Sprintf("%s (%s) to (%s) on delete %s on update %s", name, strings.Join(columns, ", "), strings.Join(to, ", "),
-		strings.ToLower(action(onDelete)), strings.ToLower(action(onUpdate))))
-}
-
-func action(text string) string {
-	if text == "" {
-		return "NO ACTION"
-	}
-	return text
+		strings.ToLower(cmp.Or(onDelete, "no action")), strings.ToLower(cmp.Or(onUpdate, "no action"))))
 }

@@ -36,7 +36,7 @@ const mostExamples = 1000
 // verifier is one verification.
 type verifier struct {
 	*database
-	reached
+	steps   map[int]journal.Step // the journal's, by number
 	checks  []Check
 	tasks   []task
 	changes map[string]change        // by table, of those whose digest was compared
@@ -69,7 +69,10 @@ func Plan(ctx context.Context, db *sql.DB, p *plan.Plan, progress func(done, of 
 	if stateOf(plans, hash) == "" && len(p.Steps) > 0 {
 		return nil, fmt.Errorf("%w: this plan was never run on this database, or a later plan for its tables has taken its place: there is nothing to verify", journal.ErrState)
 	}
-	v := &verifier{database: d, reached: newReached(p, steps), changes: map[string]change{}, audits: map[string]mapping.Audit{}, baselines: map[plan.Subject]baseline{}}
+	v := &verifier{database: d, steps: map[int]journal.Step{}, changes: map[string]change{}, audits: map[string]mapping.Audit{}, baselines: map[plan.Subject]baseline{}}
+	for _, s := range steps {
+		v.steps[s.Number] = s
+	}
 	if err := v.compareBaselines(); err != nil {
 		return nil, err
 	}
@@ -109,6 +112,7 @@ func stateOf(plans []journal.Plan, hash string) journal.State {
 	return plans[i].State
 }
 
+// add notes a task for later.
 func (v *verifier) add(doing string, do func(context.Context) error) {
 	v.tasks = append(v.tasks, task{doing, do})
 }
@@ -124,6 +128,7 @@ func (v *verifier) compare(c Check, want, got, text string) {
 	v.judge(c, want == got, want, got, text)
 }
 
+// judge notes a check that has passed or failed.
 func (v *verifier) judge(c Check, passed bool, want, got, text string) {
 	c.Result, c.Want, c.Got = Passed, want, got
 	if !passed {
@@ -132,8 +137,8 @@ func (v *verifier) judge(c Check, passed bool, want, got, text string) {
 	v.checks = append(v.checks, c)
 }
 
-// doubt notes a check of something that the application may have done, or the plan.
-func (v *verifier) doubt(c Check, want, got, text string) {
+// unknown notes a check of something that the application may have done, or the plan.
+func (v *verifier) unknown(c Check, want, got, text string) {
 	c.Result, c.Want, c.Got, c.Text = Unknown, want, got, text
 	v.checks = append(v.checks, c)
 }
@@ -151,65 +156,47 @@ func name(r plan.Reference) string {
 	return r.Table + "." + r.Column
 }
 
-// reached is how far a plan was run.
-type reached struct {
-	made  *plan.Plan
-	steps map[int]journal.Step // by number
-}
-
-func newReached(p *plan.Plan, steps []journal.Step) reached {
-	g := reached{p, map[int]journal.Step{}}
-	for _, s := range steps {
-		g.steps[s.Number] = s
-	}
-	return g
-}
-
-// missing returns a sentence about the first step of some that is not done, empty when all are, and what says that there is none of them.
-func (g reached) missing(none string, which func(plan.Step) bool) string {
-	any := false
-	for i, s := range g.made.Steps {
+// whyMissing returns a sentence about the first step of some that is not done, empty when all are, and none when the plan has no such step.
+func (v *verifier) whyMissing(none string, which func(plan.Step) bool) string {
+	for i, s := range v.plan.Steps {
 		if !which(s) {
 			continue
 		}
-		any = true
-		if state := g.steps[i+1].State; state == "" {
+		none = ""
+		if state := v.steps[i+1].State; state == "" {
 			return fmt.Sprintf("step %d was not run yet: %s", i+1, &s)
 		} else if state != journal.StepDone {
 			return fmt.Sprintf("step %d is %s: %s", i+1, state, &s)
 		}
 	}
-	if !any {
-		return none
+	return none
+}
+
+// whyMissingPhase is whyMissing for the steps of some phases.
+func (v *verifier) whyMissingPhase(none string, phases ...string) string {
+	return v.whyMissing(none, func(s plan.Step) bool { return slices.Contains(phases, s.Phase) })
+}
+
+// whyNotRewritten returns why rows cannot be expected to have their new ids; empty when they can.
+func (v *verifier) whyNotRewritten() string {
+	if v.plan.Mode == plan.Shadow {
+		return v.whyMissingPhase("the plan has no swap", "swap")
 	}
-	return ""
+	return v.whyMissingPhase("the plan rewrites nothing", "rewrite")
 }
 
-// phases returns a sentence about the first step of some phases that is not done, empty when all are, and what says that there is none of them.
-func (g reached) phases(none string, phases ...string) string {
-	return g.missing(none, func(s plan.Step) bool { return slices.Contains(phases, s.Phase) })
-}
-
-// rewritten returns why rows cannot be expected to have their new ids; empty when they can.
-func (g reached) rewritten() string {
-	if g.made.Mode == plan.Shadow {
-		return g.phases("the plan has no swap", "swap")
+// whyNotWidened returns why columns cannot be expected to have 64 bits.
+func (v *verifier) whyNotWidened() string {
+	if v.plan.Mode == plan.Shadow {
+		return v.whyNotRewritten()
 	}
-	return g.phases("the plan rewrites nothing", "rewrite")
+	return v.whyMissingPhase("", "expand")
 }
 
-// widened returns why columns cannot be expected to have 64 bits.
-func (g reached) widened() string {
-	if g.made.Mode == plan.Shadow {
-		return g.rewritten()
-	}
-	return g.phases("", "expand")
-}
-
-// settled returns why foreign keys cannot be expected to be as they were: a step that is not done, of those that may drop them for a while.
-func (g reached) settled() string {
-	if len(g.steps) == 0 {
+// whyNotSettled returns why foreign keys cannot be expected to be as they were: a step that is not done, of those that may drop them for a while.
+func (v *verifier) whyNotSettled() string {
+	if len(v.steps) == 0 {
 		return "the plan was not run yet"
 	}
-	return g.missing("", func(s plan.Step) bool { return s.Phase != "contract" && s.Do.Kind != plan.Hold })
+	return v.whyMissing("", func(s plan.Step) bool { return s.Phase != "contract" && s.Do.Kind != plan.Hold })
 }
