@@ -2,6 +2,7 @@ package migratetest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -12,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // Checksum returns a digest of all that the shop holds, which does not depend on what the ids are: [Shape.Checksum] of the columns and
@@ -96,11 +99,7 @@ func (r *row) tuple(columns []string) (string, bool) {
 
 // target returns the columns that a reference refers to.
 func (s *Shape) target(f ref, to string) []string {
-	by := f.by
-	if by == "" {
-		by = s.table(to).key
-	}
-	columns := []string{by}
+	columns := []string{cmp.Or(f.by, s.table(to).key)}
 	for _, m := range f.more {
 		columns = append(columns, m[1])
 	}
@@ -119,32 +118,25 @@ func (f ref) targets() (names []string) {
 }
 
 // read reads a table.
-func (c *content) read(ctx context.Context, conn *sql.Conn, s *Shape, t table) error {
+func (c *content) read(ctx context.Context, conn *sql.Conn, s *Shape, t table) (err error) {
 	columns := s.columns(t)
 	quoted := make([]string, len(columns))
 	for i, column := range columns {
 		quoted[i] = s.quote(column)
 	}
-	rows, err := conn.QueryContext(ctx, "SELECT "+strings.Join(quoted, ", ")+" FROM "+s.quote(t.name)+s.where(t))
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	values, into := make([]any, len(columns)), make([]any, len(columns))
 	for i := range values {
 		into[i] = &values[i]
 	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
+	c.rows[t.name], err = dialect.All(ctx, conn, "SELECT "+strings.Join(quoted, ", ")+" FROM "+s.quote(t.name)+s.where(t), nil, func(rows *sql.Rows) (*row, error) {
 		r := &row{table: t, values: map[string]any{}}
+		err := rows.Scan(into...)
 		for i, column := range columns {
 			r.values[column] = text(values[i])
 		}
-		c.rows[t.name] = append(c.rows[t.name], r)
-	}
-	return rows.Err()
+		return r, err
+	})
+	return err
 }
 
 // index makes rows found by all columns that references refer to.

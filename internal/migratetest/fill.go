@@ -3,12 +3,13 @@ package migratetest
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // Start is the time of the first rows that Fill makes: after the epoch of snowkey's own layout, and before midnight.
@@ -67,11 +68,7 @@ func connect(ctx context.Context, db *sql.DB, kind string) (*sql.Conn, func(), e
 	if kind != "mysql" {
 		return conn, func() { _ = conn.Close() }, nil
 	}
-	// The session's zone is no other user's: the connection does not go back to the pool.
-	done := func() {
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-		_ = conn.Close()
-	}
+	done := func() { dialect.Discard(conn) } // the session's zone is no other user's
 	if _, err := conn.ExecContext(ctx, "SET time_zone = '+00:00'"); err != nil {
 		done()
 		return nil, nil, err
@@ -146,7 +143,7 @@ func (f *filler) literal(v any) string {
 		}
 		return "'" + text + "'"
 	}
-	return "'" + strings.ReplaceAll(fmt.Sprint(v), "'", "''") + "'"
+	return dialect.Literal(fmt.Sprint(v))
 }
 
 // flush writes the rows that wait.

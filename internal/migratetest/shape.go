@@ -1,11 +1,14 @@
 package migratetest
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // Shape is what a checksum has to know of a schema: its tables, which columns are ids, and what refers to what. It is read once, before a
@@ -104,11 +107,7 @@ func (s *Shape) Orphans(ctx context.Context, db *sql.DB) (map[string]int64, erro
 			if r.to == "" || r.path != nil {
 				continue
 			}
-			by := r.by
-			if by == "" {
-				by = s.table(r.to).key
-			}
-			on := fmt.Sprintf("p.%s = c.%s", s.quote(by), s.quote(r.column))
+			on := fmt.Sprintf("p.%s = c.%s", s.quote(cmp.Or(r.by, s.table(r.to).key)), s.quote(r.column))
 			for _, m := range r.more {
 				on += fmt.Sprintf(" AND p.%s = c.%s", s.quote(m[1]), s.quote(m[0]))
 			}
@@ -186,38 +185,28 @@ func (s *Shape) table(name string) table {
 
 // quote quotes a name.
 func (s *Shape) quote(name string) string {
-	if s.kind == "mysql" {
-		return "`" + strings.ReplaceAll(name, "`", "``") + "`"
-	}
-	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+	d, _ := dialect.Lookup(s.kind)
+	return d.QuoteAny(name)
 }
 
 // texts returns the rows that a query gives, as texts; NULL is an empty one.
 func texts(ctx context.Context, db *sql.DB, query string) (found [][]string, err error) {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	for rows.Next() {
+	return dialect.All(ctx, db, query, nil, func(rows *sql.Rows) ([]string, error) {
+		columns, err := rows.Columns()
+		if err != nil {
+			return nil, err
+		}
 		values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
 		for i := range values {
 			into[i] = &values[i]
 		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
-		}
+		err = rows.Scan(into...)
 		texts := make([]string, len(columns))
 		for i, v := range values {
 			texts[i] = v.String
 		}
-		found = append(found, texts)
-	}
-	return found, rows.Err()
+		return texts, err
+	})
 }
 
 // shapeColumns gives table, column, and 1 for an id.
