@@ -25,6 +25,7 @@ func TestBind(t *testing.T) {
 		{"':after' \":upto\" `:rows` 'it''s :after'", "':after' \":upto\" `:rows` 'it''s :after'", "':after' \":upto\" `:rows` 'it''s :after'", nil},
 		{"x::rows :rowset :unknown : ", "x::rows :rowset :unknown : ", "x::rows :rowset :unknown : ", nil},
 		{"'open :after", "'open :after", "'open :after", nil},
+		{"x:::after :afteré '' :after", "x:::after :afteré '' ?", "x:::after :afteré '' CAST($1 AS bigint)", []any{int64(1)}},
 		{"é = :after", "é = ?", "é = CAST($1 AS bigint)", []any{int64(1)}},
 	} {
 		for d, want := range map[dialect.Dialect]string{dialect.MySQL: c.want, dialect.SQLite: c.want, dialect.Postgres: c.postgres} {
@@ -78,6 +79,7 @@ func TestGranted(t *testing.T) {
 		{"GRANT SELECT, ALTER ON `shop`.* TO `u`@`%`", "DROP", false},
 		{"GRANT ALTER ON `other`.* TO `u`@`%`", "ALTER", false},
 		{"GRANT ALTER ON `shop`.`Or``ders ON x` TO `u`@`%`", "ALTER", true},
+		{"GRANT ALTER ON `shop`.`Or``ders ON x``` TO `u`@`%`", "ALTER", false},
 		{"GRANT ALTER ON `shop`.`other` TO `u`@`%`", "ALTER", false},
 		{"GRANT SELECT (`a`, `b`), INSERT ON `shop`.* TO `u`@`%`", "SELECT", false},
 		{"GRANT `role`@`%` TO `u`@`%`", "SELECT", false},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -90,49 +91,26 @@ func (r *runner) privileges(ctx context.Context) (grants []privilege, roles bool
 	return grants, roles, err
 }
 
-// parseGrant reads "GRANT SELECT, INSERT (`a`) ON `schema`.`table` TO …". It is false for lines of another form.
-func parseGrant(line string) (p privilege, ok bool) {
-	rest, ok := strings.CutPrefix(line, "GRANT ")
-	if !ok || strings.HasPrefix(rest, "`") {
-		return p, false
-	}
-	names, rest, ok := strings.Cut(rest, " ON ")
-	if !ok {
-		return p, false
-	}
-	for name := range strings.SplitSeq(names, ",") {
-		if strings.Contains(name, "(") || strings.Contains(name, ")") {
-			continue // of some columns is not enough
-		}
-		p.names = append(p.names, strings.TrimSpace(name))
-	}
-	if p.schema, rest, ok = identifier(rest); !ok || !strings.HasPrefix(rest, ".") {
-		return p, false
-	}
-	p.table, _, ok = identifier(rest[1:])
-	return p, ok
-}
+// grantLine is "GRANT SELECT, INSERT (`a`) ON `schema`.`table` TO …".
+var grantLine = regexp.MustCompile("^GRANT ([^`].*?) ON (\\*|`(?:[^`]|``)*`)\\.(\\*|`(?:[^`]|``)*`)")
 
-// identifier reads a quoted name or an asterisk.
-func identifier(text string) (name, rest string, ok bool) {
-	if rest, ok := strings.CutPrefix(text, "*"); ok {
-		return "*", rest, true
+// parseGrant reads a line of SHOW GRANTS. It is false for lines of another form.
+func parseGrant(line string) (p privilege, ok bool) {
+	found := grantLine.FindStringSubmatch(line)
+	if found == nil {
+		return p, false
 	}
-	if !strings.HasPrefix(text, "`") {
-		return "", text, false
-	}
-	var b strings.Builder
-	for i := 1; i < len(text); i++ {
-		if text[i] == '`' {
-			if i+1 < len(text) && text[i+1] == '`' {
-				i++
-			} else {
-				return b.String(), text[i+1:], true
-			}
+	for name := range strings.SplitSeq(found[1], ",") {
+		if !strings.ContainsAny(name, "()") { // of some columns is not enough
+			p.names = append(p.names, strings.TrimSpace(name))
 		}
-		b.WriteByte(text[i])
 	}
-	return "", text, false
+	for i, into := range []*string{&p.schema, &p.table} {
+		if *into = found[2+i]; *into != "*" {
+			*into = strings.ReplaceAll((*into)[1:len(*into)-1], "``", "`")
+		}
+	}
+	return p, true
 }
 
 // covers tells whether the line grants something on a table.
@@ -141,30 +119,22 @@ func (p privilege) covers(want, schema, table string) bool {
 		(p.schema == "*" || like(p.schema, schema)) && (p.table == "*" || strings.EqualFold(p.table, table))
 }
 
+// patternPart is a character of a pattern, with the \ before it.
+var patternPart = regexp.MustCompile(`(?s)\\?.`)
+
 // like tells whether a name is of a pattern with _ and %, and \ before those that stand for themselves; in any case of letters, as
 // servers with lower_case_table_names have it.
 func like(pattern, name string) bool {
-	p, n := []rune(strings.ToLower(pattern)), []rune(strings.ToLower(name))
-	for len(p) > 0 {
-		switch c := p[0]; {
-		case c == '%':
-			for i := 0; i <= len(n); i++ {
-				if like(string(p[1:]), string(n[i:])) {
-					return true
-				}
-			}
-			return false
-		case c == '\\' && len(p) > 1:
-			p = p[1:]
-			fallthrough
-		case c != '_':
-			if len(n) == 0 || n[0] != p[0] {
-				return false
-			}
-		case len(n) == 0:
-			return false
+	expression, err := regexp.Compile("(?is)^" + patternPart.ReplaceAllStringFunc(pattern, func(part string) string {
+		switch part {
+		case "%":
+			return ".*"
+		case "_":
+			return "."
+		case `\`:
+			return `\\`
 		}
-		p, n = p[1:], n[1:]
-	}
-	return len(n) == 0
+		return regexp.QuoteMeta(strings.TrimPrefix(part, `\`))
+	}) + "$")
+	return err == nil && expression.MatchString(name)
 }

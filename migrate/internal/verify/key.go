@@ -45,17 +45,8 @@ func (v *verifier) checkType(c Check, column *catalog.Column) {
 		v.skip(c, why)
 		return
 	}
-	wide := false
-	switch column.Class {
-	case catalog.Integer:
-		wide = column.Bits >= 64
-	case catalog.Decimal, catalog.Text:
-		wide = column.Digits == 0 || column.Digits >= 19
-	case catalog.JSON:
-		wide = true
-	case catalog.Other: // such as SQLite's columns without a type, which hold anything
-		wide = v.dialect == dialect.SQLite
-	}
+	wide := catalog.Misfit(column, 64) == "" || column.Class == catalog.JSON ||
+		column.Class == catalog.Other && v.dialect == dialect.SQLite // such as a column without a type, which holds anything
 	v.judge(c, wide, "64 bits, or 19 digits", column.Type, "New ids do not fit into the column.")
 }
 
