@@ -31,7 +31,6 @@ type key struct {
 	pointer  bool
 	embedded bool          // the field is in a struct embedded by pointer, which may be nil
 	by       *schema.Field // the sharding column; nil when the key does not depend on one
-	put      func(k *key, to reflect.Value, keys *batch, i int) error
 }
 
 // newKey returns how a column of a type is filled, by what its tag says: the name of a source, and after a comma that of a text form.
@@ -61,7 +60,7 @@ func (p *Plugin) newKey(column string, of reflect.Type, setting string) (*key, e
 			return nil, fmt.Errorf("%w: the text form %s is for integer keys in a string, and its type is %s", ErrKey, form, of)
 		}
 	}
-	if k.put = putterOf(k.of, k.source.width); k.put == nil {
+	if !canHold(k.of, k.source.width) {
 		want := "an int64, uint64, string, or a type of these, or a pointer to one"
 		if k.source.width > 0 {
 			want = fmt.Sprintf("[%d]byte, []byte or string", k.source.width)
@@ -71,38 +70,44 @@ func (p *Plugin) newKey(column string, of reflect.Type, setting string) (*key, e
 	return k, nil
 }
 
-// putterOf returns what writes a key of so many bytes, 0 for an integer, into a value of a type; nil if that cannot hold it.
-func putterOf(of reflect.Type, width int) func(k *key, to reflect.Value, keys *batch, i int) error {
-	kind := of.Kind()
+// canHold tells whether a type can hold keys of so many bytes, 0 for integers.
+func canHold(of reflect.Type, width int) bool {
+	switch kind := of.Kind(); kind {
+	case reflect.String:
+		return true
+	case reflect.Int64, reflect.Uint64, reflect.Int, reflect.Uint:
+		return width == 0 && !isNarrow(of)
+	case reflect.Slice:
+		return width > 0 && of.Elem().Kind() == reflect.Uint8
+	case reflect.Array:
+		return width > 0 && of.Elem().Kind() == reflect.Uint8 && of.Len() == width
+	}
+	return false
+}
+
+// write sets a value of the key's type to the key i of a batch.
+func (k *key) write(to reflect.Value, keys *batch, i int) error {
+	if width := k.source.width; width > 0 {
+		octets := keys.octets[i*width : (i+1)*width]
+		switch to.Kind() {
+		case reflect.String:
+			to.SetString(octetsText(octets))
+		case reflect.Slice:
+			to.SetBytes(slices.Clone(octets))
+		default:
+			reflect.Copy(to, reflect.ValueOf(octets))
+		}
+		return nil
+	}
 	switch {
-	case width == 0 && (kind == reflect.Int64 || kind == reflect.Int && strconv.IntSize == 64):
-		return func(_ *key, to reflect.Value, keys *batch, i int) error { to.SetInt(keys.integers[i]); return nil }
-	case width == 0 && (kind == reflect.Uint64 || kind == reflect.Uint && strconv.IntSize == 64):
-		return func(_ *key, to reflect.Value, keys *batch, i int) error {
-			to.SetUint(uint64(keys.integers[i]))
-			return nil
-		}
-	case width == 0 && kind == reflect.String:
-		return func(k *key, to reflect.Value, keys *batch, i int) error {
-			text, err := k.encoding.Encode(keys.integers[i])
-			to.SetString(text)
-			return err
-		}
-	case width > 0 && kind == reflect.String:
-		return func(_ *key, to reflect.Value, keys *batch, i int) error {
-			to.SetString(octetsText(keys.octets[i*width : (i+1)*width]))
-			return nil
-		}
-	case width > 0 && kind == reflect.Slice && of.Elem().Kind() == reflect.Uint8:
-		return func(_ *key, to reflect.Value, keys *batch, i int) error {
-			to.SetBytes(slices.Clone(keys.octets[i*width : (i+1)*width]))
-			return nil
-		}
-	case width > 0 && kind == reflect.Array && of.Elem().Kind() == reflect.Uint8 && of.Len() == width:
-		return func(_ *key, to reflect.Value, keys *batch, i int) error {
-			reflect.Copy(to, reflect.ValueOf(keys.octets[i*width:(i+1)*width]))
-			return nil
-		}
+	case to.CanInt():
+		to.SetInt(keys.integers[i])
+	case to.CanUint():
+		to.SetUint(uint64(keys.integers[i]))
+	default:
+		text, err := k.encoding.Encode(keys.integers[i])
+		to.SetString(text)
+		return err
 	}
 	return nil
 }
@@ -128,9 +133,9 @@ func isNarrow(of reflect.Type) bool {
 }
 
 // isMissing tells whether a row has no key: zero, nil, or a pointer to zero.
-func (k *key) isMissing(ctx context.Context, r row) bool {
-	if r.columns != nil {
-		return !r.hasColumn(k)
+func (k *key) isMissing(ctx context.Context, r *row) bool {
+	if columns := r.columns(); columns != nil {
+		return !k.inMap(columns)
 	}
 	if k.embedded {
 		if _, zero := k.field.ValueOf(ctx, r.value); zero {
@@ -159,18 +164,18 @@ func isZero(v any) bool {
 }
 
 // set gives a row the key i of a batch.
-func (k *key) set(ctx context.Context, r row, keys *batch, i int) error {
-	if r.columns != nil {
+func (k *key) set(ctx context.Context, r *row, keys *batch, i int) error {
+	if columns := r.columns(); columns != nil {
 		value := reflect.New(k.of).Elem()
-		err := k.put(k, value, keys, i)
-		r.setColumn(k, value.Interface())
+		err := k.write(value, keys, i)
+		k.setInMap(columns, value.Interface())
 		return err
 	}
-	return k.put(k, k.settable(ctx, r), keys, i)
+	return k.write(k.settable(ctx, r), keys, i)
 }
 
 // settable returns the key of a row of structs, where it can be written to.
-func (k *key) settable(ctx context.Context, r row) reflect.Value {
+func (k *key) settable(ctx context.Context, r *row) reflect.Value {
 	value := k.field.ReflectValueOf(ctx, r.value)
 	if !k.pointer {
 		return value
@@ -180,21 +185,17 @@ func (k *key) settable(ctx context.Context, r row) reflect.Value {
 }
 
 // restorer returns what puts back what a row has in the place of a key, nil when that is zero, as clear leaves it.
-func (k *key) restorer(ctx context.Context, r row) func() {
-	if r.columns != nil {
-		had := map[string]any{}
-		for name, value := range r.columns {
-			if r.isColumn(k, name) {
-				had[name] = value
+func (k *key) restorer(ctx context.Context, r *row) func() {
+	if columns := r.columns(); columns != nil {
+		before := map[string]any{}
+		for name, value := range columns {
+			if k.isColumn(name) {
+				before[name] = value
 			}
 		}
 		return func() {
-			for name := range r.columns {
-				if r.isColumn(k, name) {
-					delete(r.columns, name)
-				}
-			}
-			maps.Copy(r.columns, had)
+			k.removeFromMap(columns)
+			maps.Copy(columns, before)
 		}
 	}
 	if base := k.nilBase(r); base.IsValid() {
@@ -212,12 +213,12 @@ func (k *key) restorer(ctx context.Context, r row) func() {
 	if value.IsNil() {
 		return nil
 	}
-	had := reflect.ValueOf(value.Interface())
-	return func() { value.Set(had) }
+	before := reflect.ValueOf(value.Interface())
+	return func() { value.Set(before) }
 }
 
 // nilBase returns the embedded pointer that is nil and has to be made for a row to have a key, the zero Value when there is none.
-func (k *key) nilBase(r row) reflect.Value {
+func (k *key) nilBase(r *row) reflect.Value {
 	value := r.value
 	for _, i := range k.field.StructField.Index {
 		if !k.embedded {
@@ -237,33 +238,33 @@ func (k *key) nilBase(r row) reflect.Value {
 }
 
 // assign gives a row a key that the database has: of the key's own type, or an integer.
-func (k *key) assign(ctx context.Context, r row, value reflect.Value) {
+func (k *key) assign(ctx context.Context, r *row, value reflect.Value) {
 	value = value.Convert(k.of)
-	if r.columns != nil {
-		r.setColumn(k, value.Interface())
+	if columns := r.columns(); columns != nil {
+		k.setInMap(columns, value.Interface())
 		return
 	}
 	k.settable(ctx, r).Set(value)
 }
 
 // clear takes the key from a row.
-func (k *key) clear(ctx context.Context, r row) {
-	if r.columns != nil {
-		r.setColumn(k, reflect.Zero(k.of).Interface())
+func (k *key) clear(ctx context.Context, r *row) {
+	if columns := r.columns(); columns != nil {
+		k.setInMap(columns, reflect.Zero(k.of).Interface())
 		return
 	}
 	k.field.ReflectValueOf(ctx, r.value).SetZero()
 }
 
 // held returns the key of a row without its pointer, the zero Value when it has none.
-func (k *key) held(ctx context.Context, r row) reflect.Value {
-	value := reflect.Value{}
-	if r.columns == nil {
+func (k *key) held(ctx context.Context, r *row) (value reflect.Value) {
+	if columns := r.columns(); columns == nil {
 		value = k.field.ReflectValueOf(ctx, r.value)
-	}
-	for name, v := range r.columns {
-		if r.isColumn(k, name) {
-			value = reflect.ValueOf(v)
+	} else {
+		for name, v := range columns {
+			if k.isColumn(name) {
+				value = reflect.ValueOf(v)
+			}
 		}
 	}
 	for value.Kind() == reflect.Pointer {
@@ -273,7 +274,7 @@ func (k *key) held(ctx context.Context, r row) reflect.Value {
 }
 
 // current returns a copy of the key of a row, without its pointer; the zero Value when it has none or one of another type.
-func (k *key) current(ctx context.Context, r row) reflect.Value {
+func (k *key) current(ctx context.Context, r *row) reflect.Value {
 	value := k.held(ctx, r)
 	if !value.IsValid() || !value.CanConvert(k.of) {
 		return reflect.Value{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"iter"
 	"math"
 	"reflect"
 	"regexp"
@@ -71,37 +72,36 @@ func overflown(stmt *gorm.Statement, of *schema.Schema, err error) (columns []st
 			is = func(_ string, number int64) bool { return number > math.MaxInt32 }
 		}
 	}
-	_ = rowsOf(stmt).each(func(_ int, r row) error {
-		r.eachNumber(stmt.Context, of, func(column string, number int64) {
-			if is(column, number) && !slices.Contains(columns, column) {
+	rows, _ := readRows(nil, stmt.Dest, stmt.ReflectValue)
+	for i := range rows {
+		for column, value := range rows[i].values(stmt.Context, of) {
+			if number, ok := integer(value); ok && is(column, number) && !slices.Contains(columns, column) {
 				columns = append(columns, column)
 			}
-		})
-		return nil
-	})
+		}
+	}
 	slices.Sort(columns)
 	return columns
 }
 
-// eachNumber calls do for every column of a row that has a number, unless that is beyond 64 bits.
-func (r row) eachNumber(ctx context.Context, s *schema.Schema, do func(column string, number int64)) {
-	for name, value := range r.columns {
-		if s != nil {
-			if field := s.LookUpField(name); field != nil {
-				name = field.DBName
+// values yields the columns of a row with their values.
+func (r *row) values(ctx context.Context, s *schema.Schema) iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		if columns := r.columns(); columns != nil {
+			for name, value := range columns {
+				if s != nil && s.LookUpField(name) != nil {
+					name = s.LookUpField(name).DBName
+				}
+				if !yield(name, value) {
+					return
+				}
 			}
+			return
 		}
-		if number, ok := integer(value); ok {
-			do(name, number)
-		}
-	}
-	if r.columns != nil || s == nil {
-		return
-	}
-	for _, name := range s.DBNames {
-		value, _ := s.FieldsByDBName[name].ValueOf(ctx, r.value)
-		if number, ok := integer(value); ok {
-			do(name, number)
+		for _, name := range s.DBNames {
+			if value, _ := s.FieldsByDBName[name].ValueOf(ctx, r.value); !yield(name, value) {
+				return
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
@@ -25,6 +26,51 @@ type plan struct {
 	tables       sync.Map // dialect and quoted name → *uniqueTable
 	collation    sync.Once
 	collationErr error
+}
+
+// planOf returns what to fill in the rows of a statement, nil for nothing.
+func (p *Plugin) planOf(db *gorm.DB) *plan {
+	if db.Error != nil {
+		return nil
+	}
+	if db.Statement.Schema == nil {
+		return p.tablePlan(db.Statement)
+	}
+	of := p.planned(db.Statement.Schema)
+	plan, err := of.plan, of.err
+	if plan != nil {
+		err = plan.checkCollation(db)
+	}
+	if err != nil {
+		_ = db.AddError(fmt.Errorf("gormplugin: key of %s: %w", db.Statement.Schema.Name, err))
+		return nil
+	}
+	of.warn(db)
+	return plan
+}
+
+// planned is a plan, nil for nothing to fill, or why there is none.
+type planned struct {
+	*plan
+	err    error
+	narrow bool        // AllKeys leaves the key
+	warned atomic.Bool // that it does
+}
+
+// plan returns what to fill in rows of a schema, nil for nothing. The error wraps [ErrKey] or [ErrNoSource].
+func (p *Plugin) plan(s *schema.Schema) (*plan, error) {
+	of := p.planned(s)
+	return of.plan, of.err
+}
+
+func (p *Plugin) planned(s *schema.Schema) *planned {
+	if cached, ok := p.plans.Load(s); ok {
+		return cached.(*planned)
+	}
+	made := &planned{narrow: p.leavesNarrow(s)}
+	made.plan, made.err = p.newPlan(s)
+	cached, _ := p.plans.LoadOrStore(s, made)
+	return cached.(*planned)
 }
 
 // newPlan returns nil when the schema has no key to fill.
@@ -66,6 +112,9 @@ func (p *Plugin) newPlan(s *schema.Schema) (*plan, error) {
 	if len(made.keys) == 0 {
 		return nil, nil
 	}
+	if len(made.keys) > maxKeys {
+		return nil, fmt.Errorf("%w: the model has %d fields to fill, at most %d", ErrKey, len(made.keys), maxKeys)
+	}
 	made.insertSchemas = newInsertSchemas(s, made.keys, made.sharded)
 	return made, nil
 }
@@ -85,7 +134,7 @@ func (p *Plugin) setting(s *schema.Schema, field *schema.Field) (string, bool) {
 	if of.PkgPath() == idType.PkgPath() && of.Kind() == reflect.Int64 {
 		return "", true
 	}
-	return "", p.allKeys && len(s.PrimaryFields) == 1 && !isAutoIncrementOff(field) && putterOf(of, 0) != nil && of.Kind() != reflect.String
+	return "", p.allKeys && len(s.PrimaryFields) == 1 && !isAutoIncrementOff(field) && canHold(of, 0) && of.Kind() != reflect.String
 }
 
 // isForeignKey tells whether a field refers to the row that the model belongs to.

@@ -13,7 +13,6 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
-	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/internal/table"
 )
@@ -27,14 +26,14 @@ func (u *upsert) reselect(db *gorm.DB) error {
 	if err := u.lookupOwn(db); err != nil {
 		return err
 	}
-	var rest []*metRow
+	var rest []*upsertRow
 	written, made := 0, 0
 	for _, m := range u.rows {
-		if len(m.made) > 0 {
+		if m.made != 0 {
 			made++
 		}
 		switch {
-		case m.found == nil && u.nothing && len(m.made) == 0: // its key is not touched
+		case m.found == nil && u.doNothing && m.made == 0: // its key is not touched
 		case m.found == nil:
 			rest = append(rest, m)
 		default:
@@ -45,22 +44,22 @@ func (u *upsert) reselect(db *gorm.DB) error {
 		}
 	}
 	affected := db.RowsAffected
-	if u.nothing && made == len(u.rows) {
+	if u.doNothing && made == len(u.rows) {
 		db.RowsAffected = int64(written)
 	}
-	if u.nothing && !u.guest {
+	if u.doNothing && !u.isAssociation {
 		for _, m := range rest {
-			u.of.takeBackFrom(m.number, m.row)
+			u.of.takeBackFrom(m.number)
 		}
 		return nil
 	}
 	if len(rest) == 0 {
 		return nil
 	}
-	if err := u.lookupMet(db, rest); err != nil {
+	if err := u.lookupExisting(db, rest); err != nil {
 		return err
 	}
-	lost := slices.DeleteFunc(slices.Clone(rest), func(m *metRow) bool { return m.found != nil })
+	lost := slices.DeleteFunc(slices.Clone(rest), func(m *upsertRow) bool { return m.found != nil })
 	unwritten := u.route == routeReturning && int64(len(u.rows))-affected == int64(len(lost))
 	for _, m := range rest {
 		switch {
@@ -69,7 +68,7 @@ func (u *upsert) reselect(db *gorm.DB) error {
 				return err
 			}
 		case unwritten:
-			u.of.takeBackFrom(m.number, m.row)
+			u.of.takeBackFrom(m.number)
 		default:
 			return u.unknown(db, m)
 		}
@@ -77,31 +76,27 @@ func (u *upsert) reselect(db *gorm.DB) error {
 	return nil
 }
 
-// give sets what was found.
-func (u *upsert) give(stmt *gorm.Statement, m *metRow) error {
-	if !u.nothing || len(m.made) > 0 {
-		for j, k := range u.plan.keys {
-			k.assign(stmt.Context, m.row, m.found[j])
+// give sets what was found: the keys, and in a struct the fields that were read with them.
+func (u *upsert) give(stmt *gorm.Statement, m *upsertRow) error {
+	n := len(u.plan.keys)
+	if !u.doNothing || m.made != 0 {
+		for i, k := range u.plan.keys {
+			k.assign(stmt.Context, m.row, m.found[i])
 		}
 	}
-	return u.plan.setMore(stmt, m, u.more)
-}
-
-// same tells whether two keys are equal; some are slices.
-func same(a, b reflect.Value) bool { return reflect.DeepEqual(a.Interface(), b.Interface()) }
-
-// setMore sets the fields of a struct that were read beside its keys.
-func (p *plan) setMore(stmt *gorm.Statement, m *metRow, more []*schema.Field) error {
-	if m.columns != nil {
+	if m.columns() != nil {
 		return nil
 	}
-	for i, field := range more {
-		if err := field.Set(stmt.Context, m.value, m.found[len(p.keys)+i].Interface()); err != nil {
+	for i, field := range u.reread {
+		if err := field.Set(stmt.Context, m.value, m.found[n+i].Interface()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// same tells whether two keys are equal; some are slices.
+func same(a, b reflect.Value) bool { return reflect.DeepEqual(a.Interface(), b.Interface()) }
 
 // lookupOwn finds the rows that are there under the keys they had before the INSERT. Of keys that were made these are the rows that were
 // inserted. A key that was set may be another row's, which was not met: MySQL looks there first, unless the batch has it again.
@@ -109,18 +104,18 @@ func (u *upsert) lookupOwn(db *gorm.DB) error {
 	mysql := db.Name() == "mysql"
 	set := map[string]int{}
 	for _, m := range u.rows {
-		if len(m.made) == 0 && m.keys[0].IsValid() {
-			set[fmt.Sprint(m.keys[0].Interface())]++
+		if m.made == 0 && m.before[0].IsValid() {
+			set[fmt.Sprint(m.before[0].Interface())]++
 		}
 	}
-	groups := map[string][]*metRow{}
+	groups := map[string][]*upsertRow{}
 	for _, m := range u.rows {
 		switch {
-		case len(m.made) > 0:
-		case u.nothing && len(u.more) == 0:
+		case m.made != 0:
+		case u.doNothing && len(u.reread) == 0:
 			continue // its key is not touched
-		case u.nothing:
-		case !mysql || !m.keys[0].IsValid() || set[fmt.Sprint(m.keys[0].Interface())] > 1:
+		case u.doNothing:
+		case !mysql || !m.before[0].IsValid() || set[fmt.Sprint(m.before[0].Interface())] > 1:
 			continue
 		}
 		columns := u.ownColumns(m)
@@ -136,7 +131,7 @@ func (u *upsert) lookupOwn(db *gorm.DB) error {
 }
 
 // lookupBy finds rows by the columns of their own keys.
-func (u *upsert) lookupBy(db *gorm.DB, rows []*metRow, columns []string) error {
+func (u *upsert) lookupBy(db *gorm.DB, rows []*upsertRow, columns []string) error {
 	own := &uniqueTable{Table: &table.Table{}} // types matter beside the key alone, such as a time that the column cuts
 	if len(columns) > 1 {
 		var err error
@@ -151,27 +146,32 @@ func (u *upsert) lookupBy(db *gorm.DB, rows []*metRow, columns []string) error {
 	return u.lookup(db, rows, own.named(of...))
 }
 
+// made returns the keys that a row was given.
+func (u *upsert) made(m *upsertRow) (keys []*key) {
+	for i, k := range u.plan.keys {
+		if m.made.has(i) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
 // ownColumns are those of the primary key, or that of a key that was made when the primary one was not.
-func (u *upsert) ownColumns(m *metRow) []string {
+func (u *upsert) ownColumns(m *upsertRow) []string {
 	s := u.plan.schema
 	if s == nil {
 		return []string{u.plan.keys[0].column}
 	}
-	if len(m.made) > 0 && !slices.ContainsFunc(m.made, func(k *key) bool { return k.field.PrimaryKey }) {
-		return []string{m.made[0].column}
+	made := u.made(m)
+	if len(made) > 0 && !slices.ContainsFunc(made, func(k *key) bool { return k.field.PrimaryKey }) {
+		return []string{made[0].column}
 	}
 	return s.PrimaryFieldDBNames
 }
 
-// meeting is a row that was found by an index.
-type meeting struct {
-	found []reflect.Value
-	by    uniqueIndex
-}
-
-// lookupMet finds the rows that were met, by all indexes over which they may have been. A row that some of them find and others find
-// another one for is not known.
-func (u *upsert) lookupMet(db *gorm.DB, rest []*metRow) error {
+// lookupExisting finds the rows in the table that the INSERT met, by all unique indexes that may have been violated. A row for which two
+// indexes find different rows stays unknown.
+func (u *upsert) lookupExisting(db *gorm.DB, rest []*upsertRow) error {
 	uniques, err := u.uniques(db)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUpsert, err)
@@ -182,16 +182,20 @@ func (u *upsert) lookupMet(db *gorm.DB, rest []*metRow) error {
 		keyed := slices.ContainsFunc(u.plan.keys, func(k *key) bool { return slices.Contains(columns, k.column) })
 		if !keyed && changes(c, columns) { // a key is set to itself
 			for _, m := range rest { // what is found by them now was perhaps not met
-				m.lost = "the update writes other values to " + strings.Join(columns, ", ")
+				m.reason = "the update writes other values to " + strings.Join(columns, ", ")
 			}
 			return nil
 		}
 	}
-	met := map[*metRow]meeting{}
+	type match struct {
+		found []reflect.Value
+		by    uniqueIndex
+	}
+	matches := map[*upsertRow]match{}
 	for _, unique := range uniques {
-		var rows []*metRow
+		var rows []*upsertRow
 		for _, m := range rest {
-			if m.found = nil; !slices.ContainsFunc(m.made, func(k *key) bool { return slices.Contains(unique.columns(), k.column) }) {
+			if m.found = nil; !slices.ContainsFunc(u.made(m), func(k *key) bool { return slices.Contains(unique.columns(), k.column) }) {
 				rows = append(rows, m) // else it is known not to be there
 			}
 		}
@@ -199,21 +203,21 @@ func (u *upsert) lookupMet(db *gorm.DB, rest []*metRow) error {
 			return err
 		}
 		for _, m := range rows {
-			was, is := met[m]
+			was, is := matches[m]
 			switch {
 			case m.found == nil:
 			case is && !same(m.found[0], was.found[0]):
-				m.lost = fmt.Sprintf("one row has its %s, another its %s", u.describe(db, m, was.by), u.describe(db, m, unique))
+				m.reason = fmt.Sprintf("one row has its %s, another its %s", u.describe(db, m, was.by), u.describe(db, m, unique))
 			default:
-				met[m] = meeting{m.found, unique}
+				matches[m] = match{m.found, unique}
 			}
 		}
 	}
-	var set []*metRow
+	var set []*upsertRow
 	for _, m := range rest {
-		if m.found = met[m].found; m.lost != "" {
+		if m.found = matches[m].found; m.reason != "" {
 			m.found = nil
-		} else if m.found == nil && len(m.made) == 0 {
+		} else if m.found == nil && m.made == 0 {
 			set = append(set, m) // NULL in all of these columns met nothing
 		}
 	}
@@ -221,40 +225,51 @@ func (u *upsert) lookupMet(db *gorm.DB, rest []*metRow) error {
 		err = u.lookupBy(db, set, u.ownColumns(set[0]))
 	}
 	for _, m := range rest {
-		if m.found == nil && m.lost == "" {
-			m.lost = "the catalog has no unique index of the table"
+		if m.found == nil && m.reason == "" {
+			m.reason = "the catalog has no unique index of the table"
 			if len(uniques) > 0 {
-				m.lost = "no row has its " + u.describe(db, m, uniques...)
+				m.reason = "no row has its " + u.describe(db, m, uniques...)
 			}
 		}
 	}
 	return err
 }
 
-// describe says what a row has of some indexes.
-func (u *upsert) describe(db *gorm.DB, m *metRow, indexes ...uniqueIndex) string {
+// describe says which values a row has in some indexes.
+func (u *upsert) describe(db *gorm.DB, m *upsertRow, indexes ...uniqueIndex) string {
 	values, texts := u.values(db.Statement), []string(nil)
 	for _, index := range indexes {
-		texts = append(texts, index.describe(func(column string) string {
-			if value, known := values(m, column); known {
-				return logger.ExplainSQL("?", nil, "'", value)
+		var parts []string
+		for _, part := range index.parts {
+			var uses []string
+			for _, column := range part.uses {
+				text := "what the database fills in"
+				if value, known := values(m, column.name); known {
+					text = logger.ExplainSQL("?", nil, "'", value)
+				}
+				uses = append(uses, column.name+" = "+text)
 			}
-			return "what the database fills in"
-		}))
+			text := strings.Join(uses, ", ")
+			if part.expression != "" {
+				text = fmt.Sprintf("%s (%s)", part.expression, text)
+			}
+			parts = append(parts, text)
+		}
+		texts = append(texts, strings.Join(parts, ", "))
 	}
 	return strings.Join(texts, ", nor its ")
 }
 
 // unknown is the error of a row that was not found.
-func (u *upsert) unknown(db *gorm.DB, m *metRow) error {
+func (u *upsert) unknown(db *gorm.DB, m *upsertRow) error {
 	help := "save the rows one by one"
 	if c, _, _ := conflict(db.Statement); db.Name() != "mysql" && len(c.Columns) == 0 {
 		help = "name the columns in OnConflict.Columns, or " + help
 	}
-	if !u.guest {
+	if !u.isAssociation {
 		help += ", or add gormplugin.WithoutKeys() where nobody reads their keys"
 	}
-	return fmt.Errorf("%w: row %d of %d is not there under its own key, and %s; %s", ErrUpsert, slices.Index(u.rows, m)+1, len(u.rows), m.lost, help)
+	return fmt.Errorf("%w: row %d of %d is not there under its own key, and %s; %s", ErrUpsert, slices.Index(u.rows, m)+1, len(u.rows), m.reason, help)
 }
 
 // changes tells whether an update gives some columns other values than those of the row that was to be inserted.
@@ -286,7 +301,7 @@ func (u *upsert) uniques(db *gorm.DB) ([]uniqueIndex, error) {
 }
 
 // lookup finds the rows in the table that have the values of rows in an index.
-func (u *upsert) lookup(db *gorm.DB, rows []*metRow, unique uniqueIndex) error {
+func (u *upsert) lookup(db *gorm.DB, rows []*upsertRow, unique uniqueIndex) error {
 	for some := range slices.Chunk(rows, reselectRows) {
 		query := u.query(db, some, unique)
 		if query == nil {
@@ -297,7 +312,7 @@ func (u *upsert) lookup(db *gorm.DB, rows []*metRow, unique uniqueIndex) error {
 			return fmt.Errorf("%w: %w", ErrUpsert, err)
 		}
 		if twice != nil {
-			twice.lost = "several rows have its " + u.describe(db, twice, unique)
+			twice.reason = "several rows have its " + u.describe(db, twice, unique)
 			return u.unknown(db, twice)
 		}
 	}
@@ -306,7 +321,7 @@ func (u *upsert) lookup(db *gorm.DB, rows []*metRow, unique uniqueIndex) error {
 
 // query builds a SELECT of the keys of rows, each with its number, nil when none has values in all columns. The database compares, since
 // it alone knows which texts are equal, and what it stores of a value.
-func (u *upsert) query(db *gorm.DB, rows []*metRow, unique uniqueIndex) *gorm.Statement {
+func (u *upsert) query(db *gorm.DB, rows []*upsertRow, unique uniqueIndex) *gorm.Statement {
 	stmt := db.Statement
 	query := &gorm.Statement{DB: db, Context: stmt.Context, ConnPool: stmt.ConnPool, Schema: u.plan.schema, Table: stmt.Table, TableExpr: stmt.TableExpr}
 	value := u.values(stmt)
@@ -333,7 +348,7 @@ func (u *upsert) query(db *gorm.DB, rows []*metRow, unique uniqueIndex) *gorm.St
 			query.SQL.WriteByte(',')
 			query.WriteQuoted(clause.Column{Name: k.column})
 		}
-		for _, field := range u.more {
+		for _, field := range u.reread {
 			query.SQL.WriteByte(',')
 			query.WriteQuoted(clause.Column{Name: field.DBName})
 		}
@@ -362,7 +377,7 @@ func (u *upsert) query(db *gorm.DB, rows []*metRow, unique uniqueIndex) *gorm.St
 
 // read runs the query of a lookup, and returns a row that it finds several for. It goes around GORM's callbacks, so that none of them sends
 // it to a replica, but to its logger.
-func (u *upsert) read(db *gorm.DB, query *gorm.Statement, rows []*metRow) (twice *metRow, err error) {
+func (u *upsert) read(db *gorm.DB, query *gorm.Statement, rows []*upsertRow) (twice *upsertRow, err error) {
 	text, begin := query.SQL.String(), time.Now()
 	result, err := query.ConnPool.QueryContext(query.Context, text, query.Vars...)
 	defer func() {
@@ -376,12 +391,12 @@ func (u *upsert) read(db *gorm.DB, query *gorm.Statement, rows []*metRow) (twice
 	}
 	for result.Next() {
 		number := 0
-		to, found := []any{&number}, make([]reflect.Value, 0, len(u.plan.keys)+len(u.more))
+		to, found := []any{&number}, make([]reflect.Value, 0, len(u.plan.keys)+len(u.reread))
 		for _, k := range u.plan.keys {
 			value := reflect.New(k.of)
 			to, found = append(to, value.Interface()), append(found, value.Elem())
 		}
-		for _, field := range u.more {
+		for _, field := range u.reread {
 			value := reflect.New(reflect.PointerTo(field.FieldType)) // nil for NULL
 			to, found = append(to, value.Interface()), append(found, value)
 		}
@@ -397,9 +412,9 @@ func (u *upsert) read(db *gorm.DB, query *gorm.Statement, rows []*metRow) (twice
 }
 
 // values returns what tells the value that a row had in a column when it was inserted, and whether that is known.
-func (u *upsert) values(stmt *gorm.Statement) func(m *metRow, column string) (value any, known bool) {
+func (u *upsert) values(stmt *gorm.Statement) func(m *upsertRow, column string) (value any, known bool) {
 	inserted, restricted := stmt.SelectAndOmitColumns(true, false)
-	return func(m *metRow, column string) (any, bool) {
+	return func(m *upsertRow, column string) (any, bool) {
 		if is, named := inserted[column]; named && !is || !named && restricted {
 			return nil, false
 		}
@@ -408,18 +423,18 @@ func (u *upsert) values(stmt *gorm.Statement) func(m *metRow, column string) (va
 }
 
 // valueOf is what values returns of a column that is inserted.
-func (u *upsert) valueOf(ctx context.Context, m *metRow, column string) (value any, known bool) {
+func (u *upsert) valueOf(ctx context.Context, m *upsertRow, column string) (value any, known bool) {
 	for i, k := range u.plan.keys {
 		if k.column == column {
-			if !m.keys[i].IsValid() {
+			if !m.before[i].IsValid() {
 				return nil, false
 			}
-			return m.keys[i].Interface(), true
+			return m.before[i].Interface(), true
 		}
 	}
 	s := u.plan.schema
-	if m.columns != nil {
-		for name, value := range m.columns {
+	if columns := m.columns(); columns != nil {
+		for name, value := range columns {
 			if name == column || s != nil && s.FieldsByDBName[column] != nil && s.LookUpField(name) == s.FieldsByDBName[column] {
 				return value, true
 			}
@@ -427,7 +442,7 @@ func (u *upsert) valueOf(ctx context.Context, m *metRow, column string) (value a
 		return nil, false
 	}
 	field := s.FieldsByDBName[column]
-	if field == nil || m.guess && field == s.PrioritizedPrimaryField {
+	if field == nil || m.guessed && field == s.PrioritizedPrimaryField {
 		return nil, false
 	}
 	value, zero := field.ValueOf(ctx, m.value)

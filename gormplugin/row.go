@@ -5,60 +5,68 @@ import (
 	"reflect"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/schema"
 )
 
-// row is one row of a statement: a struct, or a map of columns with the schema it has, if any.
+// row is one row of a statement, and what the plugin knows of its keys.
 type row struct {
-	value   reflect.Value
-	columns map[string]any
-	schema  *schema.Schema
+	value   reflect.Value // a struct, or a map of columns
+	missing keySet        // the keys to fill that it lacked when the statement's rows were read
+	made    keySet        // the keys that the plugin has set in it
 }
 
-// rows are those of a statement.
-type rows struct {
-	dest   any
-	value  reflect.Value
-	schema *schema.Schema
-}
+// keySet is a set of a plan's keys, by their index.
+type keySet uint32
 
-func rowsOf(stmt *gorm.Statement) rows { return rows{stmt.Dest, stmt.ReflectValue, stmt.Schema} }
+// maxKeys is how many keys a keySet can hold.
+const maxKeys = 32
 
-// each calls do for every row, in order, with its number. Elements that are nil are left to GORM, which refuses them.
-func (of rows) each(do func(number int, r row) error) error {
-	switch dest := of.dest.(type) {
+func (s keySet) has(i int) bool { return s>>i&1 != 0 }
+func (s *keySet) add(i int)     { *s |= 1 << i }
+func (s *keySet) remove(i int)  { *s &^= 1 << i }
+
+// readRows returns the rows in what a statement creates, in their order, in a slice with room for a few. Elements that are nil are left to
+// GORM, which refuses them.
+func readRows(rows []row, dest any, value reflect.Value) ([]row, error) {
+	switch dest := dest.(type) {
 	case map[string]any:
-		return of.eachMap(do, dest)
+		return appendMaps(rows, dest)
 	case *map[string]any:
 		if dest == nil {
-			return nil // GORM has refused it
+			return nil, nil // GORM has refused it
 		}
-		return of.eachMap(do, *dest)
+		return appendMaps(rows, *dest)
 	case []map[string]any:
-		return of.eachMap(do, dest...)
+		return appendMaps(rows, dest...)
 	case *[]map[string]any:
 		if dest == nil {
-			return nil
+			return nil, nil
 		}
-		return of.eachMap(do, *dest...)
+		return appendMaps(rows, *dest...)
 	}
-	switch of.value.Kind() {
+	switch value.Kind() {
 	case reflect.Struct:
-		return do(0, row{value: of.value})
+		rows = append(rows, row{value: value})
 	case reflect.Slice, reflect.Array:
-		number := 0
-		for i := range of.value.Len() {
-			element := structOf(of.value.Index(i))
-			if !element.IsValid() {
-				continue
+		if value.Len() > cap(rows) {
+			rows = make([]row, 0, value.Len())
+		}
+		for i := range value.Len() {
+			if element := structOf(value.Index(i)); element.IsValid() {
+				rows = append(rows, row{value: element})
 			}
-			if err := do(number, row{value: element}); err != nil {
-				return err
-			}
-			number++
 		}
 	}
-	return nil
+	return rows, nil
+}
+
+func appendMaps(rows []row, maps ...map[string]any) ([]row, error) {
+	for i, m := range maps {
+		if m == nil {
+			return nil, fmt.Errorf("%w: map %d is nil", gorm.ErrInvalidData, i)
+		}
+		rows = append(rows, row{value: reflect.ValueOf(m)})
+	}
+	return rows, nil
 }
 
 // structOf returns what an element of a slice is or points to, the zero Value when that is no struct.
@@ -72,44 +80,6 @@ func structOf(element reflect.Value) reflect.Value {
 	return element
 }
 
-func (of rows) eachMap(do func(int, row) error, maps ...map[string]any) error {
-	for i, m := range maps {
-		if m == nil {
-			return fmt.Errorf("%w: map %d is nil", gorm.ErrInvalidData, i)
-		}
-		if err := do(i, row{columns: m, schema: of.schema}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// most is how many rows there are at most.
-func (of rows) most() int {
-	if kind := of.value.Kind(); kind == reflect.Slice || kind == reflect.Array {
-		return of.value.Len()
-	}
-	return 1
-}
-
-// scannable tells whether GORM can set what RETURNING returns: not in a struct that was passed by value, nor in pointers to pointers.
-func (of rows) scannable() bool {
-	switch of.value.Kind() {
-	case reflect.Struct:
-		return of.value.CanAddr()
-	case reflect.Slice, reflect.Array:
-		element := of.value.Type().Elem()
-		return element.Kind() != reflect.Pointer || element.Elem().Kind() != reflect.Pointer
-	}
-	return true
-}
-
-// shared tells whether one row may be there several times: in a list of pointers.
-func (of rows) shared() bool {
-	kind := of.value.Kind()
-	return (kind == reflect.Slice || kind == reflect.Array) && of.value.Type().Elem().Kind() == reflect.Pointer
-}
-
 // isMaps tells whether the rows of a statement are maps.
 func isMaps(stmt *gorm.Statement) bool {
 	switch stmt.Dest.(type) {
@@ -119,21 +89,50 @@ func isMaps(stmt *gorm.Statement) bool {
 	return false
 }
 
+// isScannable tells whether GORM can set what RETURNING returns: not in a struct that was passed by value, nor in pointers to pointers.
+func isScannable(value reflect.Value) bool {
+	switch value.Kind() {
+	case reflect.Struct:
+		return value.CanAddr()
+	case reflect.Slice, reflect.Array:
+		element := value.Type().Elem()
+		return element.Kind() != reflect.Pointer || element.Elem().Kind() != reflect.Pointer
+	}
+	return true
+}
+
+// isPointers tells whether rows are a list of pointers, in which one row may occur several times.
+func isPointers(value reflect.Value) bool {
+	kind := value.Kind()
+	return (kind == reflect.Slice || kind == reflect.Array) && value.Type().Elem().Kind() == reflect.Pointer
+}
+
+// columns returns the map of a row, nil of a struct.
+func (r *row) columns() map[string]any {
+	if r.value.Kind() != reflect.Map {
+		return nil
+	}
+	return r.value.Interface().(map[string]any)
+}
+
+// canSet tells whether the row can be written to: a struct that was passed by value cannot.
+func (r *row) canSet() bool { return r.value.Kind() == reflect.Map || r.value.CanAddr() }
+
 // isColumn tells whether a name in a map is that of the key.
-func (r row) isColumn(k *key, name string) bool {
-	if r.schema == nil {
+func (k *key) isColumn(name string) bool {
+	if k.field == nil {
 		return name == k.column
 	}
-	field := r.schema.LookUpField(name) // perhaps a copy of the key's
+	field := k.field.Schema.LookUpField(name) // perhaps a copy of the key's
 	return name == k.column || field != nil && field.DBName == k.column
 }
 
-// hasColumn tells whether a map has the key. What it has by another name and zero is one column too many then, and taken out.
-func (r row) hasColumn(k *key) bool {
+// inMap tells whether a map has the key. What it has by another name and zero is one column too many then, and taken out.
+func (k *key) inMap(columns map[string]any) bool {
 	has, zero := false, ""
-	for name, value := range r.columns {
+	for name, value := range columns {
 		switch {
-		case !r.isColumn(k, name):
+		case !k.isColumn(name):
 		case isZero(value):
 			zero = name
 		default:
@@ -141,28 +140,29 @@ func (r row) hasColumn(k *key) bool {
 		}
 	}
 	if has {
-		delete(r.columns, zero)
+		delete(columns, zero)
 	}
 	return has
 }
 
-// setColumn sets the key in a map: by the name that it has there, or else by the column's.
-func (r row) setColumn(k *key, value any) {
+// setInMap sets the key in a map: by the name that it has there, or else by the column's.
+func (k *key) setInMap(columns map[string]any, value any) {
 	name := k.column
-	if _, ok := r.columns[name]; !ok {
-		for other := range r.columns {
-			if r.isColumn(k, other) {
+	if _, ok := columns[name]; !ok {
+		for other := range columns {
+			if k.isColumn(other) {
 				name = other
 			}
 		}
 	}
-	for other := range r.columns {
-		if other != name && r.isColumn(k, other) {
-			delete(r.columns, other) // the field's name and the column's are one column
-		}
-	}
-	r.columns[name] = value
+	k.removeFromMap(columns) // the field's name and the column's are one column
+	columns[name] = value
 }
 
-// canSet tells whether the row can be written to: a struct that was passed by value cannot.
-func (r row) canSet() bool { return r.columns != nil || r.value.CanAddr() }
+func (k *key) removeFromMap(columns map[string]any) {
+	for name := range columns {
+		if k.isColumn(name) {
+			delete(columns, name)
+		}
+	}
+}

@@ -85,9 +85,9 @@ func canShard(of reflect.Type) error {
 }
 
 // shardingKey returns the sharding key of a row, nil for none: a zero, an empty text, NULL. A pointer to a zero is one.
-func (k *key) shardingKey(ctx context.Context, r row) (any, error) {
-	if r.columns != nil {
-		return k.shardingKeyOfMap(r)
+func (k *key) shardingKey(ctx context.Context, r *row) (any, error) {
+	if columns := r.columns(); columns != nil {
+		return k.shardingKeyOfMap(columns)
 	}
 	value, zero := k.by.ValueOf(ctx, r.value)
 	if zero {
@@ -119,14 +119,14 @@ func indirect(v any) any {
 
 // shardingKeyOfMap returns the sharding key of a map. It has to be of the kind that the column has: the database takes the text "5" for the
 // number 5, which is in another bucket.
-func (k *key) shardingKeyOfMap(r row) (any, error) {
+func (k *key) shardingKeyOfMap(columns map[string]any) (any, error) {
 	var found any
 	count := 0
-	for name, value := range r.columns {
-		switch field := r.schema.LookUpField(name); {
+	for name, value := range columns {
+		switch field := k.field.Schema.LookUpField(name); {
 		case field != nil && field.DBName == k.by.DBName:
 			found, count = value, count+1
-		case field == nil && (names(name, k.by.DBName) || names(name, k.column)): // SQLite takes it for the column
+		case field == nil && (isNamed(name, k.by.DBName) || isNamed(name, k.column)): // SQLite takes it for the column
 			return nil, fmt.Errorf("%w: the map has %q; name the columns %s and %s as the model does", shard.ErrKey, name, k.column, k.by.DBName)
 		}
 	}

@@ -86,11 +86,14 @@ func takeOctets[K Key](of idgen.Source[K], add func([]byte, K) []byte) func(cont
 	}
 }
 
-// batch takes n keys, which are to be given back with free. A panic of the source becomes an error here, because one in a callback
-// would leave the connection of GORM's transaction open for ever.
-func (s *source) batch(ctx context.Context, n int) (keys *batch, err error) {
+// batch takes n keys, or one of each bucket, which are to be given back with free. A panic of the source becomes an error here, because one in
+// a callback would leave the connection of GORM's transaction open for ever.
+func (s *source) batch(ctx context.Context, n int, buckets []int64) (keys *batch, err error) {
 	keys = s.batches.Get().(*batch)
 	defer recovered(&err)
+	if buckets != nil {
+		return keys, s.takeFor(ctx, keys, buckets)
+	}
 	return keys, s.take(ctx, keys, n)
 }
 

@@ -228,20 +228,3 @@ func mysqlTyped(column *table.Column) (before, after string) {
 	}
 	return convert, collate + " COLLATE " + column.Collation
 }
-
-// describe says by which values an index would have found a row.
-func (i uniqueIndex) describe(value func(column string) (text string)) string {
-	var texts []string
-	for _, part := range i.parts {
-		var uses []string
-		for _, column := range part.uses {
-			uses = append(uses, fmt.Sprintf("%s = %s", column.name, value(column.name)))
-		}
-		text := strings.Join(uses, ", ")
-		if part.expression != "" {
-			text = fmt.Sprintf("%s (%s)", part.expression, text)
-		}
-		texts = append(texts, text)
-	}
-	return strings.Join(texts, ", ")
-}

@@ -14,39 +14,38 @@ import (
 
 // upsert is a statement that may meet rows that exist, so that a key made for the INSERT is perhaps no row's.
 type upsert struct {
-	of      *statement
-	plan    *plan
-	rows    []*metRow
-	route   route
-	nothing bool                     // rows that exist stay as they are
-	guest   bool                     // the rows are those of an association
-	more    []*schema.Field          // to be read with the keys
-	beside  []*schema.Field          // the companions of the keys
-	clauses map[string]clause.Clause // of the statement, as they were
-	own     bool                     // the result of the statement is asked for by this upsert alone
+	of            *statement
+	plan          *plan
+	rows          []*upsertRow
+	route         route
+	doNothing     bool                     // rows that exist stay as they are
+	isAssociation bool                     // the rows are those of an association
+	reread        []*schema.Field          // to be read with the keys
+	extra         []*schema.Field          // extraReturning of the plan
+	clauses       map[string]clause.Clause // of the statement, as they were
+	addedResult   bool                     // the result of the statement is asked for by this upsert alone
 }
 
-// metRow is a row that may have met another one.
-type metRow struct {
-	row
-	number int
-	made   []*key          // the keys that it was given
-	keys   []reflect.Value // all that it had before the INSERT, the zero Value for none, and of a struct the companions
-	guess  bool            // its primary key is what GORM takes for the one that the database has made
-	found  []reflect.Value // the keys of its row in the table, and what else was read
-	lost   string          // why no row is found
+// upsertRow is a row that may have met one in the table.
+type upsertRow struct {
+	*row
+	number  int
+	before  []reflect.Value // its keys before the INSERT, the zero Value for none, and of a struct the extra fields
+	guessed bool            // its primary key is what GORM takes for the one that the database has made
+	found   []reflect.Value // the keys of its row in the table, and what else was read
+	reason  string          // why no row is found
 }
 
 // route is the way by which the row that was met becomes known, see the package's documentation.
 type route uint8
 
 const (
-	routeNone      route = iota // no key can be wrong
-	routeCount                  // by the number of rows written
-	routeReturning              // by RETURNING
-	routeLastID                 // by LAST_INSERT_ID
-	routeSelect                 // by a SELECT
-	routeForget                 // it does not, see WithoutKeys
+	routeNone        route = iota // no key can be wrong
+	routeCount                    // by the number of rows written
+	routeReturning                // by RETURNING
+	routeLastID                   // by LAST_INSERT_ID
+	routeSelect                   // by a SELECT
+	routeWithoutKeys              // it does not, see WithoutKeys
 )
 
 // errLate says that nobody knows which keys were made.
@@ -78,27 +77,28 @@ func (s *statement) prepareUpsert() error {
 		}
 	}
 	c, ignore, is := conflict(stmt)
-	forget := isWithoutKeys(stmt)
-	if !is && !forget {
+	withoutKeys := isWithoutKeys(stmt)
+	if !is && !withoutKeys {
 		return nil
 	}
-	u := &upsert{of: s, plan: p, route: routeSelect, nothing: c.DoNothing, guest: s.guest, beside: p.companions()}
+	u := &upsert{of: s, plan: p, route: routeSelect, doNothing: c.DoNothing, isAssociation: s.isAssociation, extra: p.extraReturning()}
 	u.clauses = map[string]clause.Clause{"ON CONFLICT": stmt.Clauses["ON CONFLICT"], "RETURNING": stmt.Clauses["RETURNING"]}
-	c, err := s.pin(c)
+	c, err := s.keepShardingColumn(c)
 	if err != nil {
 		return err
 	}
 	s.upsert = u
-	count := u.snapshot()
+	u.snapshot()
+	count := len(s.rows)
 	mysql := stmt.Dialector.Name() == "mysql"
 	returns := slices.Contains(stmt.BuildClauses, "RETURNING") // the dialect can
-	if returns && (c.DoNothing && (mysql || count > 1) || len(c.Where.Exprs) > 0 && count > 1 || !s.rows.scannable()) {
-		u.more = s.suppressReturning()
+	if returns && (c.DoNothing && (mysql || count > 1) || len(c.Where.Exprs) > 0 && count > 1 || !isScannable(stmt.ReflectValue)) {
+		u.reread = s.suppressReturning()
 	}
-	if !c.DoNothing || u.guest {
-		for _, field := range u.beside {
-			if !slices.Contains(u.more, field) {
-				u.more = append(u.more, field)
+	if !c.DoNothing || u.isAssociation {
+		for _, field := range u.extra {
+			if !slices.Contains(u.reread, field) {
+				u.reread = append(u.reread, field)
 			}
 		}
 	}
@@ -106,30 +106,30 @@ func (s *statement) prepareUpsert() error {
 	returned := returns && (asked || stmt.Schema != nil && len(readable(stmt.Schema.FieldsWithDefaultDBValue)) > 0)
 	assigned := slices.ContainsFunc(c.DoUpdates, func(a clause.Assignment) bool { return a.Column.Name == p.keys[0].column })
 	switch {
-	case forget:
-		u.route = routeForget
+	case withoutKeys:
+		u.route = routeWithoutKeys
 		if err := s.dropKeys(); err != nil {
 			return err
 		}
 	case len(u.rows) == 0: // they were passed by value: there is nothing to give a key to
 		u.route = routeNone
-	case c.DoNothing && len(u.more) > 0:
+	case c.DoNothing && len(u.reread) > 0:
 	case !mysql && !ignore && p.isPrimary(c):
 		u.route = routeNone
-	case !c.DoNothing && returns && len(c.Where.Exprs) == 0 && !isMaps(stmt) && s.rows.scannable():
+	case !c.DoNothing && returns && len(c.Where.Exprs) == 0 && !isMaps(stmt) && isScannable(stmt.ReflectValue):
 		u.route = routeReturning
 		stmt.AddClause(p.returning(stmt))
-	case mysql && !ignore && !late && !assigned && count == 1 && !returned && len(u.more) == 0 && p.isInteger():
+	case mysql && !ignore && !late && !assigned && count == 1 && !returned && len(u.reread) == 0 && p.isInteger():
 		u.route = routeLastID
 		p.addLastID(stmt, c)
 		if stmt.Result == nil {
 			gorm.WithResult().ModifyStatement(stmt)
-			u.own = true
+			u.addedResult = true
 		}
 	case c.DoNothing && !returned && (!mysql || ignore):
 		u.route = routeCount
 	}
-	if mysql && c.DoNothing && p.schema == nil && (u.route == routeSelect || u.route == routeForget && !ignore) {
+	if mysql && c.DoNothing && p.schema == nil && (u.route == routeSelect || u.route == routeWithoutKeys && !ignore) {
 		// GORM's own assignment of a column to itself needs a model.
 		column := clause.Column{Name: p.keys[0].column}
 		c.DoUpdates, c.DoNothing = clause.Set{{Column: column, Value: column}}, false
@@ -138,32 +138,31 @@ func (s *statement) prepareUpsert() error {
 	return nil
 }
 
-// snapshot keeps the keys of all rows that can be written to, and tells how many rows there are.
-func (u *upsert) snapshot() (count int) {
+// snapshot keeps the keys of all rows that can be written to.
+func (u *upsert) snapshot() {
 	s := u.of
-	_ = s.rows.each(func(number int, r row) error {
-		count++
+	for number := range s.rows {
+		r := &s.rows[number]
 		if !r.canSet() {
-			return nil
+			continue
 		}
-		m := &metRow{row: r, number: number, made: s.made(number)}
+		m := &upsertRow{row: r, number: number}
+		isMap := r.columns() != nil
 		for _, k := range u.plan.keys {
-			m.keys = append(m.keys, k.current(s.ctx, r))
+			m.before = append(m.before, k.current(s.ctx, r))
 		}
-		for _, field := range u.beside {
-			if r.columns == nil {
-				had := reflect.New(field.FieldType).Elem()
-				had.Set(field.ReflectValueOf(s.ctx, r.value))
-				m.keys = append(m.keys, had)
+		for _, field := range u.extra {
+			if !isMap {
+				before := reflect.New(field.FieldType).Elem()
+				before.Set(field.ReflectValueOf(s.ctx, r.value))
+				m.before = append(m.before, before)
 			}
 		}
-		if primary := u.plan.primary(); primary != nil && r.columns == nil && !u.plan.isKey(primary) {
-			_, m.guess = primary.ValueOf(s.ctx, r.value)
+		if primary := u.plan.primary(); primary != nil && !isMap && !u.plan.isKey(primary) {
+			_, m.guessed = primary.ValueOf(s.ctx, r.value)
 		}
 		u.rows = append(u.rows, m)
-		return nil
-	})
-	return count
+	}
 }
 
 // suppressReturning has an INSERT of structs return nothing, and returns the fields that it would have read back. When not all rows are written GORM cannot tell
@@ -190,8 +189,8 @@ func (s *statement) suppressReturning() []*schema.Field {
 	return slices.DeleteFunc(readable(fields), p.isKey)
 }
 
-// companions returns the fields of the primary key that are not filled, and the sharding column: a row that was met has its own.
-func (p *plan) companions() (fields []*schema.Field) {
+// extraReturning returns the fields of the primary key that are not filled, and the sharding column: a row that was met has its own.
+func (p *plan) extraReturning() (fields []*schema.Field) {
 	if p.schema == nil {
 		return nil
 	}
@@ -251,7 +250,7 @@ func (p *plan) returning(stmt *gorm.Statement) clause.Returning {
 	for _, k := range p.keys {
 		add(k.column)
 	}
-	for _, field := range p.companions() {
+	for _, field := range p.extraReturning() {
 		add(field.DBName)
 	}
 	if !is {
@@ -282,12 +281,12 @@ func (s *statement) settleUpsert(db *gorm.DB) error {
 	if u == nil {
 		return s.settleDropped(db)
 	}
-	if !is && u.route != routeForget {
+	if !is && u.route != routeWithoutKeys {
 		return nil
 	}
 	s.upsert = nil
 	result := stmt.Result
-	if u.own {
+	if u.addedResult {
 		stmt.Result = nil
 	}
 	for name, was := range u.clauses { // the statement may be used again
@@ -301,21 +300,21 @@ func (s *statement) settleUpsert(db *gorm.DB) error {
 	if db.Error != nil || db.DryRun {
 		return nil
 	}
-	u.nothing = u.nothing || c.DoNothing // GORM may find that there is no column to update
+	u.doNothing = u.doNothing || c.DoNothing // GORM may find that there is no column to update
 	switch u.route {
 	case routeCount:
 		switch db.RowsAffected {
 		case int64(len(u.rows)):
 			return nil
 		case 0:
-			if !u.guest {
+			if !u.isAssociation {
 				s.takeBack()
 				return nil
 			}
 		}
 		return u.reselect(db)
 	case routeReturning:
-		if db.RowsAffected == int64(len(u.rows)) && !u.nothing {
+		if db.RowsAffected == int64(len(u.rows)) && !u.doNothing {
 			return nil
 		}
 		u.restore(stmt)
@@ -331,7 +330,7 @@ func (s *statement) settleUpsert(db *gorm.DB) error {
 		return u.settleLastID(db, id)
 	case routeSelect:
 		return u.reselect(db)
-	case routeForget:
+	case routeWithoutKeys:
 		s.takeBack()
 	}
 	return nil
@@ -341,10 +340,10 @@ func (s *statement) settleUpsert(db *gorm.DB) error {
 // written them elsewhere. Only rows that are there keep the keys that were made.
 func (s *statement) settleDropped(db *gorm.DB) error {
 	affected := db.RowsAffected
-	if db.Error != nil || db.DryRun || affected >= int64(s.rows.most()) {
+	if db.Error != nil || db.DryRun || affected >= int64(len(s.rows)) {
 		return nil
 	}
-	u := &upsert{of: s, plan: s.plan, nothing: true}
+	u := &upsert{of: s, plan: s.plan, doNothing: true}
 	u.snapshot()
 	err := u.reselect(db)
 	db.RowsAffected = affected
@@ -359,16 +358,16 @@ func (u *upsert) settleLastID(db *gorm.DB, id int64) error {
 		return nil
 	}
 	m, met := u.rows[0], reflect.ValueOf(id).Convert(k.of)
-	if m.keys[0].IsValid() && same(m.keys[0], met) {
+	if m.before[0].IsValid() && same(m.before[0], met) {
 		return nil
 	}
 	if err := u.lookupBy(db, u.rows, u.ownColumns(m)); err != nil || m.found != nil {
 		return err
 	}
-	if u.nothing {
+	if u.doNothing {
 		db.RowsAffected = 0 // connections with clientFoundRows count it
 	}
-	if u.nothing && (!u.guest || len(m.made) == 0) {
+	if u.doNothing && (!u.isAssociation || m.made == 0) {
 		u.of.takeBack()
 		return nil
 	}
@@ -376,16 +375,16 @@ func (u *upsert) settleLastID(db *gorm.DB, id int64) error {
 	return nil
 }
 
-// restore gives structs the keys that they had before the INSERT, and the companions of these.
+// restore gives structs the keys that they had before the INSERT, and the extra fields.
 func (u *upsert) restore(stmt *gorm.Statement) {
 	for _, m := range u.rows {
 		for i, k := range u.plan.keys {
-			if m.keys[i].IsValid() {
-				k.assign(stmt.Context, m.row, m.keys[i])
+			if m.before[i].IsValid() {
+				k.assign(stmt.Context, m.row, m.before[i])
 			}
 		}
-		for i, field := range u.beside {
-			field.ReflectValueOf(stmt.Context, m.value).Set(m.keys[len(u.plan.keys)+i])
+		for i, field := range u.extra {
+			field.ReflectValueOf(stmt.Context, m.value).Set(m.before[len(u.plan.keys)+i])
 		}
 	}
 }

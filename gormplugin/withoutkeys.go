@@ -55,18 +55,16 @@ func (s *statement) dropKeys() error {
 		if is, named := selected[relation.Name]; named && !is || !named && restricted || !slices.ContainsFunc(relation.References, p.refersToKey) {
 			continue
 		}
-		err := s.rows.each(func(_ int, r row) error {
+		for i := range s.rows {
+			r := &s.rows[i]
 			if _, zero := relation.Field.ValueOf(s.ctx, r.value); zero {
-				return nil
+				continue
 			}
 			if value := reflect.Indirect(relation.Field.ReflectValueOf(s.ctx, r.value)); value.Kind() == reflect.Slice && value.Len() == 0 {
-				return nil
+				continue
 			}
 			return fmt.Errorf("%w: WithoutKeys leaves the rows without the keys that their %s need; leave these out by db.Omit(clause.Associations), or WithoutKeys",
 				ErrUpsert, relation.Name)
-		})
-		if err != nil {
-			return err
 		}
 	}
 	return nil

@@ -11,18 +11,18 @@ import (
 	"github.com/snowkey-go/snowkey/shard"
 )
 
-// names tells whether a text is the name of a column, in any letters and quotes that a database may take it in.
-func names(name, column string) bool {
+// isNamed tells whether a text is the name of a column, in any letters and quotes that a database may take it in.
+func isNamed(name, column string) bool {
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		name = name[i+1:]
 	}
 	return strings.EqualFold(strings.Trim(name, "`\"[] "), column)
 }
 
-// pin sees to it that an upsert writes neither the key nor, when the row that is there has another key, its sharding column: the two would be
+// keepShardingColumn has an upsert write neither the key nor, when the row that is there has another key, its sharding column: the two would be
 // of different buckets. So they are when the row was met over another index than that of the primary key. A row with the same key is of
 // the same bucket, whatever its sharding key is. It returns the clause that the statement has then.
-func (s *statement) pin(c clause.OnConflict) (clause.OnConflict, error) {
+func (s *statement) keepShardingColumn(c clause.OnConflict) (clause.OnConflict, error) {
 	p, stmt := s.plan, s.of
 	if p.sharded == nil || c.DoNothing && len(c.DoUpdates) == 0 {
 		return c, nil
@@ -33,7 +33,7 @@ func (s *statement) pin(c clause.OnConflict) (clause.OnConflict, error) {
 	for _, a := range c.DoUpdates {
 		value, ok := a.Value.(clause.Column)
 		switch own := ok && value.Table == "excluded" && value.Name == a.Column.Name; {
-		case names(a.Column.Name, key), names(a.Column.Name, by) && (!own || a.Column.Name != by):
+		case isNamed(a.Column.Name, key), isNamed(a.Column.Name, by) && (!own || a.Column.Name != by):
 			return c, fmt.Errorf("%w: it would write the column %s of the row that is there, which says where that row is; leave it out of DoUpdates", ErrUpsert, a.Column.Name)
 		case a.Column.Name == by:
 			writes = true
@@ -89,7 +89,7 @@ func (p *Plugin) checkUpdate(stmt *gorm.Statement, expression clause.Expression)
 	}
 	k := plan.sharded
 	for _, a := range set {
-		if !names(a.Column.Name, k.by.DBName) {
+		if !isNamed(a.Column.Name, k.by.DBName) {
 			continue
 		}
 		by := indirect(a.Value)
@@ -108,18 +108,22 @@ func (p *Plugin) checkUpdate(stmt *gorm.Statement, expression clause.Expression)
 
 // checkRowsOf fails unless the keys of all rows of an UPDATE are known and fit a sharding key.
 func (k *key) checkRowsOf(stmt *gorm.Statement, by any) error {
+	rows, err := readRows(nil, nil, reflect.Indirect(stmt.ReflectValue))
 	known := 0
-	err := rows{value: reflect.Indirect(stmt.ReflectValue)}.each(func(_ int, r row) error {
+	for i := range rows {
+		r := &rows[i]
 		if r.value.Type() != k.field.Schema.ModelType || k.isMissing(stmt.Context, r) {
-			return nil
+			continue
 		}
 		known++
 		id, err := k.id(stmt.Context, r)
+		if err == nil {
+			err = k.source.check(id, by)
+		}
 		if err != nil {
 			return err
 		}
-		return k.source.check(id, by)
-	})
+	}
 	if err == nil && known == 0 {
 		err = fmt.Errorf("%w: an UPDATE sets %s, and the keys of its rows are not known; leave the column out, or name the row with db.Model", shard.ErrKey, k.by.Name)
 	}
