@@ -109,7 +109,7 @@ func ReadStatus(ctx context.Context, db *gorm.DB) (s Status, err error) {
 		}
 	}
 	if s.Stands = &stands; plans[0].State == journal.Undone {
-		stands.Warnings, err = run.Counters(ctx, pool, p)
+		stands.Warnings, err = run.CounterWarnings(ctx, pool, p)
 	}
 	return s, err
 }

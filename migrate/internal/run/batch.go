@@ -107,12 +107,6 @@ func (r *runner) fillMap(ctx context.Context, t *task) error {
 // lock that was waited for in vain, and pause for throttle and replicas.
 func (r *runner) batches(ctx context.Context, t *task, do batchFunc) error {
 	size := newBatchSize(r.o)
-	var s *session
-	defer func() {
-		if s != nil {
-			s.close()
-		}
-	}()
 	for t.row.State != t.end {
 		if err := r.awaitReplicas(ctx); err != nil {
 			return err
@@ -121,23 +115,21 @@ func (r *runner) batches(ctx context.Context, t *task, do batchFunc) error {
 			return err
 		}
 		var took time.Duration
-		err := r.retry(ctx, func() (err error) {
-			if s != nil && s.broken {
-				s.close()
-				s = nil
-			}
-			if s == nil {
-				if s, err = r.open(ctx, t.action.Session); err != nil {
-					return err
-				}
-			}
+		err := r.within(ctx, t.action.Session, func(s *session) error {
 			began := time.Now()
-			if err := r.commitBatch(ctx, s, t, do, size.rows); err != nil {
-				size.blocked()
+			err := r.commitStep(ctx, s, t, func(row *journal.Step) error {
+				row.State = t.begun
+				end, err := do(ctx, s, row, size.rows)
+				if end && err == nil {
+					row.State = t.end
+				}
 				return err
+			})
+			if err != nil {
+				size.blocked()
 			}
 			took = time.Since(began)
-			return nil
+			return err
 		})
 		if err != nil {
 			return err
@@ -154,16 +146,40 @@ func (r *runner) batches(ctx context.Context, t *task, do batchFunc) error {
 	return nil
 }
 
-// commitBatch does one range in a transaction.
-func (r *runner) commitBatch(ctx context.Context, s *session, t *task, do batchFunc, rows int) error {
-	return r.commitStep(ctx, s, t, func(row *journal.Step) error {
-		row.State = t.begun
-		end, err := do(ctx, s, row, rows)
-		if end && err == nil {
-			row.State = t.end
-		}
-		return err
-	})
+// The bounds of a range's rows, and how many the first has.
+const (
+	minRows   = 1
+	firstRows = 500
+	maxRows   = 1_000_000
+)
+
+// batchSize is how many rows a range has, so that it takes about as long as it should.
+type batchSize struct {
+	target   time.Duration
+	throttle float64
+	rows     int
+}
+
+func newBatchSize(o Options) *batchSize { return &batchSize{o.Target, o.Throttle, firstRows} }
+
+// took says how long a range has taken. The next has at least half and at most twice as many rows.
+func (b *batchSize) took(d time.Duration) {
+	factor := 2.0
+	if d > 0 {
+		factor = min(max(float64(b.target)/float64(d), 0.5), 2)
+	}
+	b.rows = min(max(int(float64(b.rows)*factor), minRows), maxRows)
+}
+
+// blocked says that a range met the lock of another: smaller ones hold fewer.
+func (b *batchSize) blocked() { b.rows = max(b.rows/2, minRows) }
+
+// rest pauses for the throttle's share of the time, after a range that has taken d.
+func (b *batchSize) rest(ctx context.Context, d time.Duration) error {
+	if b.throttle == 0 {
+		return ctx.Err()
+	}
+	return dialect.Sleep(ctx, time.Duration(float64(d)*b.throttle/(1-b.throttle)))
 }
 
 // marks finds a range's tokens, such as :after, and what is none though it looks like one: in quotes of any kind, which may be open, and ::rows.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 	"time"
@@ -8,6 +9,31 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dialect"
 	"github.com/snowkey-go/snowkey/migrate/plan"
 )
+
+// Options are migrate.RunOptions.
+type Options struct {
+	Target   time.Duration
+	Throttle float64
+	MaxLag   time.Duration
+	Replicas []*sql.DB
+	LockWait time.Duration
+	Attempts int
+	Continue string
+	Dry      bool
+	Progress func(Progress)
+}
+
+// Outcome is migrate.Outcome.
+type Outcome struct {
+	Done       bool
+	Step       int
+	Hold, Held string
+	Would      []int
+	Undid      int
+	Rows       int64
+	Took       time.Duration
+	Warnings   []string
+}
 
 // complete returns the options with their defaults. The error wraps [ErrOption].
 func (o Options) complete(d dialect.Dialect) (Options, error) {

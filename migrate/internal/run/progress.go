@@ -2,6 +2,16 @@ package run
 
 import "time"
 
+// Progress is migrate.Progress.
+type Progress struct {
+	Step, Steps int
+	Title       string
+	Rows, Total int64
+	Rate        float64
+	Left        time.Duration
+	Waits       string
+}
+
 // The least time between two reports, and how far back the rate looks.
 const (
 	reportEvery = 100 * time.Millisecond

@@ -55,7 +55,7 @@ func (r *runner) backward(ctx context.Context, outcome *Outcome) error {
 		outcome.Step = n
 	}
 	var err error
-	if outcome.Warnings, err = Counters(ctx, r.db, r.p); err != nil {
+	if outcome.Warnings, err = CounterWarnings(ctx, r.db, r.p); err != nil {
 		return r.stepError(1, "rollback", err)
 	}
 	if err := r.finish(ctx, journal.Undone); err != nil {

@@ -1,16 +1,12 @@
 package run
 
-import (
-	"database/sql"
-	"errors"
-	"time"
-)
+import "errors"
 
 // Errors of this package; see also package journal's.
 var (
 	ErrDatabase  = errors.New("run: the plan is for another database")
 	ErrSchema    = errors.New("run: the schema is not the one that the plan was made for")
-	ErrAssertion = errors.New("run: not as expected") // an Expect or Steady step
+	ErrAssertion = errors.New("run: not as expected") // an Assert or AssertStable step
 	ErrLocked    = errors.New("run: no lock within the time")
 	ErrFinal     = errors.New("run: cannot be rolled back any more")
 	ErrRights    = errors.New("run: the user lacks rights")
@@ -30,38 +26,3 @@ func (e *HoldError) Error() string { return "run: " + e.reason }
 
 // Unwrap returns [ErrOption].
 func (e *HoldError) Unwrap() error { return ErrOption }
-
-// Options are migrate.RunOptions.
-type Options struct {
-	Target   time.Duration
-	Throttle float64
-	MaxLag   time.Duration
-	Replicas []*sql.DB
-	LockWait time.Duration
-	Attempts int
-	Continue string
-	Dry      bool
-	Progress func(Progress)
-}
-
-// Progress is migrate.Progress.
-type Progress struct {
-	Step, Steps int
-	Title       string
-	Rows, Total int64
-	Rate        float64
-	Left        time.Duration
-	Waits       string
-}
-
-// Outcome is migrate.Outcome.
-type Outcome struct {
-	Done       bool
-	Step       int
-	Hold, Held string
-	Would      []int
-	Undid      int
-	Rows       int64
-	Took       time.Duration
-	Warnings   []string
-}

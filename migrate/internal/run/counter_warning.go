@@ -11,10 +11,10 @@ import (
 	"github.com/snowkey-go/snowkey/migrate/plan"
 )
 
-// Counters says, after a rollback, for which of the plan's keys the database goes on from a snowflake, at which number, and
+// CounterWarnings says, after a rollback, for which of the plan's keys the database goes on from a snowflake, at which number, and
 // what has it go on from the old ids. MySQL and MariaDB do so, whose AUTO_INCREMENT is never below the greatest id, and
 // SQLite; PostgreSQL does not, whose sequences see no id that is given.
-func Counters(ctx context.Context, db *sql.DB, p *plan.Plan) (warnings []string, err error) {
+func CounterWarnings(ctx context.Context, db *sql.DB, p *plan.Plan) (warnings []string, err error) {
 	d, ok := dialect.Lookup(p.Database.Kind)
 	if !ok || d == dialect.Postgres {
 		return nil, nil
