@@ -29,11 +29,11 @@ func (r *runner) autocommit(ctx context.Context, t *task) error {
 				return err
 			}
 		}
-		applied, err := s.applied(ctx, t.action)
+		missing, err := s.missingEffect(ctx, t.action)
 		if err != nil {
 			return err
 		}
-		if !applied {
+		if missing != "" {
 			if err := r.apply(ctx, s, t, repair); err != nil {
 				return err
 			}
@@ -52,15 +52,14 @@ func (r *runner) autocommit(ctx context.Context, t *task) error {
 	})
 }
 
-// applied reports whether the effects of all statements of an Autocommit are there.
-func (s *session) applied(ctx context.Context, a *plan.Action) (bool, error) {
+// missingEffect returns the first query that does not find the effect of a statement of an Autocommit, and what the query gives; empty when all are there.
+func (s *session) missingEffect(ctx context.Context, a *plan.Action) (said string, err error) {
 	for _, query := range a.Applied {
-		n, err := s.number(ctx, query)
-		if err != nil || n != 1 {
-			return false, err
+		if n, err := s.number(ctx, query); err != nil || n != 1 {
+			return fmt.Sprintf("%s gives %d, want 1", brief(query), n), err
 		}
 	}
-	return true, nil
+	return "", nil
 }
 
 // apply runs the statements, and sees that their effects are there. Of several, those whose effect is there are left out, and one that does
@@ -93,16 +92,11 @@ func (r *runner) apply(ctx context.Context, s *session, t *task, repair bool) er
 	if waits != nil {
 		return waits
 	}
-	for _, query := range t.action.Applied {
-		n, err := s.number(ctx, query)
-		if err != nil {
-			return err
-		}
-		if n != 1 {
-			return fmt.Errorf("%w: the statement was run, and its effect is not there: %s gives %d, want 1", ErrAssertion, brief(query), n)
-		}
+	missing, err := s.missingEffect(ctx, t.action)
+	if err == nil && missing != "" {
+		err = fmt.Errorf("%w: the statement was run, and its effect is not there: %s", ErrAssertion, missing)
 	}
-	return nil
+	return err
 }
 
 // runFenced runs a statement that commits by itself. Nothing else stands between the fence and the statement, which can have none in itself.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"database/sql"
 	"fmt"
 	"slices"
@@ -37,15 +38,7 @@ type Outcome struct {
 
 // complete returns the options with their defaults. The error wraps [ErrOption].
 func (o Options) complete(d dialect.Dialect) (Options, error) {
-	if o.Target == 0 {
-		o.Target = 500 * time.Millisecond
-	}
-	if o.LockWait == 0 {
-		o.LockWait = 2 * time.Second
-	}
-	if o.Attempts == 0 {
-		o.Attempts = 30
-	}
+	o.Target, o.LockWait, o.Attempts = cmp.Or(o.Target, 500*time.Millisecond), cmp.Or(o.LockWait, 2*time.Second), cmp.Or(o.Attempts, 30)
 	switch {
 	case o.Target < 0 || o.LockWait < 0 || o.MaxLag < 0 || o.Attempts < 0:
 		return o, fmt.Errorf("%w: Target %s, LockWait %s, MaxLag %s and Attempts %d must not be negative", ErrOption, o.Target, o.LockWait, o.MaxLag, o.Attempts)

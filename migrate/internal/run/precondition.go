@@ -95,13 +95,10 @@ func (r *runner) checkSinceLastRun(ctx context.Context, back bool) error {
 		if err != nil {
 			return err
 		}
-		applied, err := s.applied(ctx, action)
+		missing, err := s.missingEffect(ctx, action)
 		s.close()
-		if err != nil {
+		if err != nil || missing == "" {
 			return err
-		}
-		if applied {
-			return nil
 		}
 	}
 	now, found, err := r.differences(ctx, r.db)

@@ -115,10 +115,11 @@ func (r *runner) settleBegun(ctx context.Context, n int, step *plan.Step) (appli
 		if err := r.lockStatements(ctx, s); err != nil {
 			return err
 		}
-		if applied, err = s.applied(ctx, &step.Do); err != nil {
+		missing, err := s.missingEffect(ctx, &step.Do)
+		if err != nil {
 			return err
 		}
-		applied = applied || len(step.Do.SQL) > 1
+		applied = missing == "" || len(step.Do.SQL) > 1
 		row := r.steps[n]
 		row.State = journal.StepDone
 		if !applied {

@@ -241,7 +241,7 @@ func (v *verifier) checkDigest(ctx context.Context, s *plan.Step, row journal.St
 	if err != nil {
 		return err
 	}
-	r, err := v.reading(ctx, table)
+	r, err := v.readerOf(ctx, table)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func differences(before, now []set) (differ []difference) {
 
 // compareDigests notes the check of a table's other columns. The application may have changed and deleted any row, so that a difference is unknown; but where the
 // database itself notes when a row was changed, one in a set that has lost no row and in which no row was changed since is a fault.
-func (v *verifier) compareDigests(ctx context.Context, c Check, r *reading, taken time.Time, before, now digest) error {
+func (v *verifier) compareDigests(ctx context.Context, c Check, r *tableReader, taken time.Time, before, now digest) error {
 	differ := differences(before.Sets, now.Sets)
 	found := change{before, taken, map[int64]bool{}}
 	for _, d := range differ {
@@ -62,7 +62,7 @@ func (v *verifier) compareDigests(ctx context.Context, c Check, r *reading, take
 		v.judge(c, true, want, want, "")
 		return nil
 	}
-	stamped, err := r.stamped(ctx, before)
+	stamped, err := r.changedSets(ctx, before)
 	if err != nil {
 		return err
 	}
@@ -80,8 +80,8 @@ func (v *verifier) compareDigests(ctx context.Context, c Check, r *reading, take
 		}
 	}
 	got := fmt.Sprintf("%d of %d sets of rows differ", len(differ), max(len(before.Sets), len(now.Sets)))
-	if r.stamp != nil {
-		got += fmt.Sprintf(", %d of them by %s", len(said), r.stamp.name)
+	if r.changedAt != nil {
+		got += fmt.Sprintf(", %d of them by %s", len(said), r.changedAt.name)
 	}
 	if gone > 0 {
 		got += fmt.Sprintf(", %d rows are gone", gone)
@@ -92,14 +92,14 @@ func (v *verifier) compareDigests(ctx context.Context, c Check, r *reading, take
 	if r.anchor != "" {
 		c.Examples = slices.Concat(silent, lost, said)
 	}
-	if r.stamp != nil && r.stamp.sure && len(silent) > 0 && come == 0 {
+	if r.changedAt != nil && r.changedAt.automatic && len(silent) > 0 && come == 0 {
 		c.Examples = silent
-		v.judge(c, false, want, got, fmt.Sprintf("Rows have other values than before, though the database notes in %s when a statement changes a row, and has noted none there since. Compare them with a backup, and do not go on.", r.stamp.name))
+		v.judge(c, false, want, got, fmt.Sprintf("Rows have other values than before, though the database notes in %s when a statement changes a row, and has noted none there since. Compare them with a backup, and do not go on.", r.changedAt.name))
 		return nil
 	}
 	text := "Since the digest was taken, rows among these were changed, deleted or added: by the application, or by a fault. Compare them with a backup; where nobody has written since the run began, it is a fault."
-	if r.stamp != nil && len(silent) > 0 {
-		text = fmt.Sprintf("The sets named first have no row that says by %s that it was changed. ", r.stamp.name) + text
+	if r.changedAt != nil && len(silent) > 0 {
+		text = fmt.Sprintf("The sets named first have no row that says by %s that it was changed. ", r.changedAt.name) + text
 	}
 	v.unknown(c, want, got, text)
 	return nil

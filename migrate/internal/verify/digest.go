@@ -31,7 +31,7 @@ type digest struct {
 	Shift int   `json:"shift"` // 0 to 63
 	Sets  []set `json:"sets"`  // in the order of their numbers; those without rows are left out
 
-	Latest string `json:"latest,omitempty"` // the greatest of the column that tells when a row was changed, where there is one; see reading.latest
+	Latest string `json:"latest,omitempty"` // the greatest of the column that tells when a row was changed, where there is one; see tableReader.latest
 }
 
 // set is some old rows of a table.
@@ -58,7 +58,7 @@ func (d *digest) rows() (n int64) {
 }
 
 // sum is a digest of rows that no order of them changes: the four words of each row's SHA-256, added up modulo 2^64, and the number of rows; on PostgreSQL the two
-// halves of a hash of 64 bits, see [reading.hashed]. Two rows that are equal count twice, as they do not where the words are XORed.
+// halves of a hash of 64 bits, see [tableReader.hashed]. Two rows that are equal count twice, as they do not where the words are XORed.
 type sum struct {
 	words [4]uint64
 	rows  int64
@@ -77,7 +77,7 @@ func Digest(ctx context.Context, db *sql.DB, p *plan.Plan, table string) (string
 	if err != nil {
 		return "", err
 	}
-	r, err := d.reading(ctx, table)
+	r, err := d.readerOf(ctx, table)
 	if err != nil {
 		return "", err
 	}
@@ -99,14 +99,14 @@ func Digest(ctx context.Context, db *sql.DB, p *plan.Plan, table string) (string
 	return string(text), err
 }
 
-// reading is how the old rows of one table are read.
-type reading struct {
+// tableReader is how the old rows of one table are read.
+type tableReader struct {
 	*database
-	table   string   // as statements have it
-	stamp   *stamp   // nil when no column tells when a row was changed
-	columns []string // expressions whose values are texts, or NULL
-	parts   []part
-	anchor  string // what the sets are by, for people; empty when all rows are in one set
+	table     string     // as statements have it
+	changedAt *changedAt // nil when no column tells when a row was changed
+	columns   []string   // expressions whose values are texts, or NULL
+	parts     []part
+	anchor    string // what the sets are by, for people; empty when all rows are in one set
 }
 
 // part is some rows of a table, which is called t.
@@ -117,14 +117,14 @@ type part struct {
 	where string // beginning with AND, or empty
 }
 
-// reading finds out how a table is read.
-func (d *database) reading(ctx context.Context, table string) (*reading, error) {
+// readerOf finds out how a table is read.
+func (d *database) readerOf(ctx context.Context, table string) (*tableReader, error) {
 	t, err := d.table(ctx, table)
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{database: d, table: d.catalog.Quoted(t.Name)}
-	if r.stamp, err = d.stampOf(ctx, t); err != nil {
+	r := &tableReader{database: d, table: d.catalog.Quoted(t.Name)}
+	if r.changedAt, err = d.findChangedAt(ctx, t); err != nil {
 		return nil, err
 	}
 	if r.columns, err = d.columns(ctx, t, table); err != nil {
@@ -221,7 +221,7 @@ func (d *database) wide(expression string) string {
 }
 
 // ends returns the least and the greatest old id; the greatest is the least number of 64 bits when there are no rows.
-func (r *reading) ends(ctx context.Context) (least, top int64, err error) {
+func (r *tableReader) ends(ctx context.Context) (least, top int64, err error) {
 	least, top = 0, math.MinInt64
 	for i, p := range r.parts {
 		var from, upto sql.NullInt64
@@ -244,7 +244,7 @@ func (r *reading) ends(ctx context.Context) (least, top int64, err error) {
 }
 
 // digest fills the sets of a digest, whose Top and Shift are given.
-func (r *reading) digest(ctx context.Context, d *digest) error {
+func (r *tableReader) digest(ctx context.Context, d *digest) error {
 	sums := map[int64]*sum{}
 	pages := r.pages
 	if r.dialect == dialect.Postgres {
@@ -264,7 +264,7 @@ func (r *reading) digest(ctx context.Context, d *digest) error {
 }
 
 // pages reads the rows of a part in the order of a number, or all by one query where there is none.
-func (r *reading) pages(ctx context.Context, p part, d *digest, sums map[int64]*sum) error {
+func (r *tableReader) pages(ctx context.Context, p part, d *digest, sums map[int64]*sum) error {
 	var id, old int64
 	var row []byte
 	values := make([]sql.RawBytes, len(r.columns))
@@ -311,7 +311,7 @@ const hashedRows = 200_000
 
 // hashed has PostgreSQL add up the rows of a part, which takes a third of the time that reading them does. A row's hash begins with its old id, and each column's text
 // is hashed with that of the columns before it as the seed.
-func (r *reading) hashed(ctx context.Context, p part, d *digest, sums map[int64]*sum) error {
+func (r *tableReader) hashed(ctx context.Context, p part, d *digest, sums map[int64]*sum) error {
 	old, page, limit := r.wide(p.old), "0", ""
 	if p.page != "" {
 		page, limit = r.wide(p.page), " ORDER BY "+p.page+" LIMIT "+strconv.Itoa(hashedRows)
