@@ -107,35 +107,31 @@ func (c *Catalog) Table(ctx context.Context, name Name) (*Table, error) {
 // Load returns tables as Table does, one for each name, nil where there is none, with few queries whatever their number. Names of the same table
 // give the same.
 func (c *Catalog) Load(ctx context.Context, names ...Name) ([]*Table, error) {
-	tables, whole, err := c.definitions(ctx, names)
-	if err == nil && len(whole) > 0 {
-		err = failed(c.source.sizes(ctx, whole), listed(names))
+	if len(names) == 0 {
+		return nil, ctx.Err()
+	}
+	tables, err := load(ctx, c.source, names)
+	if err == nil {
+		err = c.source.sizes(ctx, whole(tables))
 	}
 	if err != nil {
-		return nil, err
+		return nil, failed(err, listed(names))
 	}
 	return tables, nil
 }
 
-// definitions returns tables without their sizes, and those of them that are no views, each once.
-func (c *Catalog) definitions(ctx context.Context, names []Name) (tables, whole []*Table, err error) {
-	if len(names) == 0 {
-		return nil, nil, ctx.Err()
+// load returns tables without their sizes.
+func load(ctx context.Context, s source, names []Name) ([]*Table, error) {
+	tables, err := s.Outlines(ctx, names)
+	if err != nil {
+		return nil, err
 	}
-	if tables, err = c.Outlines(ctx, names...); err != nil {
-		return nil, nil, err
-	}
-	for _, t := range tables {
-		if t != nil && t.View == "" && !slices.Contains(whole, t) {
-			whole = append(whole, t)
-		}
-	}
-	if len(whole) > 0 {
-		if err := c.source.complete(ctx, whole); err != nil {
-			return nil, nil, failed(err, listed(names))
-		}
-	}
-	return tables, whole, nil
+	return tables, s.complete(ctx, whole(tables))
+}
+
+// whole returns those of tables that are there and no views, each once.
+func whole(tables []*Table) []*Table {
+	return slices.DeleteFunc(table.Distinct(slices.Clone(tables)), func(t *Table) bool { return t.View != "" })
 }
 
 // listed returns names as an error has them.

@@ -28,9 +28,9 @@ func (c *Catalog) Definitions(ctx context.Context, names ...Name) ([]Definition,
 	if err != nil {
 		return nil, failed(err, "the current schema")
 	}
-	found, _, err := c.definitions(ctx, names)
+	found, err := c.source.described(ctx, names)
 	if err != nil {
-		return nil, err
+		return nil, failed(err, listed(names))
 	}
 	var all []Definition
 	var tables, ends []*Table // each once; those for References are as they were

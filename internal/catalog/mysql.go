@@ -47,3 +47,7 @@ func (s mysqlSource) server(ctx context.Context) (Server, error) {
 func (s mysqlSource) list(ctx context.Context) ([]Name, error) {
 	return s.Names(ctx, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') ORDER BY 1")
 }
+
+func (s mysqlSource) described(ctx context.Context, names []Name) ([]*Table, error) {
+	return load(ctx, s, names)
+}

@@ -16,6 +16,15 @@ func (s postgresSource) current(ctx context.Context) (home, hidden string, err e
 
 func (postgresSource) stable(definition, _ string) string { return definition }
 
+// described reads the users of tables alone. The definitions of tables are one query's, in otherDefinitions.
+func (s postgresSource) described(ctx context.Context, names []Name) ([]*Table, error) {
+	tables, err := s.Named(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	return tables, s.readUsers(ctx, whole(tables))
+}
+
 // define leaves all to otherDefinitions, and takes out the users that are among them.
 func (postgresSource) define(t *Table) []Definition {
 	t.Users = slices.DeleteFunc(slices.Clone(t.Users), func(u User) bool {

@@ -63,7 +63,7 @@ func (s postgresSource) complete(ctx context.Context, tables []*Table) error {
 	for _, t := range tables {
 		addGenerated(t, sqltoken.Postgres)
 	}
-	for _, read := range []func(context.Context, []*Table) error{s.readChecks, s.readTriggers, s.readViews, s.readUsers, s.readRoutines} {
+	for _, read := range []func(context.Context, []*Table) error{s.readChecks, s.readTriggers, s.readUsers} {
 		if err := read(ctx, tables); err != nil {
 			return err
 		}

@@ -89,8 +89,21 @@ func (s postgresSource) readViews(ctx context.Context, tables []*Table) error {
 		table.Array(roots), table.Array(views), table.Array(deep))
 }
 
-// readUsers finds all else that the database knows to be made of a table, of its columns, or of the type of its rows.
+// readUsers finds what is made of tables, outside of them: views first, then all else, and then routines.
 func (s postgresSource) readUsers(ctx context.Context, tables []*Table) error {
+	if len(tables) == 0 {
+		return nil
+	}
+	for _, read := range []func(context.Context, []*Table) error{s.readViews, s.readOthers, s.readRoutines} {
+		if err := read(ctx, tables); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readOthers finds all else than views that the database knows to be made of a table, of its columns, or of the type of its rows.
+func (s postgresSource) readOthers(ctx context.Context, tables []*Table) error {
 	known := map[*Table]int{}
 	for _, t := range tables {
 		known[t] = len(t.Users)
@@ -164,7 +177,13 @@ func (s postgresSource) readRoutines(ctx context.Context, tables []*Table) error
 			known[t][u.Name] = known[t][u.Name] || u.Kind == "routine"
 		}
 	}
-	return s.EachOf(ctx, tables, `SELECT 0, n.nspname, p.proname, pg_catalog.pg_get_functiondef(p.oid), p.prosrc,
+	type routine struct {
+		User
+		body  []sqltoken.Token
+		fired []uint32 // the tables whose triggers call it
+	}
+	var routines []routine
+	err := s.EachOf(ctx, tables, `SELECT 0, n.nspname, p.proname, pg_catalog.pg_get_functiondef(p.oid), p.prosrc,
 			(SELECT coalesce(json_agg(g.tgrelid::bigint), '[]')::text FROM pg_catalog.pg_trigger g WHERE g.tgfoid = p.oid AND NOT g.tgisinternal) FROM pg_catalog.pg_proc p
 		JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace JOIN pg_catalog.pg_language l ON l.oid = p.prolang
 		WHERE p.prokind IN ('f', 'p') AND l.lanname IN ('sql', 'plpgsql') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
@@ -172,22 +191,30 @@ func (s postgresSource) readRoutines(ctx context.Context, tables []*Table) error
 			OR EXISTS (SELECT FROM pg_catalog.pg_trigger g WHERE g.tgfoid = p.oid AND g.tgrelid = c.oid AND NOT g.tgisinternal)))
 		ORDER BY 2, 3, 4`,
 		func(scan func(...any) (*Table, error)) error {
-			u := User{Kind: "routine"}
+			r := routine{User: User{Kind: "routine"}}
 			var body, triggers string
-			if _, err := scan(&u.Name.Schema, &u.Name.Name, &u.Definition, &body, &triggers); err != nil {
+			if _, err := scan(&r.Name.Schema, &r.Name.Name, &r.Definition, &body, &triggers); err != nil {
 				return err
 			}
-			var fired []uint32
-			if err := json.Unmarshal([]byte(triggers), &fired); err != nil {
-				return err
-			}
-			wide := !narrow(sqltoken.Grammar{}.Tokens(u.Definition)) // which goes into the body, though it is a text
-			tokens := sqltoken.Grammar{}.Tokens(body)
-			for _, t := range tables {
-				if !known[t][u.Name] && (!wide && (slices.Contains(fired, t.OID) || refers(tokens, t.Full.Name)) || keyless(tokens, t)) {
-					t.Users = append(t.Users, u)
-				}
-			}
-			return nil
+			r.body = sqltoken.Grammar{}.Tokens(body)
+			routines = append(routines, r)
+			return json.Unmarshal([]byte(triggers), &routines[len(routines)-1].fired)
 		})
+	if err != nil || len(routines) == 0 {
+		return err
+	}
+	if !slices.ContainsFunc(tables, func(t *Table) bool { return t.Columns != nil }) { // what a routine leaves out is known by the columns
+		if err := s.ReadDetails(ctx, tables); err != nil {
+			return err
+		}
+	}
+	for _, r := range routines {
+		wide := !narrow(sqltoken.Grammar{}.Tokens(r.Definition)) // which goes into the body, though it is a text
+		for _, t := range tables {
+			if !known[t][r.Name] && (!wide && (slices.Contains(r.fired, t.OID) || refers(r.body, t.Full.Name)) || keyless(r.body, t)) {
+				t.Users = append(t.Users, r.User)
+			}
+		}
+	}
+	return nil
 }

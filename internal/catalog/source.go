@@ -13,6 +13,8 @@ type source interface {
 	table.Source
 	// complete reads the rest of tables that Outlines returned, each once, and that are no views, but for what sizes reads.
 	complete(ctx context.Context, tables []*Table) error
+	// described returns tables with what define and References need of them; see [Catalog.Outlines].
+	described(ctx context.Context, names []Name) ([]*Table, error)
 	// sizes reads what changes by use: Rows, Bytes and Next.
 	sizes(ctx context.Context, tables []*Table) error
 	references(ctx context.Context, tables []*Table) ([]*Reference, error)

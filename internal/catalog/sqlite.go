@@ -26,3 +26,7 @@ func (s sqliteSource) list(ctx context.Context) ([]Name, error) {
 }
 
 func (sqliteSource) create(context.Context, *Table) error { return nil }
+
+func (s sqliteSource) described(ctx context.Context, names []Name) ([]*Table, error) {
+	return load(ctx, s, names)
+}

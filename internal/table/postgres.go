@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strconv"
@@ -15,13 +16,32 @@ var postgresViews = map[string]string{"v": "view", "m": "materialized view", "f"
 
 // Outlines reads the tables of names; see [Source].
 func (s Postgres) Outlines(ctx context.Context, names []Name) ([]*Table, error) {
+	tables, err := s.Named(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	return tables, s.ReadDetails(ctx, Distinct(tables))
+}
+
+// ReadDetails reads the columns and indexes of tables.
+func (s Postgres) ReadDetails(ctx context.Context, tables []*Table) error {
+	if len(tables) == 0 {
+		return nil
+	}
+	if err := s.readColumns(ctx, tables); err != nil {
+		return err
+	}
+	return s.ReadIndexes(ctx, tables)
+}
+
+// Named reads the names of tables and what they are, and neither columns nor indexes. The result is that of [Source.Outlines].
+func (s Postgres) Named(ctx context.Context, names []Name) ([]*Table, error) {
 	asked, err := json.Marshal(names)
 	if err != nil {
 		return nil, err
 	}
 	tables := make([]*Table, len(names))
 	known := map[uint32]*Table{}
-	var all []*Table
 	// A partition has the columns of the table that it is of, and they are changed there.
 	err = s.Each(ctx, `WITH asked AS (
 			SELECT n, v->>'name' AS name, coalesce(v->>'schema', '') AS schema FROM pg_catalog.json_array_elements($1::text::json) WITH ORDINALITY AS a(v, n)),
@@ -46,20 +66,11 @@ func (s Postgres) Outlines(ctx context.Context, names []Name) ([]*Table, error) 
 			if visible {
 				t.Schema = ""
 			}
-			if known[t.OID] == nil {
-				known[t.OID] = t
-				all = append(all, t)
-			}
+			known[t.OID] = cmp.Or(known[t.OID], t)
 			tables[place-1] = known[t.OID]
 			return nil
 		})
-	if err != nil || len(all) == 0 {
-		return tables, err
-	}
-	if err := s.readColumns(ctx, all); err != nil {
-		return nil, err
-	}
-	return tables, s.ReadIndexes(ctx, all)
+	return tables, err
 }
 
 // EachOf calls row for each row of a query that is about tables. The first column is the number of a row's table, and scan, which takes
