@@ -11,42 +11,36 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// CreatedBetween selects the rows that were created from one instant on and before another, by their keys alone: a range of the primary
-// key, which needs no other column and no other index.
+// CreatedBetween selects the rows created at or after one instant and before another, by a range of their primary keys. It needs no other column and
+// no other index.
 //
 //	db.Scopes(gormplugin.CreatedBetween(yesterday, today)).Find(&orders)
 //
-// It fits db.Scopes, Preload, and with [Generic] GORM's generic interface, and goes with any statement that has a model: Find, Count,
-// Pluck, Rows, Update, Delete, joins, subqueries. It narrows what all other conditions select, whatever Or they have, in GORM or in SQL.
-// Their SQL is put in brackets, so each has to be a condition and nothing more, such as an ORDER BY. Called by itself, as
-// CreatedBetween(from, to)(db), it does the same, also with the conditions that follow.
+// It goes with any statement that has a model: Find, Count, Pluck, Rows, Update, Delete, Preload, joins, subqueries; with [Generic] also with GORM's
+// generic interface. It narrows all other conditions, also those with an Or, in GORM or in SQL, and puts their SQL in brackets: so each must be a
+// condition alone, without an ORDER BY. CreatedBetween(from, to)(db) does the same, also for conditions that follow. GORM accepts a
+// scope in a few places where it never calls it, such as the condition of a join: docs/statements.md lists them.
 //
-// GORM accepts a scope in a few places where it never calls it, such as the condition of a join: docs/statements.md lists them.
+// Both instants are cut to their ticks: a key of the tick of from is in the range, a key of the tick of to is not. Adjoining ranges share no row and miss
+// none. When from and to are in one tick, no row is selected.
 //
-// Keys hold the tick of their creation and nothing finer, as the clock of their generator told it, so both instants are cut to the tick
-// that they lie in: a key of the tick of from is in the range, one of the tick of to is not. Ranges that meet share no row and miss none,
-// and a range that ends now has only ticks that are over. With to in the tick of from no row is selected.
+// A range that begins before the layout's epoch begins with the epoch, so the zero [time.Time] selects from the start; one that ends past the last tick
+// ends with that. Keys that the layout cannot make, negative or too large, are in no range. Keys set by hand count as the time that they decode to.
 //
-// What lies outside of the layout's time holds no keys: a range that begins before the epoch begins with the epoch, so the zero
-// [time.Time] is a beginning of all, and one that ends past the last tick ends with it. A range that is outside altogether selects no
-// rows. Keys that the layout cannot make, negative or too large, are in no range; those set by hand are taken for what they would be.
-//
-// The layout is that of the source from which the plugin fills in the key of the model: an [idgen.Snowflake], a [grant.Keeper], or
-// any with a method Layout() idgen.Layout. The statement fails with [ErrRange] when from is after to, [ErrNoPlugin], [ErrNotFilled],
-// [ErrNoLayout] when the source has none or one with the time not on top, [ErrKey] for keys that are text in the database,
-// [gorm.ErrModelValueRequired] without a model, as in the condition of a join, and [ErrScope] for raw SQL, of Raw and of Exec.
+// The layout is that of the source of the model's key: an [idgen.Snowflake], a [grant.Keeper], or any source with a method Layout() idgen.Layout. The
+// statement fails with [ErrRange] when from is after to, [ErrNoPlugin], [ErrNotFilled], [ErrNoLayout] when the source has no layout or one with the
+// time not on top, [ErrKey] for keys that are text in the database, [gorm.ErrModelValueRequired] without a model, and [ErrScope] for raw SQL.
 func CreatedBetween(from, to time.Time) func(*gorm.DB) *gorm.DB { return Created{}.Between(from, to) }
 
-// CreatedAfter selects the rows that were created in the tick of an instant or later, so that none of those after it is missed. It is
-// [CreatedBetween] without an end.
+// CreatedAfter selects the rows created in the tick of an instant or later: [CreatedBetween] without an end.
 func CreatedAfter(t time.Time) func(*gorm.DB) *gorm.DB { return Created{}.After(t) }
 
-// CreatedBefore selects the rows that were created before the tick of an instant. It is [CreatedBetween] from the epoch on: each row is
-// in one of CreatedBefore(t) and CreatedAfter(t).
+// CreatedBefore selects the rows created before the tick of an instant: [CreatedBetween] from the epoch on. Each row is in one of CreatedBefore(t) and
+// CreatedAfter(t).
 func CreatedBefore(t time.Time) func(*gorm.DB) *gorm.DB { return Created{}.Before(t) }
 
-// Created selects by time as [CreatedBetween] and its like do, in keys of a layout that is given: of a database without the plugin, of
-// rows that another program writes. It takes any primary key that is a number. The zero Layout is the plugin's.
+// Created selects by time in keys of a given layout: of a database without the plugin, or of rows that another program writes. It takes any primary
+// key that is a number. The zero Layout is the plugin's.
 type Created struct{ Layout idgen.Layout }
 
 // Between is [CreatedBetween] in keys of the layout.
@@ -129,21 +123,19 @@ func (c created) boundsBelow(layout idgen.Layout, above idgen.Parts, least, grea
 	if !c.from.Before(end) || !c.endless && !c.to.After(epoch) {
 		return 0, -1, nil
 	}
+	var err error
 	if c.from.After(epoch) {
 		above.Time = c.from
-		first, err := layout.Compose(above)
-		if err != nil {
+		if least, err = layout.Compose(above); err != nil {
 			return 0, 0, err
 		}
-		least = first
 	}
 	if !c.endless && c.to.Before(end) {
 		above.Time = c.to
-		first, err := layout.Compose(above)
-		if err != nil {
+		if greatest, err = layout.Compose(above); err != nil {
 			return 0, 0, err
 		}
-		greatest = first - 1
+		greatest-- // before the first id of the tick
 	}
 	return least, greatest, nil
 }

@@ -204,6 +204,42 @@ func TestTagBesideTheKey(t *testing.T) {
 	})
 }
 
+// tenKeys are keys to embed, with a prefix for those of each field.
+type tenKeys struct {
+	A, B, C, D, E, F, G, H, I, J int64 `gorm:"snowkey"`
+}
+
+// TestMostKeys fills as many keys of one row as a model may have, and takes all of them back.
+func TestMostKeys(t *testing.T) {
+	type Crowded struct {
+		ID int64   `gorm:"primaryKey;snowkey"`
+		A  tenKeys `gorm:"embedded;embeddedPrefix:a_"`
+		B  tenKeys `gorm:"embedded;embeddedPrefix:b_"`
+		C  tenKeys `gorm:"embedded;embeddedPrefix:c_"`
+		Z  int64   `gorm:"snowkey;uniqueIndex"`
+	}
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, &Crowded{})
+		rows := []Crowded{{}, {A: tenKeys{J: 5}, Z: 7}}
+		create(t, db, &rows)
+		for i, row := range rows {
+			seen := map[int64]bool{row.ID: true, row.Z: true}
+			for _, ten := range []tenKeys{row.A, row.B, row.C} {
+				for field := range reflect.TypeFor[tenKeys]().NumField() {
+					seen[reflect.ValueOf(ten).Field(field).Int()] = true
+				}
+			}
+			if len(seen) != 32 || seen[0] || i == 1 && (row.A.J != 5 || row.Z != 7) {
+				t.Errorf("row %d: got %+v, want 32 keys", i, row)
+			}
+		}
+		again := []Crowded{{}, {A: tenKeys{J: 5}, Z: 7}}
+		if err := db.Create(&again).Error; err == nil || again[0] != (Crowded{}) || again[1] != (Crowded{A: tenKeys{J: 5}, Z: 7}) {
+			t.Errorf("got %v and %+v, want an error and the rows as they were", err, again)
+		}
+	})
+}
+
 func TestKeysThatCannotBeFilled(t *testing.T) {
 	for name, tt := range map[string]struct {
 		model any
@@ -237,6 +273,13 @@ func TestKeysThatCannotBeFilled(t *testing.T) {
 		"octets": {&struct {
 			ID []byte `gorm:"primaryKey;snowkey"`
 		}{}, gormplugin.ErrKey, "[]uint8"},
+		"too many": {&struct {
+			ID   sqltype.ID
+			A    tenKeys `gorm:"embedded;embeddedPrefix:a_"`
+			B    tenKeys `gorm:"embedded;embeddedPrefix:b_"`
+			C    tenKeys `gorm:"embedded;embeddedPrefix:c_"`
+			D, E int64   `gorm:"snowkey"`
+		}{}, gormplugin.ErrKey, "33 fields to fill, at most 32"},
 		"belongs to": {&struct {
 			UserID sqltype.ID `gorm:"primaryKey;snowkey"`
 			User   User

@@ -10,32 +10,26 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// After selects the rows whose primary key is greater than id, in the order of their keys, the oldest first. With a limit it reads a
-// table page by page, each from where the one before has ended, at the same cost however far in:
+// After selects the rows whose primary key is greater than id, in ascending order of the key. With a limit it reads a table page by page at the
+// same cost for every page:
 //
 //	db.Scopes(gormplugin.After(last)).Limit(20).Find(&page) // last = page[len(page)-1].ID, until the page is not full
 //
-// The zero id is the one before all: it begins with the first page. The key is any that is a number, filled in by the plugin or not;
-// of a composite key the member named ID, and with the others in a Where its index serves. It fits wherever [CreatedBetween] does, and
-// goes with it, but only in statements that read: [ErrScope] in an Update or Delete, since most databases have no order and limit there.
+// The zero id begins with the first page. The key is any number, filled in by the plugin or not; of a composite key the member named ID.
+// After fits wherever [CreatedBetween] does, and goes with it, but only in statements that read.
 //
-// The order is the scope's: another one, of db.Order, Last, or of [Before], is [ErrScope], for the next page would not begin where
-// this one ends. First and FindInBatches order by the key too and are welcome. A Count has no order, nor has a select list that is one
-// count. A limit may be left out.
+// A row present from the first page to the last is read once, whatever is inserted or deleted meanwhile. A row inserted meanwhile is read only when
+// its key is greater than that of the last page. Keys of several generators, and of long transactions, become visible out of their order: to follow a
+// table for new rows, stay behind the present by the longest transaction, with [CreatedBefore].
 //
-// A row that is there from the first page to the last is read once, whatever is inserted or deleted meanwhile. Of the
-// rows inserted meanwhile those are read whose key is after the page that was read last. That is not all of them: keys of
-// several generators, or of transactions that take their time, do not become visible in their order. Who follows a table for new rows
-// with After should stay behind the present by the longest transaction, with [CreatedBefore].
-//
-// The statement fails with [ErrKey] for keys that are text in the database, whose order is another, [gorm.ErrModelValueRequired]
-// without a model, and [ErrScope].
+// The statement fails with [ErrKey] for keys that are text in the database, [gorm.ErrModelValueRequired] without a model, and [ErrScope] in an
+// Update or Delete, or with another order: of db.Order, Last or [Before]. First, FindInBatches and Count are welcome.
 func After[K ~int | ~int64 | ~uint | ~uint64](id K) func(*gorm.DB) *gorm.DB {
 	return keyset{id: id, start: id == 0}.scope
 }
 
-// Before selects the rows whose primary key is less than id, in the opposite order, the newest first. The zero id begins with the
-// newest row. All else is as with [After], with Last in place of First.
+// Before selects the rows whose primary key is less than id, in descending order of the key. The zero id begins with the newest row. All
+// else is as with [After], with Last in place of First.
 func Before[K ~int | ~int64 | ~uint | ~uint64](id K) func(*gorm.DB) *gorm.DB {
 	return keyset{id: id, start: id == 0, desc: true}.scope
 }
@@ -77,8 +71,8 @@ func (k keyset) Build(builder clause.Builder) {
 	builder.AddVar(builder, k.id)
 }
 
-// order orders the statement by the key, or fails when it is ordered otherwise. It is called while WHERE is built, which comes before
-// ORDER BY: no earlier is it known what all the scopes, First or FindInBatches have done, and whether the statement is a Count.
+// order orders the statement by the key, or fails when it has another order. It runs while WHERE is built, before ORDER BY: only then are
+// the effects of all scopes, First, FindInBatches and Count known.
 func (k keyset) order(stmt *gorm.Statement) error {
 	if !slices.Contains(stmt.BuildClauses, "SELECT") {
 		return fmt.Errorf("%w: After and Before read pages, and change none", ErrScope)

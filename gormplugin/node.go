@@ -90,7 +90,7 @@ func refuseCopies(db *gorm.DB) error {
 	})
 }
 
-// requireSame fails for another database than that which the number is of. A copy of that one, such as a restored one, is another one.
+// requireSame fails unless a database is the one that granted the number. A copy of that database, such as a restored one, is another one.
 func (p *Plugin) requireSame(db *gorm.DB) error {
 	store, err := p.store(db)
 	if err != nil {

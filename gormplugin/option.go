@@ -10,11 +10,11 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/grant"
 )
 
-// Option is something that [New] can be told. What is wrong with it, db.Use says.
+// Option is a setting of [New]. db.Use returns the error of a wrong one.
 type Option func(*Plugin) error
 
-// Grants says what the keys and their grants are like when the plugin acquires a node number itself: the layout, the key space, for how
-// long; and with [grant.Table] the table they are kept in.
+// Grants sets how the plugin acquires its node number: the layout, the key space and the length of a grant; with [grant.Table] also the table of
+// the grants.
 func Grants(config grant.Config, options ...grant.SQLOption) Option {
 	return func(p *Plugin) error {
 		p.config, p.grants = config, options
@@ -22,8 +22,8 @@ func Grants(config grant.Config, options ...grant.SQLOption) Option {
 	}
 }
 
-// From gives the source of the keys that are not of a named one. Keys of one table must all come from sources that never make the
-// same: for snowflake generators, of one layout and with different node numbers. [ErrNoSource] is the error for one that is nil.
+// From sets the source of all keys without a named source. The keys of one table must come from sources that never make the same key:
+// snowflake generators of one layout with different node numbers. A nil source is an [ErrNoSource].
 func From[K Key](of idgen.Source[K]) Option {
 	return func(p *Plugin) (err error) {
 		if p.source, err = newSource(of); err != nil {
@@ -33,9 +33,8 @@ func From[K Key](of idgen.Source[K]) Option {
 	}
 }
 
-// Named gives a source with a name, for fields with the tag `gorm:"snowkey:name"` and tables of [Table]. Beside it the plugin has its
-// default source. The error wraps [ErrNoSource] for one that is nil, and for a name that is empty, "-", given twice, or has a character
-// that a tag cannot hold.
+// Named adds a source for fields with the tag `gorm:"snowkey:name"` and for tables of [Table]. The plugin keeps its default source. The error wraps
+// [ErrNoSource] for a nil source, and for a name that is empty, "-", given twice, or has a character that a tag cannot hold.
 func Named[K Key](name string, of idgen.Source[K]) Option {
 	return func(p *Plugin) error {
 		if name == "" || name == "-" || strings.EqualFold(name, tag) || strings.ContainsAny(name, ",;:\"\\` ") {
@@ -55,10 +54,11 @@ func Named[K Key](name string, of idgen.Source[K]) Option {
 
 func (p *Plugin) names() iter.Seq[string] { return maps.Keys(p.named) }
 
-// AllKeys fills the primary key of every model that has one of a single column and of an integer type of 64 bits, that of [gorm.Model]
-// included. It leaves a key that is tagged autoIncrement:false, since somebody sets it, unless it has the tag `gorm:"snowkey"` too. It also leaves an
-// integer of fewer bits, which the database goes on to make, and says so once a model, as a warning of GORM's logger; to make it an int64 ends the
-// warning, or the tag `gorm:"snowkey:-"`, which leaves any key.
+// AllKeys fills the primary key of every model with a single key column of a 64-bit integer type, [gorm.Model] included. It leaves:
+//
+//   - a key with the tag autoIncrement:false, unless the field has the tag `gorm:"snowkey"` too;
+//   - an integer of fewer bits, which the database goes on to make. GORM's logger gets a warning once a model. An int64 ends the warning;
+//   - a key with the tag `gorm:"snowkey:-"`.
 func AllKeys() Option {
 	return func(p *Plugin) error {
 		p.allKeys = true
@@ -66,8 +66,8 @@ func AllKeys() Option {
 	}
 }
 
-// BeforeHooks fills the keys before the model's BeforeSave and BeforeCreate hooks, which can read them then; one that a hook has lost is filled
-// again. Without it hooks find the key zero, as in GORM with auto-increment, and what they set is kept.
+// BeforeHooks fills the keys before the model's BeforeSave and BeforeCreate hooks, and again the keys that a hook has cleared. Without the option hooks
+// find the key zero, as in GORM with auto-increment. Keys that hooks set stay.
 func BeforeHooks() Option {
 	return func(p *Plugin) error {
 		p.beforeHooks = true
@@ -75,9 +75,9 @@ func BeforeHooks() Option {
 	}
 }
 
-// Table fills a column of a table when rows are created without a model, from maps: db.Table("events").Create(map…). The table's name is
-// that of db.Table, with the schema's if that has one. What a tag would say of the source and the text form can be given after the
-// column: "orders", ",base32", "orders,base32". The key in the map is an [sqltype.ID], or text with a text form or from a source of bytes.
+// Table fills a column of rows created without a model, from maps: db.Table("events").Create(map…). The table is named as in db.Table, with a schema if it
+// has one. The optional setting is that of a tag: a source, a text form, or both, such as "orders", ",base32", "orders,base32". The key in the map is a
+// [sqltype.ID], or a string with a text form or from a source of bytes.
 func Table(table, column string, setting ...string) Option {
 	return func(p *Plugin) error {
 		if table == "" || column == "" {
@@ -91,10 +91,10 @@ func Table(table, column string, setting ...string) Option {
 	}
 }
 
-// Prepare turns auto-increment off in GORM's schemas of models, so that AutoMigrate makes plain columns for them. It is for keys of
-// GORM's own integer types, those of gorm.Model among them; keys of package sqltype need none, and keys with the tag `gorm:"snowkey:-"` stay as they
-// are. Another key that the database makes and the plugin does not fill is an [ErrKey], also a narrow one that [AllKeys] leaves. It happens in db.Use, which must come
-// before AutoMigrate and before the database is used: these schemas are the only thing of GORM's that the plugin writes to.
+// Prepare turns auto-increment off in GORM's schemas of models, so that AutoMigrate makes plain columns. Keys of GORM's own integer types need it, those of
+// gorm.Model among them. Keys of package sqltype do not, and keys with the tag `gorm:"snowkey:-"` stay as they are. A key that the database makes
+// and the plugin does not fill is an [ErrKey], also a narrow one. Prepare takes effect in db.Use, which must come before AutoMigrate and before
+// other uses of the database: the plugin writes to no other state of GORM's.
 func Prepare(models ...any) Option {
 	return func(p *Plugin) error {
 		p.models = append(p.models, models...)

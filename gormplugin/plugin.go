@@ -32,9 +32,9 @@ type Plugin struct {
 
 var _ gorm.Plugin = (*Plugin)(nil)
 
-// New returns the plugin. Without [From] its keys are snowflakes of the default layout, and db.Use acquires a node number for them: it is
-// granted in the database itself, in the table snowkey_nodes, which is made when it is missing, see package idgen/grant. Then
-// [Plugin.Close] gives the number back; a process that ends without it keeps it for as long as it has had it, ten minutes at most.
+// New returns the plugin. Without [From] its keys are snowflakes of the default layout, and db.Use acquires a node number in the database,
+// in the table snowkey_nodes, which it makes when it is missing, see package idgen/grant. [Plugin.Close] gives the number back. A process that
+// ends without Close keeps it for as long as the process has had it, at most ten minutes.
 func New(options ...Option) *Plugin {
 	p := &Plugin{named: map[string]*source{}, tablePlans: map[string]*plan{}}
 	for _, o := range options {
@@ -48,10 +48,10 @@ func New(options ...Option) *Plugin {
 // Name returns the name under which GORM keeps the plugin.
 func (*Plugin) Name() string { return "snowkey" }
 
-// Initialize registers the callbacks, and acquires a node number unless [From] gives a source; db.Use calls it, and so does gorm.Open for
-// what is in gorm.Config.Plugins. For another connection to the same database it does the same, with the same number. The error wraps that
-// of an option, [ErrDatabase] for a database that no number can be granted in or another one than that of the number, [ErrKey] for a table
-// or a model to prepare with a key that cannot be filled, or is one of [grant.Open].
+// Initialize registers the callbacks, and acquires a node number unless [From] gives a source. db.Use calls it, and so does gorm.Open for
+// gorm.Config.Plugins. A second connection to the same database gets the same number. The error wraps that of an option; [ErrDatabase] for a
+// database that cannot grant a number, or is not the database of the number; [ErrKey] for a table or a model to prepare whose key cannot be filled; or is
+// one of [grant.Open].
 func (p *Plugin) Initialize(db *gorm.DB) (err error) {
 	if p.err != nil {
 		return p.err
@@ -90,12 +90,11 @@ func (p *Plugin) Initialize(db *gorm.DB) (err error) {
 	return nil
 }
 
-// Keeper returns what keeps the node number that the plugin has acquired, to ask for its state; nil before db.Use, and with [From].
+// Keeper returns the keeper of the plugin's node number, with its state and counters; nil before db.Use, and with [From].
 func (p *Plugin) Keeper() *grant.Keeper { return p.node.keeper }
 
-// Close gives the node number back that the plugin has acquired, before the database is closed. Creates that need a key fail from then on.
-// It needs a connection of the pool, and waits ten seconds for one at most.
-// With [From] it does nothing.
+// Close gives the node number back. Call it before closing the database: it needs a connection of the pool, and waits at most ten seconds for one.
+// Later creates that need a key fail. With [From] it does nothing.
 func (p *Plugin) Close() error {
 	if p.node.keeper == nil {
 		return nil

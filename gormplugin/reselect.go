@@ -132,7 +132,7 @@ func (u *upsert) lookupOwn(db *gorm.DB) error {
 
 // lookupBy finds rows by the columns of their own keys.
 func (u *upsert) lookupBy(db *gorm.DB, rows []*upsertRow, columns []string) error {
-	own := &uniqueTable{Table: &table.Table{}} // types matter beside the key alone, such as a time that the column cuts
+	own := &uniqueTable{Table: &table.Table{}} // a single key needs no types of its columns, a composite one does: a column may cut a time
 	if len(columns) > 1 {
 		var err error
 		if own, err = u.plan.uniqueTable(db); err != nil {
@@ -280,8 +280,8 @@ func changes(c clause.OnConflict, columns []string) bool {
 	})
 }
 
-// uniques returns the indexes over which rows can have been met: on MySQL all that the table has, elsewhere that which the statement names,
-// and all when it names none.
+// uniques returns the unique indexes that rows may have violated: on MySQL all of the table, elsewhere the one that the statement names, or
+// all when it names none.
 func (u *upsert) uniques(db *gorm.DB) ([]uniqueIndex, error) {
 	t, err := u.plan.uniqueTable(db)
 	if err != nil {

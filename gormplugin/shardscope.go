@@ -13,23 +13,23 @@ import (
 	"github.com/snowkey-go/snowkey/shard"
 )
 
-// OfShardingKey selects the rows of a sharding key, with a condition on the primary key beside that on the sharding column, so that an engine which
-// divides the table by the primary key looks into one shard:
+// OfShardingKey selects the rows of a sharding key, with a condition on the sharding column and one on the primary key. An engine that divides
+// the table by the primary key then looks into one shard:
 //
 //	db.Scopes(gormplugin.OfShardingKey(userID)).Find(&orders)
 //
-// With the bucket on top of the layout, as in [idgen.Scattered], the condition is a range of the primary key, otherwise one of its bits; package
-// shard/ddl says which engines make use of which. Rows from before the sharding are selected too, see [shard.WithBefore].
+// With the bucket on top of the layout, as in [idgen.Scattered], the condition is a range of the primary key, otherwise one on its bits; package
+// shard/ddl says which engines use which. Rows from before the sharding are selected too, see [shard.WithBefore].
 //
-// It goes where [CreatedBetween] goes, and narrows as that does. The sharding key has to be of the kind that the column has. The statement fails with
-// [shard.ErrKey] for one that is not, or is nil, [ErrKey] for keys that are text in the database, [ErrNoPlugin], [ErrNotFilled] for a model without
+// It fits wherever [CreatedBetween] does, and narrows in the same way. The sharding key must be of the kind of its column. The statement fails with
+// [shard.ErrKey] for another kind or nil, [ErrKey] for keys that are text in the database, [ErrNoPlugin], [ErrNotFilled] for a model without
 // the tag `gorm:"snowkey:shard=…"`, [gorm.ErrModelValueRequired] without a model, and [ErrScope] for raw SQL.
 func OfShardingKey(key any) func(*gorm.DB) *gorm.DB { return ofShardingKey{by: key}.scope }
 
-// OfShardingKeyBetween selects the rows of a sharding key that were created from one instant on and before another, by their keys alone, as
-// [OfShardingKey] and [CreatedBetween] do together. It goes with the bucket on top of the layout as well, where CreatedBetween does not: then the rows
-// are one range of the primary key. Rows from before the sharding have no time in their keys and are not selected. A bucket that makes many keys at once
-// takes them from up to a second ahead, so a range that ends now may lack rows of the last second.
+// OfShardingKeyBetween selects the rows of a sharding key created at or after one instant and before another: [OfShardingKey] and
+// [CreatedBetween] together. It also takes layouts with the bucket on top, which CreatedBetween does not: then the rows are one range of the primary key.
+// Rows from before the sharding have no time in their keys and are not selected. A busy bucket takes keys from up to a second ahead, so a range
+// that ends now may lack rows of the last second.
 func OfShardingKeyBetween(key any, from, to time.Time) func(*gorm.DB) *gorm.DB {
 	return ofShardingKey{by: key, in: &created{from: from.Round(0), to: to.Round(0)}}.scope
 }

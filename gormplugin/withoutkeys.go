@@ -10,15 +10,15 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// WithoutKeys has an upsert leave its structs and maps without the keys that were made for them, where nobody reads them afterwards: events that
-// are counted, rows that are imported. The plugin then does not ask which rows were met: it adds no RETURNING, no SELECT and no LAST_INSERT_ID.
+// WithoutKeys makes an upsert leave its structs and maps without the keys made for them, where nobody reads the keys: counted events, imported rows.
+// The plugin then does not ask which rows exist: it adds no RETURNING, no SELECT and no LAST_INSERT_ID.
 //
 //	err := db.Clauses(clause.OnConflict{UpdateAll: true}, gormplugin.WithoutKeys()).Create(&rows).Error
 //
-// None keeps a key that was made, since it may be no row's; keys that the caller has set stay. What else the database fills in is not read back,
-// and hooks after the INSERT see no key. An INSERT without an OnConflict leaves no keys either. It holds for the statement that has it alone:
-// rows that the model belongs to are saved before it, with their keys. A row that has others (has one, has many, many to many) cannot give
-// them its key, so the statement fails with an [ErrUpsert], unless they are left out by db.Omit(clause.Associations).
+// Keys that the caller has set stay. Other columns that the database fills in are not read back, and hooks after the INSERT see no key. An INSERT
+// without an OnConflict leaves no keys either. WithoutKeys holds for one statement: rows that the model belongs to are saved before it, with
+// their keys. A row cannot give its key to rows of has one, has many and many to many. Such a statement fails with an [ErrUpsert], unless
+// db.Omit(clause.Associations) leaves them out.
 func WithoutKeys() clause.Interface { return withoutKeys{} }
 
 // withoutKeys is kept among the clauses of a statement, which those of its associations do not get, but is no part of its SQL.
