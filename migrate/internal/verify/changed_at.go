@@ -45,20 +45,18 @@ func (d *database) findChangedAt(ctx context.Context, t *catalog.Table) (*change
 	return found, err
 }
 
-// latest returns the greatest stamp of a table, as later has it.
+// latest returns the greatest stamp of a table, as changedSets has it.
 func (r *tableReader) latest(ctx context.Context) (text string, err error) {
 	if r.changedAt == nil {
 		return "", nil
 	}
-	greatest := "MAX(" + r.changedAt.column + ")"
-	switch {
-	case r.dialect == dialect.SQLite:
+	greatest := r.comparable("MAX(" + r.changedAt.column + ")")
+	switch r.dialect {
+	case dialect.SQLite:
 		greatest = "quote(" + greatest + ")"
-	case r.dialect == dialect.MySQL && r.instant():
-		greatest = "CAST(UNIX_TIMESTAMP(" + greatest + ") AS CHAR)"
-	case r.dialect == dialect.MySQL:
+	case dialect.MySQL:
 		greatest = "CAST(" + greatest + " AS CHAR)"
-	default:
+	case dialect.Postgres:
 		greatest = "CAST(" + greatest + " AS text)"
 	}
 	var value sql.NullString
@@ -66,9 +64,12 @@ func (r *tableReader) latest(ctx context.Context) (text string, err error) {
 	return value.String, err
 }
 
-// instant tells whether MySQL shows the stamp in the session's zone.
-func (r *tableReader) instant() bool {
-	return strings.HasPrefix(strings.ToLower(r.changedAt.typ), "timestamp")
+// comparable returns a stamp as it is compared, which is the same in all sessions: MySQL shows a TIMESTAMP in the session's zone.
+func (r *tableReader) comparable(stamp string) string {
+	if r.dialect == dialect.MySQL && strings.HasPrefix(strings.ToLower(r.changedAt.typ), "timestamp") {
+		return "UNIX_TIMESTAMP(" + stamp + ")"
+	}
+	return stamp
 }
 
 // changedSets returns the numbers of the sets that have rows whose stamp is later than the greatest was: the application has changed these rows.
@@ -81,19 +82,16 @@ func (r *tableReader) changedSets(ctx context.Context, d digest) (map[int64]bool
 	if r.changedAt.automatic { // a row may have been changed in the second of the last one
 		operator = " >= "
 	}
-	literal := "'" + strings.ReplaceAll(d.Latest, "'", "''") + "'"
-	column := r.changedAt.column
-	switch {
-	case r.dialect == dialect.SQLite:
+	literal := dialect.Literal(d.Latest)
+	switch r.dialect {
+	case dialect.SQLite:
 		literal = d.Latest // as quote has made it
-	case r.dialect == dialect.MySQL && r.instant():
-		column = "UNIX_TIMESTAMP(" + column + ")"
-	case r.dialect == dialect.Postgres:
+	case dialect.Postgres:
 		literal = "CAST(" + literal + " AS " + r.changedAt.typ + ")"
 	}
 	for _, p := range r.parts {
 		var old int64
-		err := r.read(ctx, "SELECT "+r.wide(p.old)+p.from+" WHERE "+column+operator+literal+p.where, func(rows *sql.Rows) error {
+		err := r.read(ctx, "SELECT "+r.wide(p.old)+p.from+" WHERE "+r.comparable(r.changedAt.column)+operator+literal+p.where, func(rows *sql.Rows) error {
 			if err := rows.Scan(&old); err != nil {
 				return err
 			}

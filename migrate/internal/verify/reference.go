@@ -155,7 +155,7 @@ func (v *verifier) literal(text string) string {
 	if v.dialect == dialect.MySQL {
 		return fmt.Sprintf("CONVERT(X'%x' USING utf8mb4)", text) // whatever sql_mode says of backslashes
 	}
-	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	return dialect.Literal(text)
 }
 
 // checkForeignKey makes sure that a declared reference is declared as before.
