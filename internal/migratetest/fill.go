@@ -39,20 +39,28 @@ func FillKeys(ctx context.Context, db *sql.DB, kind string, rows int, seed uint6
 		return err
 	}
 	defer done()
+	return write(ctx, conn, kind, seed, key, func(f *filler) {
+		f.people(rows)
+		f.goods(rows)
+		f.sales(rows)
+		f.marks(rows)
+		f.flush()
+		if kind == "postgres" {
+			f.sequences()
+		}
+	})
+}
+
+// write fills tables in one transaction.
+func write(ctx context.Context, conn *sql.Conn, kind string, seed uint64, key func(string, time.Time) int64, fill func(*filler)) error {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() // which does nothing after the commit
 	f := &filler{ctx: ctx, tx: tx, kind: kind, key: key, random: rand.New(rand.NewPCG(seed, 2)), seed: seed, ids: map[string][]int64{}}
-	f.people(rows)
-	f.goods(rows)
-	f.sales(rows)
-	f.marks(rows)
+	fill(f)
 	f.flush()
-	if f.err == nil && kind == "postgres" {
-		f.sequences()
-	}
 	if f.err != nil {
 		return f.err
 	}

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"embed"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -43,20 +42,9 @@ func buildFrom(ctx context.Context, db *sql.DB, kind, text string, rows int, fil
 			return err
 		}
 	}
-	tx, err := conn.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() // which does nothing after the commit
 	last := map[string]int64{}
-	f := &filler{ctx: ctx, tx: tx, kind: kind, random: rand.New(rand.NewPCG(1, 2)), ids: map[string][]int64{},
-		key: func(table string, _ time.Time) int64 { last[table]++; return last[table] }}
-	fill(f, rows)
-	f.flush()
-	if f.err != nil {
-		return f.err
-	}
-	if err := tx.Commit(); err != nil {
+	next := func(table string, _ time.Time) int64 { last[table]++; return last[table] }
+	if err := write(ctx, conn, kind, 1, next, func(f *filler) { fill(f, rows) }); err != nil {
 		return err
 	}
 	return script(ctx, conn, after)

@@ -32,16 +32,13 @@ func ReadShape(ctx context.Context, db *sql.DB, kind string) (*Shape, error) {
 	if err != nil {
 		return nil, fmt.Errorf("migratetest: %w", err)
 	}
-	at := map[string]*table{}
+	at := map[string]int{}      // the places of tables
 	for _, c := range columns { // table, column, whether it is an id
-		if at[c[0]] == nil {
+		if _, ok := at[c[0]]; !ok {
+			at[c[0]] = len(s.tables)
 			s.tables = append(s.tables, table{name: c[0]})
-			at = map[string]*table{}
-			for i := range s.tables {
-				at[s.tables[i].name] = &s.tables[i]
-			}
 		}
-		t := at[c[0]]
+		t := &s.tables[at[c[0]]]
 		t.columns = append(t.columns, c[1])
 		if c[2] == "1" && t.key == "" {
 			t.key = c[1]
@@ -49,20 +46,21 @@ func ReadShape(ctx context.Context, db *sql.DB, kind string) (*Shape, error) {
 	}
 	last := ""
 	for _, k := range keys { // table, name of the foreign key, column, table that is referred to, its column or nothing
-		t := at[k[0]]
-		if t == nil {
+		place, ok := at[k[0]]
+		if !ok {
 			return nil, fmt.Errorf("migratetest: a foreign key of the table %s, which has no columns", k[0])
 		}
+		t := &s.tables[place]
 		if k[4] == "" {
-			k[4] = at[k[3]].key
+			k[4] = s.table(k[3]).key
 		}
-		if name := k[0] + " " + k[1]; name == last {
+		name := k[0] + " " + k[1]
+		if name == last {
 			r := &t.refs[len(t.refs)-1]
 			r.more = append(r.more, [2]string{k[2], k[4]})
 			continue
-		} else {
-			last = name
 		}
+		last = name
 		r := ref{column: k[2], to: k[3], by: k[4]}
 		if !slices.ContainsFunc(t.refs, func(o ref) bool { return o.column == r.column && o.to == r.to && o.by == r.by && o.more == nil }) {
 			t.refs = append(t.refs, r)
@@ -175,10 +173,8 @@ func (s *Shape) where(t table) string {
 }
 
 func (s *Shape) table(name string) table {
-	for _, t := range s.tables {
-		if t.name == name {
-			return t
-		}
+	if i := slices.IndexFunc(s.tables, func(t table) bool { return t.name == name }); i >= 0 {
+		return s.tables[i]
 	}
 	return table{name: name}
 }
