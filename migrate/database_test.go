@@ -169,15 +169,21 @@ func (d *database) runUntil(p *migrate.Plan, phase string) (outcome migrate.Outc
 // verify fails the test for each check that has not passed.
 func (d *database) verify(p *migrate.Plan) {
 	d.t.Helper()
-	checks, err := migrate.Verify(d.t.Context(), d.gorm, p, migrate.VerifyOptions{})
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	for _, c := range checks {
+	for _, c := range d.checks(p) {
 		if !c.Result.Good() {
 			d.t.Errorf("verify: %+v", c)
 		}
 	}
+}
+
+// checks verifies a plan.
+func (d *database) checks(p *migrate.Plan) []migrate.Check {
+	d.t.Helper()
+	checks, err := migrate.Verify(d.t.Context(), d.gorm, p, migrate.VerifyOptions{})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return checks
 }
 
 // tortured tells whether tests do all of what `make torture` does, and not the part of it that `make test` has the time for.

@@ -57,9 +57,7 @@ func exclusively(t *testing.T, d *database, as func(*database) *database) {
 	p = user.plan(sampleInspection, o)
 	was := back.contents()
 	user.runUntil(p, "")
-	if _, err := migrate.Rollback(t.Context(), user.gorm, p, migrate.RunOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	user.rollback(p)
 	fresh(back).isBack("exclusive", was)
 }
 

@@ -122,7 +122,7 @@ var mayDiffer = map[string]bool{
 // look verifies, and fails the test for what has failed.
 func (l *live) look(p *migrate.Plan, when string) (checks []migrate.Check) {
 	l.t.Helper()
-	checks = l.check(p)
+	checks = l.checks(p)
 	for _, c := range checks {
 		switch c.Result {
 		case migrate.Failed:
@@ -211,7 +211,7 @@ func (l *live) faults(p *migrate.Plan) {
 	if l.kind == "mysql" { // which notes itself that a statement changes a row
 		altered = migrate.Failed
 	}
-	checks := l.check(p)
+	checks := l.checks(p)
 	for _, f := range []struct {
 		name, check, table string
 		result             migrate.Result
@@ -241,7 +241,7 @@ func (l *live) faults(p *migrate.Plan) {
 		}
 		before := l.find(f.check, f.table, checks)
 		f.plant()
-		checks = l.check(p)
+		checks = l.checks(p)
 		got := l.find(f.check, f.table, checks)
 		if got.Result != f.result || f.old > 0 && !names(got, f.old) {
 			l.t.Errorf("%s: got %+v, want %s with %d", f.name, got, f.result, f.old)
@@ -250,16 +250,6 @@ func (l *live) faults(p *migrate.Plan) {
 			l.t.Errorf("%s: there before it was planted: %+v", f.name, before)
 		}
 	}
-}
-
-// check verifies.
-func (l *live) check(p *migrate.Plan) []migrate.Check {
-	l.t.Helper()
-	checks, err := migrate.Verify(l.t.Context(), l.gorm, p, migrate.VerifyOptions{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	return checks
 }
 
 // find returns a check, the worst one where there are several.

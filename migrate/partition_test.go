@@ -134,9 +134,7 @@ func TestPartitions(t *testing.T) {
 				d.runUntil(p, "contract")
 				right("after the run")
 				d.verify(p)
-				if _, err := migrate.Rollback(t.Context(), d.gorm, p, migrate.RunOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				d.rollback(p)
 				right("after the rollback")
 				d.verify(p)
 				if len(statements) == 0 {
