@@ -122,7 +122,7 @@ func TestAllKeysLeaves(t *testing.T) {
 func TestPrepareOfKeysThatAreLeft(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		for _, all := range []bool{false, true} {
-			options := []gormplugin.Option{gormplugin.From(newGenerator(t)), gormplugin.Prepare(&StatusByHand{}, &StatusLeft{}, &Ranked{}, &RankedID{})}
+			options := []gormplugin.Option{gormplugin.From(mustGenerator(t)), gormplugin.Prepare(&StatusByHand{}, &StatusLeft{}, &Ranked{}, &RankedID{})}
 			if all {
 				options = append(options, gormplugin.AllKeys())
 			}

@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"slices"
 
-	"gorm.io/gorm"
-
 	"github.com/snowkey-go/snowkey/shard"
 )
 
@@ -77,16 +75,6 @@ func (s *source) bucket(by any) (bucket int64, err error) {
 func (s *source) check(id int64, by any) (err error) {
 	defer recovered(&err)
 	return s.sharded.Check(id, by)
-}
-
-// writes tells whether a statement writes a column.
-func writes(stmt *gorm.Statement, column string) bool {
-	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
-		return true
-	}
-	columns, restricted := stmt.SelectAndOmitColumns(true, false)
-	is, named := columns[column]
-	return is || !named && !restricted
 }
 
 // id returns the key of a row as a number.

@@ -138,7 +138,8 @@ func (s *statement) read() (written keySet, err error) {
 // fillKey sets a key in the rows that lack it, all in one call of the source, or of a sharded one in a call for each bucket.
 func (s *statement) fillKey(i int, written bool) error {
 	k, n, buckets := s.plan.keys[i], 0, []int64(nil)
-	if k.by != nil && (!written || !writes(s.of, k.by.DBName)) {
+	listed := len(s.of.Selects) > 0 || len(s.of.Omits) > 0
+	if k.by != nil && (!written || listed && !writes(s.of)(k.by.DBName)) {
 		return fmt.Errorf("%w: a sharded row needs its key and its sharding column %s; leave both in what is selected, and out of Omit", shard.ErrKey, k.by.Name)
 	}
 	for number := range s.rows {

@@ -14,7 +14,6 @@ import (
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/dsn"
 )
 
 // onEach runs a test on a fresh database of each kind. "mysql" is a MariaDB server by a dialector that does not use RETURNING, as it
@@ -27,16 +26,7 @@ func onEach[T interface {
 		"sqlite": dbtest.SQLite, "mariadb": dbtest.MySQL, "mysql": dbtest.MySQL, "postgres": dbtest.Postgres,
 	} {
 		t.Run(name, func(t T) {
-			database := make(t)
-			parsed, err := dsn.Parse(database.DSN)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pool, err := parsed.Open()
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = pool.Close() })
+			parsed, pool := openPool(t, make(t).DSN)
 			dialector := parsed.Dialector(pool)
 			if name == "mysql" {
 				dialector = mysql.New(mysql.Config{Conn: pool, DisableWithReturning: true})
@@ -44,10 +34,7 @@ func onEach[T interface {
 			if name == "sqlite" {
 				pool.SetMaxOpenConns(1)
 			}
-			db, err := gorm.Open(dialector, &gorm.Config{Logger: new(recorder)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			db := openGORM(t, dialector, &gorm.Config{Logger: new(recorder)})
 			test(t, db)
 		})
 	}
@@ -97,10 +84,7 @@ func recorded(db *gorm.DB, do func()) []string {
 // use registers the plugin with a generator of its own, and makes the tables of the models. Options of the plugin may be among them.
 func use(t *testing.T, db *gorm.DB, models ...any) *idgen.Snowflake {
 	t.Helper()
-	generator, err := idgen.New(idgen.WithNode(7))
-	if err != nil {
-		t.Fatal(err)
-	}
+	generator := mustGenerator(t)
 	useSource(t, db, generator, models...)
 	return generator
 }

@@ -10,22 +10,22 @@ var (
 	ErrDatabase = errors.New("gormplugin: no node number in this database")
 	// ErrSourcePanic says that the key source panicked.
 	ErrSourcePanic = errors.New("gormplugin: the key source panicked")
-	// ErrKey says that a field cannot hold the keys that it is to be filled with: it has fewer bits, another type, or belongs to another
-	// row. Of a scope it says that the model has no primary key that is a number, in Go and in the database.
+	// ErrKey says that a field cannot hold the keys of its source: the field has fewer bits, another type, or is the key of another row. Of a
+	// scope it says that the model has no primary key that is a number, in Go and in the database.
 	ErrKey = errors.New("gormplugin: not a field for these keys")
 	// ErrColumn says that a row was not inserted because a column of its table is too narrow for keys of 64 bits.
 	ErrColumn = errors.New("gormplugin: the column is too narrow for its keys")
-	// ErrUpsert says that it cannot be known which row an upsert has written, or that the rows of associations need the keys which
-	// [WithoutKeys] takes away, so the statement is undone.
+	// ErrUpsert says that the row which an upsert has written is not known, or that rows of associations need keys that [WithoutKeys] takes
+	// away. The statement is undone.
 	ErrUpsert = errors.New("gormplugin: the row that an upsert met is not known")
 	// ErrNoPlugin says that a scope needs the layout of the plugin, which is not registered with the database.
 	ErrNoPlugin = errors.New("gormplugin: the plugin is not registered")
 	// ErrNotFilled says that a scope needs the layout of keys that the plugin does not fill in.
 	ErrNotFilled = errors.New("gormplugin: the key is not filled in by the plugin")
-	// ErrNoLayout says that a range of time is no range of keys: their source has no layout, or one with the time below another field.
+	// ErrNoLayout says that the keys have no order of time: their source has no layout, or one with the time below another field.
 	ErrNoLayout = errors.New("gormplugin: the keys are not in the order of time")
 	// ErrRange says that a range of time ends before it begins.
 	ErrRange = errors.New("gormplugin: the range ends before it begins")
-	// ErrScope says that a scope does not fit the statement: that is raw SQL, or has an order of its own, or changes rows.
+	// ErrScope says that a scope does not fit the statement: raw SQL, a statement with an order of its own, or one that changes rows.
 	ErrScope = errors.New("gormplugin: the scope does not fit the statement")
 )

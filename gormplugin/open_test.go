@@ -1,6 +1,7 @@
 package gormplugin_test
 
 import (
+	"database/sql"
 	"fmt"
 	"strings"
 	"testing"
@@ -42,6 +43,14 @@ func openOn(t *testing.T, kind string) *gorm.DB {
 
 func openDatabase(t *testing.T, text string) *gorm.DB {
 	t.Helper()
+	parsed, pool := openPool(t, text)
+	pool.SetMaxOpenConns(1) // a query inside another would hang
+	return openGORM(t, parsed.Dialector(pool), &gorm.Config{Logger: new(recorder)})
+}
+
+// openPool opens a database until the end of the test.
+func openPool(t testing.TB, text string) (dsn.DSN, *sql.DB) {
+	t.Helper()
 	parsed, err := dsn.Parse(text)
 	if err != nil {
 		t.Fatal(err)
@@ -50,15 +59,20 @@ func openDatabase(t *testing.T, text string) *gorm.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool.SetMaxOpenConns(1) // a query inside another would hang
 	t.Cleanup(func() { _ = pool.Close() })
-	db, err := gorm.Open(parsed.Dialector(pool), &gorm.Config{Logger: new(recorder)})
+	return parsed, pool
+}
+
+func openGORM(t testing.TB, dialector gorm.Dialector, config *gorm.Config) *gorm.DB {
+	t.Helper()
+	db, err := gorm.Open(dialector, config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return db
 }
 
+// mustGenerator returns a generator of node 7, which is safe for concurrent use.
 func mustGenerator(t *testing.T) *idgen.Snowflake {
 	t.Helper()
 	generator, err := idgen.New(idgen.WithNode(7))

@@ -171,20 +171,8 @@ func dropForeignKeys(db *gorm.DB) []string {
 
 func openConfig(t *testing.T, text string, config *gorm.Config) *gorm.DB {
 	t.Helper()
-	parsed, err := dsn.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := parsed.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := gorm.Open(parsed.Dialector(pool), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed(t, db)
-	return db
+	parsed, pool := openPool(t, text)
+	return openGORM(t, parsed.Dialector(pool), config)
 }
 
 // closed has the pool closed when the test ends.

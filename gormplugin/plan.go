@@ -177,6 +177,15 @@ func (k *key) selected(stmt *gorm.Statement) bool {
 	return selected || !named
 }
 
+// writes returns what tells whether a statement writes a column, or saves a relation: Select and Omit may leave it out.
+func writes(stmt *gorm.Statement) func(name string) bool {
+	columns, restricted := stmt.SelectAndOmitColumns(true, false)
+	return func(name string) bool {
+		is, named := columns[name]
+		return is || !named && !restricted
+	}
+}
+
 // insertSchema returns what the schema is like for the INSERT of a statement.
 func (p *plan) insertSchema(stmt *gorm.Statement) *schema.Schema {
 	for _, k := range p.keys {
@@ -276,13 +285,10 @@ func (p *Plugin) tablePlan(stmt *gorm.Statement) *plan {
 	return p.tablePlans[name]
 }
 
-func init() {
-	filled.Integers = func(plugin gorm.Plugin, s *schema.Schema) ([]filled.Key, error) {
-		return plugin.(*Plugin).integerKeys(s)
-	}
-}
+func init() { filled.Integers = integerKeys }
 
-func (p *Plugin) integerKeys(s *schema.Schema) (found []filled.Key, err error) {
+func integerKeys(plugin gorm.Plugin, s *schema.Schema) (found []filled.Key, err error) {
+	p := plugin.(*Plugin)
 	if p.source == nil {
 		return nil, fmt.Errorf("%w: the plugin has none yet, call db.Use first", ErrNoSource)
 	}

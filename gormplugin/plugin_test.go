@@ -491,10 +491,7 @@ func (a asking) Fill(ctx context.Context, keys []int64) error {
 
 func TestSourceIsAskedOnceAStatement(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
-		generator, err := idgen.New(idgen.WithNode(7))
-		if err != nil {
-			t.Fatal(err)
-		}
+		generator := mustGenerator(t)
 		var asked []int
 		useSource(t, db, asking{generator, func(ctx context.Context, n int) {
 			asked = append(asked, n)

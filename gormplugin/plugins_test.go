@@ -347,7 +347,7 @@ func TestOnePluginForTwoDatabases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plugin := gormplugin.New(gormplugin.From(newGenerator(t)), gormplugin.AllKeys(), gormplugin.Prepare(&Reader{}))
+		plugin := gormplugin.New(gormplugin.From(mustGenerator(t)), gormplugin.AllKeys(), gormplugin.Prepare(&Reader{}))
 		seen := map[int64]bool{}
 		for _, db := range []*gorm.DB{db, other} {
 			if err := db.Use(plugin); err != nil {
@@ -381,7 +381,7 @@ func TestColdSchemas(t *testing.T) {
 		if err := another(t, db).AutoMigrate(&Reader{}, &Parent{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := db.Use(gormplugin.New(gormplugin.From(newGenerator(t)), gormplugin.AllKeys())); err != nil {
+		if err := db.Use(gormplugin.New(gormplugin.From(mustGenerator(t)), gormplugin.AllKeys())); err != nil {
 			t.Fatal(err)
 		}
 		update := clause.OnConflict{Columns: []clause.Column{{Name: "email"}}, DoUpdates: clause.AssignmentColumns([]string{"name"})}

@@ -21,7 +21,6 @@ import (
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen/grant"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/dsn"
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
@@ -42,20 +41,12 @@ func TestProcessOfPool(t *testing.T) {
 	}
 	size, err1 := strconv.Atoi(orders[1])
 	goroutines, err2 := strconv.Atoi(orders[2])
-	parsed, err3 := dsn.Parse(orders[0])
-	if err := errors.Join(err1, err2, err3); err != nil {
+	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
-	pool, err := parsed.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
+	parsed, pool := openPool(t, orders[0])
 	pool.SetMaxOpenConns(size)
-	db, err := gorm.Open(parsed.Dialector(pool), &gorm.Config{Logger: new(recorder)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := openGORM(t, parsed.Dialector(pool), &gorm.Config{Logger: new(recorder)})
 	// With a timeout that outlasts the test: a renewal that waits for what waits for it would wait for ever.
 	config := grant.Config{For: time.Second, Every: 100 * time.Millisecond, Timeout: time.Hour}
 	plugin := gormplugin.New(gormplugin.Grants(config))
@@ -204,26 +195,15 @@ func stopUnderLoad(t *testing.T, d dbtest.Database, size int, how string) {
 // creates after it have their keys as soon as the renewal has the lock.
 func TestLockedUnderATransaction(t *testing.T) {
 	d := dbtest.SQLite(t)
-	parsed, err := dsn.Parse(d.DSN + "?_journal_mode=WAL&_busy_timeout=60000")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := parsed.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = pool.Close() })
-	db, err := gorm.Open(parsed.Dialector(pool), &gorm.Config{Logger: new(recorder)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed, pool := openPool(t, d.DSN+"?_journal_mode=WAL&_busy_timeout=60000")
+	db := openGORM(t, parsed.Dialector(pool), &gorm.Config{Logger: new(recorder)})
 	granted(t, db, gormplugin.Grants(grant.Config{For: 500 * time.Millisecond, Timeout: time.Hour}))
 	if err := db.AutoMigrate(&pooled{}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	err = db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err := db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		if err := tx.Create(&pooled{Name: "first"}).Error; err != nil {
 			return err
 		}

@@ -413,9 +413,9 @@ func (u *upsert) read(db *gorm.DB, query *gorm.Statement, rows []*upsertRow) (tw
 
 // values returns what tells the value that a row had in a column when it was inserted, and whether that is known.
 func (u *upsert) values(stmt *gorm.Statement) func(m *upsertRow, column string) (value any, known bool) {
-	inserted, restricted := stmt.SelectAndOmitColumns(true, false)
+	inserts := writes(stmt)
 	return func(m *upsertRow, column string) (any, bool) {
-		if is, named := inserted[column]; named && !is || !named && restricted {
+		if !inserts(column) {
 			return nil, false
 		}
 		return u.valueOf(stmt.Context, m, column)

@@ -25,7 +25,7 @@ var batchScenarios = []scenario{
 func coldSchema[K key](t *testing.T, s scene) {
 	useMembers[K](t, s) // makes the tables
 	db := s.open(t)
-	options := []gormplugin.Option{gormplugin.From(newGenerator(t))}
+	options := []gormplugin.Option{gormplugin.From(mustGenerator(t))}
 	if s.all {
 		options = append(options, gormplugin.AllKeys())
 	}

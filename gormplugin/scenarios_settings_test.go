@@ -13,7 +13,6 @@ import (
 	"gorm.io/plugin/dbresolver"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/dsn"
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
@@ -203,15 +202,7 @@ func prepareStmt(t *testing.T, s scene) {
 func anew(t *testing.T, db *gorm.DB) gorm.Dialector {
 	t.Helper()
 	database := map[string]func(testing.TB) dbtest.Database{"sqlite": dbtest.SQLite, "mysql": dbtest.MySQL, "postgres": dbtest.Postgres}[db.Name()](t)
-	parsed, err := dsn.Parse(database.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := parsed.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = pool.Close() })
+	parsed, pool := openPool(t, database.DSN)
 	if !(scene{base: db}).returning() {
 		return mysql.New(mysql.Config{Conn: pool, DisableWithReturning: true})
 	}

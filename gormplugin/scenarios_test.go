@@ -107,7 +107,7 @@ func (s scene) use(t *testing.T, models ...any) *gorm.DB {
 // useOptions is use with more options; a From among them is the source.
 func (s scene) useOptions(t *testing.T, db *gorm.DB, options []gormplugin.Option, models ...any) *gorm.DB {
 	t.Helper()
-	options = append([]gormplugin.Option{gormplugin.From(newGenerator(t))}, options...)
+	options = append([]gormplugin.Option{gormplugin.From(mustGenerator(t))}, options...)
 	if s.all {
 		options = append(options, gormplugin.AllKeys())
 	}
@@ -121,16 +121,6 @@ func (s scene) useOptions(t *testing.T, db *gorm.DB, options []gormplugin.Option
 		t.Fatal(err)
 	}
 	return db
-}
-
-// newGenerator returns a generator of node 7, which is safe for concurrent use.
-func newGenerator(t *testing.T) *idgen.Snowflake {
-	t.Helper()
-	generator, err := idgen.New(idgen.WithNode(7))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return generator
 }
 
 // Member has an address that no two rows share, and children. Names of tables do not depend on the kind of keys.
@@ -236,7 +226,7 @@ type counting struct {
 
 func newCounting(t *testing.T) *counting {
 	t.Helper()
-	return &counting{Source: newGenerator(t)}
+	return &counting{Source: mustGenerator(t)}
 }
 
 func (c *counting) Next(ctx context.Context) (int64, error) {

@@ -81,9 +81,9 @@ func isLost(db *gorm.DB) bool {
 	return db.Error != nil && d.Unanswered(db.Error)
 }
 
-// fail ends a statement with an error, and takes back the keys of rows that are not in the table: its own, and when its transaction was rolled
-// back those of its associations too. A key stays when the answer to an INSERT without a transaction was lost, since the row may be there: to
-// create it again is a duplicate then, and not a second row.
+// fail ends a statement with an error, and takes back the keys of rows that are not in the table: its own rows, and after a rollback of its
+// transaction those of its associations too. When the answer to an INSERT without a transaction was lost, a key stays, since the row may exist: to
+// create it again is then a duplicate, and not a second row.
 func (s *statement) fail(rolledBack, lost bool) {
 	if rolledBack {
 		s.takeBackAll()

@@ -210,7 +210,7 @@ func TestFailedStatementTakesKeysBack(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		useClaims(t, db)
 		before := another(t, db)
-		do(t, before.Use(gormplugin.New(gormplugin.From(newGenerator(t)), gormplugin.BeforeHooks())))
+		do(t, before.Use(gormplugin.New(gormplugin.From(mustGenerator(t)), gormplugin.BeforeHooks())))
 		for name, claim := range claims {
 			for _, db := range []*gorm.DB{db, before} {
 				requireTakenBack(t, name, db, claim())
@@ -339,7 +339,7 @@ func TestLostAnswerLeavesTheKey(t *testing.T) {
 			tt.expect(mock)
 			db, err := gorm.Open(mysql.New(mysql.Config{Conn: pool, SkipInitializeWithVersion: true, DisableWithReturning: true}), &gorm.Config{Logger: silent{}, DisableAutomaticPing: true})
 			do(t, err)
-			do(t, db.Use(gormplugin.New(gormplugin.From(newGenerator(t)))))
+			do(t, db.Use(gormplugin.New(gormplugin.From(mustGenerator(t)))))
 			row := &Agent{Name: "a"}
 			if err := db.Session(&gorm.Session{SkipDefaultTransaction: tt.skip}).Create(row).Error; err == nil || (row.ID != 0) != tt.stays {
 				t.Errorf("got %v and the key %d", err, row.ID)

@@ -56,7 +56,7 @@ type (
 // A tag that was meant for the plugin and is none is an error when the model is first used, with the one that was meant.
 func TestMisspeltTag(t *testing.T) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
-		if err := db.Use(gormplugin.New(gormplugin.From(newGenerator(t)), gormplugin.AllKeys())); err != nil {
+		if err := db.Use(gormplugin.New(gormplugin.From(mustGenerator(t)), gormplugin.AllKeys())); err != nil {
 			t.Fatal(err)
 		}
 		for _, tt := range []struct {
@@ -87,7 +87,7 @@ func TestMisspeltTag(t *testing.T) {
 					}
 				}
 			}
-			if err := another(t, db).Use(gormplugin.New(gormplugin.From(newGenerator(t)), gormplugin.Prepare(tt.value))); !errors.Is(err, gormplugin.ErrKey) {
+			if err := another(t, db).Use(gormplugin.New(gormplugin.From(mustGenerator(t)), gormplugin.Prepare(tt.value))); !errors.Is(err, gormplugin.ErrKey) {
 				t.Errorf("Prepare of %T: got %v, want ErrKey", tt.value, err)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// upsert is a statement that may meet rows that exist, so that a key made for the INSERT is perhaps no row's.
+// upsert is a statement whose rows may exist already, over another unique index than that of the key: then the key made for the INSERT is discarded.
 type upsert struct {
 	of            *statement
 	plan          *plan
@@ -26,7 +26,7 @@ type upsert struct {
 	addedResult   bool                     // the result of the statement is asked for by this upsert alone
 }
 
-// upsertRow is a row that may have met one in the table.
+// upsertRow is a row of the statement that may exist in the table.
 type upsertRow struct {
 	*row
 	number  int
@@ -36,7 +36,7 @@ type upsertRow struct {
 	reason  string          // why no row is found
 }
 
-// route is the way by which the row that was met becomes known, see the package's documentation.
+// route is how the plugin finds the existing row, see docs/statements.md.
 type route uint8
 
 const (

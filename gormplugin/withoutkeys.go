@@ -46,13 +46,13 @@ func (s *statement) dropKeys() error {
 	if isMaps(stmt) {
 		return nil
 	}
-	selected, restricted := stmt.SelectAndOmitColumns(true, false)
+	saves := writes(stmt)
 	of := &p.schema.Relationships
 	of.Mux.RLock()
 	relations := slices.Concat(of.HasOne, of.HasMany, of.Many2Many)
 	of.Mux.RUnlock()
 	for _, relation := range relations {
-		if is, named := selected[relation.Name]; named && !is || !named && restricted || !slices.ContainsFunc(relation.References, p.refersToKey) {
+		if !saves(relation.Name) || !slices.ContainsFunc(relation.References, p.refersToKey) {
 			continue
 		}
 		for i := range s.rows {
