@@ -3,7 +3,6 @@ package migrate_test
 import (
 	"database/sql"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -45,12 +44,9 @@ func forEach(t *testing.T, test func(t *testing.T, d *database), names ...string
 // maxConns is how many connections a pool opens, and keeps.
 const maxConns = 8
 
-// open returns a new database. With -short, TestUp alone gets one on a server.
+// open returns a new database.
 func open(t testing.TB, kind string) *database {
 	t.Helper()
-	if testing.Short() && kind != "sqlite" && !strings.HasPrefix(t.Name(), "TestUp/") {
-		t.Skip("-short leaves MySQL and PostgreSQL to TestUp")
-	}
 	made := kinds[kind](t)
 	name := made.DSN
 	if kind == "sqlite" {

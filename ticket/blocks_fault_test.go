@@ -15,9 +15,6 @@ import (
 
 // TestBlocksFaults has a server of either kind, and faults of one or both of them.
 func TestBlocksFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no servers are killed or misconfigured with -short")
-	}
 	t.Parallel()
 	servers := []*dbtest.Server{dbtest.StartMySQL(t), dbtest.StartPostgres(t)}
 	t.Run("killed", func(t *testing.T) { blocksKilled(t, servers) })
@@ -286,9 +283,6 @@ func TestBlocksResizeInterrupted(t *testing.T) {
 
 // TestBlocksUnflushed has somebody make a server's commits wait for the disk no more, while it is drawn from, and then kills it.
 func TestBlocksUnflushed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no servers are killed or misconfigured with -short")
-	}
 	t.Parallel()
 	l, config, server := newBlockLedger(t), briskly(ticket.BlockConfig{}), dbtest.StartMySQL(t)
 	config.Timeout = 50 * time.Millisecond // calls are to fail meanwhile
@@ -314,9 +308,6 @@ func TestBlocksUnflushed(t *testing.T) {
 
 // TestBlocksAsynchronous kills PostgreSQL where neither its sessions nor the server wait for the disk with a commit: blocks do.
 func TestBlocksAsynchronous(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no servers are killed or misconfigured with -short")
-	}
 	t.Parallel()
 	l, config := newBlockLedger(t), briskly(ticket.BlockConfig{})
 	server := dbtest.StartPostgres(t, "synchronous_commit=off", "wal_writer_delay=10s", "wal_writer_flush_after=1GB")

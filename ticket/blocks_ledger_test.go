@@ -49,7 +49,7 @@ func newBlockLedger(t *testing.T) *blockLedger {
 	l := &blockLedger{t: t}
 	t.Cleanup(func() {
 		n, most, twice := l.audit()
-		if n == 0 {
+		if n == 0 && !t.Skipped() {
 			t.Error("no ids at all")
 		}
 		for i, text := range twice {

@@ -124,9 +124,6 @@ func TestCheckCycledUnderWay(t *testing.T) {
 
 // TestCheckFlush has a server whose commits do not wait for the disk: from its start, and from some time on.
 func TestCheckFlush(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no servers are killed or misconfigured with -short")
-	}
 	t.Parallel()
 	server := dbtest.StartMySQL(t, "--innodb-flush-log-at-trx-commit=0")
 	d := server.Database(t)

@@ -81,9 +81,6 @@ func TestKilledServers(t *testing.T) {
 // TestKilledBetweenSessions kills PostgreSQL while the sequence's log record, which is written for 32 numbers at a time, is not on disk yet. The session
 // that wrote it waits for that; others, which got the following numbers and wrote nothing, must not be faster.
 func TestKilledBetweenSessions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no servers are killed or misconfigured with -short")
-	}
 	t.Parallel()
 	server := dbtest.StartPostgres(t, "commit_delay=100000", "commit_siblings=0", "wal_writer_delay=10s") // which waits before it writes
 	for name, parameter := range map[string]string{"on": "synchronous_commit=on", "off": "synchronous_commit=off"} {
@@ -106,9 +103,6 @@ func TestKilledBetweenSessions(t *testing.T) {
 // TestKilledBesideOpenTransaction is TestKilledBetweenSessions with the session that writes the log record in a transaction that never ends: nobody's commit puts the
 // record on disk but that of those who draw the numbers which it is for.
 func TestKilledBesideOpenTransaction(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no servers are killed or misconfigured with -short")
-	}
 	t.Parallel()
 	server := dbtest.StartPostgres(t, "commit_delay=100000", "commit_siblings=0", "wal_writer_delay=10s", "autovacuum=off")
 	d, r, config := server.Database(t), newRecorder(t), quick(ticket.Config{Timeout: retryFactor, ServerTimeout: retryFactor})
@@ -131,9 +125,6 @@ func TestKilledBesideOpenTransaction(t *testing.T) {
 
 // TestAllServersDown has no server at all: calls end with their contexts, and nothing piles up. It counts goroutines, and so it is alone.
 func TestAllServersDown(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no servers are killed or misconfigured with -short")
-	}
 	servers := []*dbtest.Server{dbtest.StartMySQL(t, offset(2, 1)...), dbtest.StartPostgres(t)}
 	t.Run("tickets", func(t *testing.T) { ticketsAllDown(t, servers) })
 	t.Run("blocks", func(t *testing.T) { blocksAllDown(t, servers) })

@@ -14,9 +14,6 @@ import (
 // TestSettingComesBack has a setting wrong for a while, under load. Nothing is drawn meanwhile, and the server comes back by itself; one that was set back
 // meanwhile does not.
 func TestSettingComesBack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no servers are killed or misconfigured with -short")
-	}
 	t.Parallel()
 	server := dbtest.StartMySQL(t, offset(2, 1)...)
 	d := server.Database(t)

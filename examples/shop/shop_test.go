@@ -34,9 +34,6 @@ func TestShop(t *testing.T) {
 		make func(testing.TB) dbtest.Database
 	}{{"sqlite", dbtest.SQLite}, {"postgres", dbtest.Postgres}, {"mysql", dbtest.MySQL}} {
 		t.Run(kind.name, func(t *testing.T) {
-			if testing.Short() && kind.name != "sqlite" {
-				t.Skip("-short: SQLite alone")
-			}
 			t.Parallel()
 			database := kind.make(t)
 			t.Run("Use", func(t *testing.T) { use(t, start(t, program, database)) })

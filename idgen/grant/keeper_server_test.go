@@ -14,9 +14,6 @@ import (
 // While a database server is down ids flow until the grant ends, then calls fail with the cause; when it is back ids flow
 // again from the same keeper.
 func TestTheServerIsDown(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no servers are killed with -short")
-	}
 	for name, start := range map[string]func(t testing.TB, _ ...string) *dbtest.Server{"mysql": dbtest.StartMySQL, "postgres": dbtest.StartPostgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -537,9 +537,6 @@ func TestFileOfDatabaseReplaced(t *testing.T) {
 // A database that may lose what is committed is refused before a space is made in it, or taken with a warning by who says so. One that takes
 // no writes is refused.
 func TestUnsafeDatabases(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no servers have settings of their own with -short")
-	}
 	mine := func(start func(testing.TB, ...string) *dbtest.Server, settings ...string) func(testing.TB) dbtest.Database {
 		return func(t testing.TB) dbtest.Database { return start(t, settings...).Database(t) }
 	}

@@ -666,9 +666,6 @@ func TestContextEndsWhileWaiting(t *testing.T) {
 
 // A server that does not answer any more keeps nobody waiting after the context's end, not even in a commit, and keeps no connection.
 func TestContextEndsAtAPausedServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no servers are stopped with -short")
-	}
 	for _, test := range []struct {
 		dialect grant.Dialect
 		start   func(testing.TB, ...string) *dbtest.Server
@@ -716,9 +713,6 @@ func TestContextEndsAtAPausedServer(t *testing.T) {
 
 // Connections that the server has closed since they were last used are no error.
 func TestServerRestarted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no servers are stopped with -short")
-	}
 	for _, test := range []struct {
 		dialect grant.Dialect
 		start   func(testing.TB, ...string) *dbtest.Server

@@ -75,6 +75,9 @@ func TestSharedServerIsNotStopped(t *testing.T) {
 
 // TestGivenNonsense wants a clear failure without the password.
 func TestGivenNonsense(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short starts no servers")
+	}
 	for _, test := range []struct {
 		name, variable, value string
 		database              func(testing.TB) dbtest.Database

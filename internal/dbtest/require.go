@@ -30,10 +30,14 @@ func required(list, kind string) (bool, error) {
 	return slices.Contains(kinds, kind), nil
 }
 
-// checkRequired fails the test if the requirement cannot be read, so that a misspelt
-// one is noticed although every server is there.
+// checkRequired skips the test with -short, which is for SQLite alone. It fails the test
+// if the requirement cannot be read, so that a misspelt one is noticed although every
+// server is there.
 func checkRequired(t testing.TB) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short starts no servers")
+	}
 	if _, err := required(os.Getenv(requireVariable), ""); err != nil {
 		t.Fatal(err)
 	}

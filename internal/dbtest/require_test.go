@@ -50,6 +50,9 @@ func TestBrokenServer(t *testing.T) {
 
 // TestMisspeltRequirement fails although no server is missing.
 func TestMisspeltRequirement(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short starts no servers")
+	}
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Setenv("SNOWKEY_TEST_REQUIRE", "mysq,postgres")

@@ -64,9 +64,6 @@ var engines = []struct {
 func TestEngines(t *testing.T) {
 	for _, e := range engines {
 		t.Run(string(e.engine), func(t *testing.T) {
-			if testing.Short() && e.engine != ddl.MySQL && e.engine != ddl.PostgresHash {
-				t.Skip("one engine of each server with -short")
-			}
 			fresh := starts[e.engine](t)
 			for _, preset := range e.presets {
 				t.Run(preset.Name(), func(t *testing.T) {

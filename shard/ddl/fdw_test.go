@@ -14,9 +14,6 @@ import (
 
 // TestPostgresFDW asks for a row the server that has it, and needs no other.
 func TestPostgresFDW(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no several servers with -short")
-	}
 	head := dbtest.StartPostgres(t)
 	f := open(t, head.Database(t))
 	db := f.pool

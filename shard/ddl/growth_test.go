@@ -135,9 +135,6 @@ func (f *fixture) force(t *testing.T, statements ...string) (failed []error) {
 
 // TestGrowthWaitsForNobodyLong has a transaction in the way of a growth, which gives up, and is repeated without the transaction.
 func TestGrowthWaitsForNobodyLong(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no tables grow beside writers with -short")
-	}
 	for _, engine := range []ddl.Engine{ddl.MySQL, ddl.PostgresRange} {
 		t.Run(string(engine), func(t *testing.T) {
 			f := starts[engine](t)(t)

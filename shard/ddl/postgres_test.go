@@ -115,9 +115,6 @@ func TestPostgresExpressions(t *testing.T) {
 
 // TestPostgresRangeNeedsNoAdministrator makes and grows a table as a role without any privilege but that of making tables.
 func TestPostgresRangeNeedsNoAdministrator(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no accounts with -short")
-	}
 	for engine, layout := range map[ddl.Engine]idgen.Layout{ddl.PostgresRange: idgen.Scattered.Layout, ddl.PostgresList: idgen.Sharded.Layout} {
 		t.Run(string(engine), func(t *testing.T) {
 			db := dbtest.Postgres(t).Open(t)

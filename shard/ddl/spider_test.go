@@ -12,9 +12,6 @@ import (
 
 // TestSpider has a table's rows on two servers, and none on the head, and asks for a row the server that has it.
 func TestSpider(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no several servers with -short")
-	}
 	f := startSpider(t)(t)
 	f.engine, f.preset = ddl.Spider, idgen.Sharded
 	table := f.table("Order", "`i``d` BIGINT NOT NULL, name VARCHAR(20) -- whose", 4)
@@ -108,9 +105,6 @@ func growingSpider(t *testing.T, fresh func(testing.TB) *fixture, name string) (
 
 // TestSpiderGrowth has a growth end well that was made for another table, was not prepared, or broke off.
 func TestSpiderGrowth(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no several servers with -short")
-	}
 	fresh := startSpider(t)
 	t.Run("of a table with a bucket alone, forgotten", func(t *testing.T) {
 		name := strings.Repeat("o", 53) // the longest
