@@ -49,7 +49,7 @@ func newRecorder(t *testing.T) *recorder {
 		if r.n > 0 {
 			t.Errorf("%d ids came twice, such as: %s", r.n, strings.Join(r.twice, "; "))
 		}
-		if len(r.of) == 0 {
+		if len(r.of) == 0 && !t.Skipped() {
 			t.Error("no ids at all")
 		}
 		t.Logf("%d ids up to %d, %d numbers were not given out", len(r.of), r.most, r.most-int64(len(r.of)))
