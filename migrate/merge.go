@@ -63,7 +63,7 @@ func Merge(ctx context.Context, into *gorm.DB, from []*gorm.DB, o MergeOptions) 
 	if o.Progress != nil {
 		options.Progress = func(now merge.Progress) { o.Progress(MergeProgress(now)) }
 	}
-	did, err := merge.Merge(ctx, into, from, options)
+	did, err := merge.Run(ctx, into, from, options)
 	outcome := MergeOutcome{Copied: did.Copied, Notes: did.Notes, Rekeys: did.Rekeys, Widen: did.Widen}
 	for _, p := range did.Proof {
 		outcome.Proof = append(outcome.Proof, MergeProof(p))

@@ -41,7 +41,7 @@ func UsageErrors() []error {
 
 // Inspect finds the keys of a database, all references to them, and what stands in the way of a migration. It writes nothing.
 func Inspect(ctx context.Context, db *gorm.DB, o InspectOptions) (*Report, error) {
-	return inspect.Inspect(ctx, db, o)
+	return inspect.Read(ctx, db, o)
 }
 
 // ReadPlan reads what [Plan.Encode] has written.

@@ -72,7 +72,7 @@ func times(ctx context.Context, pool *sql.DB, d dialect.Dialect, p *Plan, large 
 		if k.Map == "" || k.Created == "" && k.Instant == nil || large(k) {
 			continue
 		}
-		s, err := mapping.Look(ctx, pool, p, k)
+		s, err := mapping.SurveyRows(ctx, pool, p, k)
 		if err != nil {
 			return nil, err
 		}

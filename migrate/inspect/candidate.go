@@ -24,7 +24,7 @@ func (i *inspector) add(c *candidate) {
 	if !c.parent.wanted && (c.Origin != Declared || !c.child.wanted) {
 		return
 	}
-	for _, t := range i.told {
+	for _, t := range i.given {
 		if t.none && t.is(c) && c.Origin != Declared {
 			return
 		}
@@ -102,7 +102,7 @@ func (i *inspector) addDeclared(ctx context.Context, r *catalog.Reference) error
 	}
 	c := &candidate{
 		child: child, parent: parent, column: i.column(child, r.Columns[at]), to: parent.key, foreign: r,
-		Reference: Reference{Origin: Declared, Sure: Certain, Name: r.Name, OnDelete: r.OnDelete, OnUpdate: r.OnUpdate, Why: "it is declared as a foreign key"},
+		Reference: Reference{Origin: Declared, Confidence: Certain, Name: r.Name, OnDelete: r.OnDelete, OnUpdate: r.OnUpdate, Why: "it is declared as a foreign key"},
 	}
 	if c.column == nil {
 		return fmt.Errorf("the foreign key %s of %s is of a column %s, which is not there", r.Name, r.Child, r.Columns[at])
@@ -129,14 +129,14 @@ func (i *inspector) judge(ctx context.Context) error {
 			return fmt.Errorf("sampling %s.%s: %w", c.Table, c.Reference.Column, err)
 		}
 		c.Orphans = -1
-		if c.Sure == Certain || c.Sure == Likely {
+		if c.Confidence == Certain || c.Confidence == Likely {
 			if err := i.countOrphans(ctx, c); err != nil {
 				return fmt.Errorf("counting orphans of %s.%s: %w", c.Table, c.Reference.Column, err)
 			}
 		}
 	}
 	for _, c := range i.candidates {
-		if c.Sure != Unlikely {
+		if c.Confidence != Unlikely {
 			c.child.changes(c.column.Name)
 		}
 	}

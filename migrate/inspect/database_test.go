@@ -80,7 +80,7 @@ func run(t *testing.T, db *gorm.DB, statements ...string) {
 
 func mustInspect(t *testing.T, db *gorm.DB, o inspect.Options) *inspect.Report {
 	t.Helper()
-	r, err := inspect.Inspect(t.Context(), db, o)
+	r, err := inspect.Read(t.Context(), db, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func references(r *inspect.Report) (lines []string) {
 		if f.OwnerType != "" {
 			from += "[" + f.OwnerType + "=" + f.Owner + "]"
 		}
-		line := fmt.Sprintf("%s > %s.%s %s %s %d", from, f.To, f.ToColumn, f.Origin, f.Sure, f.Orphans)
+		line := fmt.Sprintf("%s > %s.%s %s %s %d", from, f.To, f.ToColumn, f.Origin, f.Confidence, f.Orphans)
 		if f.Text {
 			line += " text"
 		}

@@ -37,11 +37,11 @@ const (
 	maxSample     = 100_000
 )
 
-// Inspect reads the database. It looks at the tables named, and at all tables that refer to them: the report's Tables are those that were
+// Read reads a database. It looks at the tables named, and at all tables that refer to them: the report's Tables are those that were
 // asked for, and its References all that lead to these, from wherever they come, and the declared ones of these tables to others.
 //
 // The error wraps [ErrOption] or [ErrTable], or is the context's or the database's.
-func Inspect(ctx context.Context, db *gorm.DB, o Options) (*Report, error) {
+func Read(ctx context.Context, db *gorm.DB, o Options) (*Report, error) {
 	i, err := newInspector(db, o)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ type inspector struct {
 	dialect    dialect.Dialect
 	options    Options
 	gorm       *gorm.DB
-	told       []told                    // of Options.References
+	given      []given                   // of Options.References
 	models     models                    // of Options.Models
 	read       map[catalog.Name]*subject // by each name that was asked for; nil where there is no table
 	subjects   []*subject                // all tables that are looked at
@@ -105,11 +105,11 @@ func newInspector(db *gorm.DB, o Options) (*inspector, error) {
 		},
 	}
 	for _, text := range o.References {
-		t, err := parseTold(text)
+		t, err := parseGiven(text)
 		if err != nil {
 			return nil, err
 		}
-		i.told = append(i.told, t)
+		i.given = append(i.given, t)
 	}
 	return i, nil
 }

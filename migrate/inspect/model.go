@@ -144,7 +144,7 @@ func (i *inspector) addOfModel(ctx context.Context, from, to *schema.Schema, ref
 	if err != nil || parent == nil || parent.key == nil {
 		return err
 	}
-	c := &candidate{child: child, parent: parent, to: parent.key, Reference: Reference{Origin: Model, Sure: Certain, Why: why}}
+	c := &candidate{child: child, parent: parent, to: parent.key, Reference: Reference{Origin: Model, Confidence: Certain, Why: why}}
 	for _, ref := range refs {
 		col, at := i.column(child, ref.ForeignKey.DBName), i.column(parent, ref.PrimaryKey.DBName)
 		if col == nil || at == nil { // a model that is ahead of the table, or behind

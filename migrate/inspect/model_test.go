@@ -85,7 +85,7 @@ func TestModels(t *testing.T) {
 func TestWrongModels(t *testing.T) {
 	db := openOn(t, "sqlite")
 	for _, model := range []any{5, nil} {
-		if _, err := inspect.Inspect(t.Context(), db, inspect.Options{Models: []any{model}}); !errors.Is(err, inspect.ErrOption) {
+		if _, err := inspect.Read(t.Context(), db, inspect.Options{Models: []any{model}}); !errors.Is(err, inspect.ErrOption) {
 			t.Errorf("%T: got %v, want an error of the option", model, err)
 		}
 	}

@@ -47,7 +47,7 @@ func (i *inspector) addList(s *subject, col *catalog.Column, parent *subject) {
 	if !parent.wanted || col.Class == catalog.Integer {
 		return
 	}
-	for _, t := range i.told {
+	for _, t := range i.given {
 		if t.none && t.from == s && t.to == parent && strings.EqualFold(t.column, col.Name) {
 			return
 		}

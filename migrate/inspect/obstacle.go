@@ -106,7 +106,7 @@ func (i *inspector) ofKey(s *subject) {
 		})
 	}
 	for _, c := range i.candidates {
-		if c.child == s && c.column == k && c.Sure != Unlikely {
+		if c.child == s && c.column == k && c.Confidence != Unlikely {
 			i.obstacle(s, Obstacle{
 				Column: k.Name, Kind: "shared key", Name: c.To, Text: fmt.Sprintf("the key is itself a reference to %s.%s: it follows that key, and is given no ids of its own", c.To, c.ToColumn),
 			})

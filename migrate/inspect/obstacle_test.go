@@ -169,7 +169,7 @@ func TestMissingModule(t *testing.T) {
 	db := openOn(t, "sqlite")
 	run(t, db, "CREATE TABLE posts_fts_data (id INTEGER PRIMARY KEY)", "PRAGMA writable_schema = ON",
 		"INSERT INTO sqlite_master VALUES ('table', 'posts_fts', 'posts_fts', 0, 'CREATE VIRTUAL TABLE posts_fts USING fts17(a)')", "PRAGMA writable_schema = RESET")
-	if _, err := inspect.Inspect(t.Context(), db, inspect.Options{}); err == nil || !strings.Contains(err.Error(), "the virtual table posts_fts: ") || !strings.Contains(err.Error(), "no such module: fts17 in this program") {
+	if _, err := inspect.Read(t.Context(), db, inspect.Options{}); err == nil || !strings.Contains(err.Error(), "the virtual table posts_fts: ") || !strings.Contains(err.Error(), "no such module: fts17 in this program") {
 		t.Errorf("got %v, want the table and its module", err)
 	}
 }

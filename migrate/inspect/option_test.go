@@ -44,7 +44,7 @@ func TestWrongOptions(t *testing.T) {
 			{reference("b.body:$=a.id"), inspect.ErrOption, "the path has to be"},
 			{reference("!b.a_id=a.id"), inspect.ErrOption, "drop that first"},
 		} {
-			_, err := inspect.Inspect(t.Context(), db, tt.options)
+			_, err := inspect.Read(t.Context(), db, tt.options)
 			if !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("%+v: got %v, want %q in an error that is %v", tt.options, err, tt.says, tt.is)
 			}
@@ -73,7 +73,7 @@ func TestToldReferences(t *testing.T) {
 
 func TestNoDatabase(t *testing.T) {
 	for _, db := range []*gorm.DB{nil, {}} {
-		if _, err := inspect.Inspect(t.Context(), db, inspect.Options{}); !errors.Is(err, inspect.ErrOption) {
+		if _, err := inspect.Read(t.Context(), db, inspect.Options{}); !errors.Is(err, inspect.ErrOption) {
 			t.Errorf("got %v, want an error of the option", err)
 		}
 	}
@@ -85,7 +85,7 @@ func TestCancelled(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		steps := 0
-		_, err := inspect.Inspect(ctx, db, inspect.Options{Progress: func(done, of int, doing string) {
+		_, err := inspect.Read(ctx, db, inspect.Options{Progress: func(done, of int, doing string) {
 			if steps++; done < 0 || done >= of || doing == "" {
 				t.Errorf("got %d of %d, %q", done, of, doing)
 			}

@@ -71,39 +71,39 @@ const (
 	Given       Origin = "given"       // named by the user
 )
 
-// Sure says how sure it is that a column is a reference.
-type Sure string
+// Confidence says how sure it is that a column is a reference.
+type Confidence string
 
 // How sure a reference is. What is possible, and not said to be a reference or none, blocks the rewriting of keys.
 const (
-	Certain  Sure = "certain"  // declared, of a model, or named by the user
-	Likely   Sure = "likely"   // by its name, and all sampled values are keys of the other table
-	Possible Sure = "possible" // by its name, and some are, or there are none to see
-	Unlikely Sure = "unlikely" // by its name, and hardly any is
+	Certain  Confidence = "certain"  // declared, of a model, or named by the user
+	Likely   Confidence = "likely"   // by its name, and all sampled values are keys of the other table
+	Possible Confidence = "possible" // by its name, and some are, or there are none to see
+	Unlikely Confidence = "unlikely" // by its name, and hardly any is
 )
 
 // Reference says that the values of a column are keys of a table.
 type Reference struct {
-	Table     string   `json:"table"`
-	Column    string   `json:"column"`
-	Path      string   `json:"path,omitempty"` // of a JSON column: where in the document the id is, such as $.customer.id
-	To        string   `json:"to"`             // table
-	ToColumn  string   `json:"to_column"`
-	Origin    Origin   `json:"origin"`
-	Name      string   `json:"name,omitempty"`       // of the foreign key
-	Columns   []string `json:"columns,omitempty"`    // all that the foreign key has, when it has several
-	ToColumns []string `json:"to_columns,omitempty"` // one for each of Columns
-	OnDelete  string   `json:"on_delete,omitempty"`
-	OnUpdate  string   `json:"on_update,omitempty"`
-	OwnerType string   `json:"owner_type,omitempty"` // the column that says which table is meant, of a polymorphic one
-	Owner     string   `json:"owner,omitempty"`      // and what it says when it is To
-	Sure      Sure     `json:"sure"`
-	Why       string   `json:"why"`            // in a sentence
-	Type      string   `json:"type"`           // of the column
-	Text      bool     `json:"text,omitempty"` // the values are texts of numbers
-	Nullable  bool     `json:"nullable,omitempty"`
-	Indexed   bool     `json:"indexed,omitempty"` // an index begins with the column
-	Orphans   int64    `json:"orphans"`           // rows whose value is no key there, neither NULL nor 0 where 0 is not declared; -1 when not counted
+	Table      string     `json:"table"`
+	Column     string     `json:"column"`
+	Path       string     `json:"path,omitempty"` // of a JSON column: where in the document the id is, such as $.customer.id
+	To         string     `json:"to"`             // table
+	ToColumn   string     `json:"to_column"`
+	Origin     Origin     `json:"origin"`
+	Name       string     `json:"name,omitempty"`       // of the foreign key
+	Columns    []string   `json:"columns,omitempty"`    // all that the foreign key has, when it has several
+	ToColumns  []string   `json:"to_columns,omitempty"` // one for each of Columns
+	OnDelete   string     `json:"on_delete,omitempty"`
+	OnUpdate   string     `json:"on_update,omitempty"`
+	OwnerType  string     `json:"owner_type,omitempty"` // the column that says which table is meant, of a polymorphic one
+	Owner      string     `json:"owner,omitempty"`      // and what it says when it is To
+	Confidence Confidence `json:"confidence"`
+	Why        string     `json:"why"`            // in a sentence
+	Type       string     `json:"type"`           // of the column
+	Text       bool       `json:"text,omitempty"` // the values are texts of numbers
+	Nullable   bool       `json:"nullable,omitempty"`
+	Indexed    bool       `json:"indexed,omitempty"` // an index begins with the column
+	Orphans    int64      `json:"orphans"`           // rows whose value is no key there, neither NULL nor 0 where 0 is not declared; -1 when not counted
 }
 
 // Obstacle is something that stands in the way of a migration.

@@ -197,21 +197,21 @@ func (i *inspector) confirm(ctx context.Context, c *candidate) error {
 	default:
 		c.Why += fmt.Sprintf("; %s of %s different %s are keys there", group(int64(found)), group(int64(all)), looked)
 	}
-	if c.Sure == Certain {
+	if c.Confidence == Certain {
 		return nil
 	}
 	switch {
 	case all == 0:
-		c.Sure = Possible
+		c.Confidence = Possible
 	case float64(found) < hardly*float64(all):
-		c.Sure = Unlikely
+		c.Confidence = Unlikely
 	case found < all || first:
-		c.Sure = Possible
+		c.Confidence = Possible
 	case c.weak:
-		c.Sure = Possible
+		c.Confidence = Possible
 		c.Why += ", but the name fits only in part, or fits several tables"
 	default:
-		c.Sure = Likely
+		c.Confidence = Likely
 	}
 	return nil
 }

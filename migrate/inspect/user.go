@@ -154,7 +154,7 @@ func (i *inspector) ofUser(s *subject, u catalog.User) Obstacle {
 
 // ofReference notes what a column that refers cannot hold, and where it is.
 func (i *inspector) ofReference(c *candidate) {
-	if c.Sure == Unlikely || !c.parent.wanted {
+	if c.Confidence == Unlikely || !c.parent.wanted {
 		return
 	}
 	name := c.Reference.Column

@@ -106,7 +106,7 @@ func (r *Report) writeReferences(b *bytes.Buffer) {
 		if f.Orphans < 0 {
 			orphans = "-"
 		}
-		rows = append(rows, []string{from, f.To + "." + f.ToColumn, string(f.Sure), orphans, f.Why})
+		rows = append(rows, []string{from, f.To + "." + f.ToColumn, string(f.Confidence), orphans, f.Why})
 	}
 	table(b, "REFERENCES", rows)
 }

@@ -21,8 +21,8 @@ func report() *inspect.Report {
 			{Name: "no\x1b[31mkey", Rows: -1, NoKey: "there is none"},
 		},
 		References: []inspect.Reference{
-			{Table: "a", Column: "b", Path: "$.c", To: "full", ToColumn: "id", Sure: inspect.Possible, Why: "by\nname", Orphans: -1},
-			{Table: "n", Column: "o", OwnerType: "t", Owner: "x\x00", To: "full", ToColumn: "id", Sure: inspect.Likely, Why: "so", Orphans: 1000},
+			{Table: "a", Column: "b", Path: "$.c", To: "full", ToColumn: "id", Confidence: inspect.Possible, Why: "by\nname", Orphans: -1},
+			{Table: "n", Column: "o", OwnerType: "t", Owner: "x\x00", To: "full", ToColumn: "id", Confidence: inspect.Likely, Why: "so", Orphans: 1000},
 		},
 		Obstacles: []inspect.Obstacle{
 			{Kind: "json", Text: "rounds", Do: "send texts"},

@@ -83,7 +83,7 @@ func TestMakeReport(t *testing.T) {
 		"mark":          {func(s *schema, _ *inspect.Report) { s.exec(`ALTER TABLE users ADD "a:after" INT`) }, ":after in it"},
 		"control":       {func(s *schema, _ *inspect.Report) { s.exec("ALTER TABLE users ADD \"a\nb\" INT") }, "control characters"},
 		"in a circle": {func(_ *schema, r *inspect.Report) {
-			r.References = append(r.References, inspect.Reference{Table: "users", Column: "id", To: "details", ToColumn: "user_id", Sure: inspect.Certain})
+			r.References = append(r.References, inspect.Reference{Table: "users", Column: "id", To: "details", ToColumn: "user_id", Confidence: inspect.Certain})
 		}, "references to each other"},
 		"no keys": {func(_ *schema, r *inspect.Report) { r.Tables = nil }, "none of the report's 0 tables"},
 	} {
@@ -146,7 +146,7 @@ func TestMakePossible(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite", small...)
 	report := s.report()
-	report.References = append(report.References, inspect.Reference{Table: "plain", Column: "text", To: "users", ToColumn: "id", Sure: inspect.Possible, Why: "its name says so"})
+	report.References = append(report.References, inspect.Reference{Table: "plain", Column: "text", To: "users", ToColumn: "id", Confidence: inspect.Possible, Why: "its name says so"})
 	p, err := plan.Make(t.Context(), s.DB, report, plan.Options{Now: made})
 	if err != nil || !strings.Contains(strings.Join(p.Notes, "\n"), "plain.text may be a reference to users.id (its name says so)") {
 		t.Errorf("got %v and %v, want a note", p, err)
@@ -191,7 +191,7 @@ func TestMakeNarrow(t *testing.T) {
 		"CREATE TABLE c (a varchar(10), b numeric(12), d real, e small, f timestamp, g numeric(19), h text)")
 	report := s.report()
 	for _, column := range []string{"a", "b", "d", "e", "f", "g", "h"} {
-		report.References = append(report.References, inspect.Reference{Table: "c", Column: column, To: "p", ToColumn: "id", Sure: inspect.Certain})
+		report.References = append(report.References, inspect.Reference{Table: "c", Column: column, To: "p", ToColumn: "id", Confidence: inspect.Certain})
 	}
 	_, err := plan.Make(t.Context(), s.DB, report, plan.Options{Now: made})
 	if !errors.Is(err, plan.ErrBlocked) {

@@ -43,7 +43,7 @@ func (b *builder) obstruct() {
 		b.refuse(o.Kind, o.Table, o.Name, sentence)
 	}
 	for _, r := range b.plan.References {
-		if r.Sure != inspect.Possible {
+		if r.Confidence != inspect.Possible {
 			continue
 		}
 		from, to := r.Table+"."+columnPart(r.Column), r.To+"."+columnPart(r.ToColumn)
@@ -59,7 +59,7 @@ func (b *builder) obstruct() {
 		b.need(fmt.Sprintf("%s may be a reference to %s: %s Say whether it is: inspect with %s.", from, to, sentenceOf(r.Why), options), "reference", from+"="+to)
 	}
 	for _, r := range b.report.References {
-		if r.Sure == inspect.Unlikely && b.tables[r.To] != nil {
+		if r.Confidence == inspect.Unlikely && b.tables[r.To] != nil {
 			b.note(fmt.Sprintf("%s.%s is not taken for a reference to %s: %s", r.Table, r.Column, r.To, sentenceOf(r.Why)))
 		}
 	}

@@ -108,8 +108,8 @@ func rekeyForeignKeys(t *testing.T, s *schema) {
 		r.Tables = append(r.Tables, inspect.Table{Name: table, Key: &inspect.Key{Column: key, Bits: 32}, Created: &inspect.Created{Column: "created_at"}})
 	}
 	r.References = []inspect.Reference{
-		{Table: lines, Column: "o", To: order, ToColumn: "Id", Origin: inspect.Declared, Sure: inspect.Certain, Columns: []string{"tenant", "o"}, ToColumns: []string{"tenant", "Id"}},
-		{Table: "old", Column: "o", To: order, ToColumn: "Id", Origin: inspect.Declared, Sure: inspect.Certain},
+		{Table: lines, Column: "o", To: order, ToColumn: "Id", Origin: inspect.Declared, Confidence: inspect.Certain, Columns: []string{"tenant", "o"}, ToColumns: []string{"tenant", "Id"}},
+		{Table: "old", Column: "o", To: order, ToColumn: "Id", Origin: inspect.Declared, Confidence: inspect.Certain},
 	}
 	p, err := plan.Make(t.Context(), s.DB, r, plan.Options{Mode: plan.Rekey, Now: made})
 	if err != nil {

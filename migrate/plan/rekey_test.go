@@ -151,7 +151,7 @@ var forumKeys = map[string]string{"users": "id", "languages": "id", "posts": "id
 	"orders": "id", "events": "id", hostile: "id"}
 
 func reference(table, column, to string, origin inspect.Origin) inspect.Reference {
-	return inspect.Reference{Table: table, Column: column, To: to, ToColumn: forumKeys[to], Origin: origin, Sure: inspect.Certain, Type: "bigint"}
+	return inspect.Reference{Table: table, Column: column, To: to, ToColumn: forumKeys[to], Origin: origin, Confidence: inspect.Certain, Type: "bigint"}
 }
 
 func forumReferences() []inspect.Reference {

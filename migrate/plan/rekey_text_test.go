@@ -24,7 +24,7 @@ CREATE TABLE notes ({id}, owner_id {text}, owner_type VARCHAR(20), doc {json}, c
 
 func shelfReferences() []inspect.Reference {
 	to := func(table, column string, origin inspect.Origin) inspect.Reference {
-		return inspect.Reference{Table: table, Column: column, To: "authors", ToColumn: "id", Origin: origin, Sure: inspect.Certain, Type: "bigint"}
+		return inspect.Reference{Table: table, Column: column, To: "authors", ToColumn: "id", Origin: origin, Confidence: inspect.Certain, Type: "bigint"}
 	}
 	owner, doc, self := to("notes", "owner_id", inspect.Polymorphic), to("notes", "doc", inspect.Given), to("books", "order", inspect.Given)
 	owner.OwnerType, owner.Owner, owner.Text = "owner_type", "author's", true
@@ -91,7 +91,7 @@ func TestRekeyRefused(t *testing.T) {
 		}, plan.ErrBlocked, "books: its time comes through author_id from authors, whose ids stay"},
 		{"through each other", map[string]string{"sqlite": "ALTER TABLE authors ADD book_id INT"},
 			func(r *inspect.Report, o *plan.Options) {
-				r.References = append(r.References, inspect.Reference{Table: "authors", Column: "book_id", To: "books", ToColumn: "id", Origin: inspect.Given, Sure: inspect.Certain})
+				r.References = append(r.References, inspect.Reference{Table: "authors", Column: "book_id", To: "books", ToColumn: "id", Origin: inspect.Given, Confidence: inspect.Certain})
 				o.Created["books"], o.Created["authors"] = "through author_id", "through book_id"
 			}, plan.ErrBlocked, "its time comes through others from itself"},
 		{"times without a zone", map[string]string{"mysql": "SELECT 1", "postgres": "ALTER TABLE books ALTER created_at TYPE timestamp"},
@@ -111,7 +111,7 @@ func TestRekeyRefused(t *testing.T) {
 		}, nil, plan.ErrBlocked, "books: the column twice is computed from order"},
 		{"an engine without transactions", map[string]string{"mysql": "ALTER TABLE notes ENGINE=MyISAM"}, nil, plan.ErrBlocked, "notes has the engine MyISAM"},
 		{"two tables' ids in one column", nil, func(r *inspect.Report, _ *plan.Options) {
-			r.References = append(r.References, inspect.Reference{Table: "books", Column: "order", To: "authors", ToColumn: "id", Origin: inspect.Given, Sure: inspect.Certain})
+			r.References = append(r.References, inspect.Reference{Table: "books", Column: "order", To: "authors", ToColumn: "id", Origin: inspect.Given, Confidence: inspect.Certain})
 		}, plan.ErrBlocked, "books.order refers to the keys of several tables"},
 		{"several places in a document", nil, func(r *inspect.Report, _ *plan.Options) { r.References[3].Path = "$.authors[*].id" }, plan.ErrOption, `the JSON path "$.authors[*].id"`},
 		{"a path with a mark", nil, func(r *inspect.Report, _ *plan.Options) { r.References[3].Path = `$.":upto"` }, plan.ErrOption, ":upto"},

@@ -129,7 +129,7 @@ func (s *schema) text(query string, args ...any) string {
 // report inspects the database.
 func (s *schema) report(references ...string) *inspect.Report {
 	s.t.Helper()
-	report, err := inspect.Inspect(s.t.Context(), s.gorm, inspect.Options{References: references})
+	report, err := inspect.Read(s.t.Context(), s.gorm, inspect.Options{References: references})
 	if err != nil {
 		s.t.Fatal(err)
 	}

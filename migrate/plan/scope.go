@@ -147,7 +147,7 @@ func (s *selection) follow() error {
 	for again := true; again; {
 		again = false
 		for i, r := range report.References {
-			if used[i] || s.keys[r.To] == "" || s.keys[r.To] != r.ToColumn || r.Sure == inspect.Unlikely {
+			if used[i] || s.keys[r.To] == "" || s.keys[r.To] != r.ToColumn || r.Confidence == inspect.Unlikely {
 				continue
 			}
 			used[i], again = true, true
@@ -155,14 +155,14 @@ func (s *selection) follow() error {
 			if r.Path == "" {
 				s.pairs = append(s.pairs, [2]string{r.Table, r.Column})
 			}
-			if r.Path != "" || r.OwnerType != "" || r.Sure == inspect.Possible || keyOf(r.Table) != r.Column || r.Table == r.To {
+			if r.Path != "" || r.OwnerType != "" || r.Confidence == inspect.Possible || keyOf(r.Table) != r.Column || r.Table == r.To {
 				continue
 			}
 			s.shared[r.Table], s.keys[r.Table], s.roots[r.Table] = true, r.Column, r.To
 		}
 	}
 	for i, r := range report.References {
-		if used[i] || s.keys[r.Table] != r.Column || r.Path != "" || r.OwnerType != "" || r.Sure != inspect.Certain && r.Sure != inspect.Likely || r.Table == r.To {
+		if used[i] || s.keys[r.Table] != r.Column || r.Path != "" || r.OwnerType != "" || r.Confidence != inspect.Certain && r.Confidence != inspect.Likely || r.Table == r.To {
 			continue
 		}
 		return fmt.Errorf("%w: the key %s.%s is a reference to %s.%s and has its ids: name the table %s too", ErrOption, r.Table, r.Column, r.To, r.ToColumn, r.To)
@@ -347,7 +347,7 @@ func (b *builder) hand(f *catalog.Reference, at int, above []Reference) {
 	for _, up := range above {
 		b.plan.References = append(b.plan.References, Reference{Reference: inspect.Reference{
 			Table: b.names[f.Child], Column: f.Columns[at], To: up.To, ToColumn: up.ToColumn, Origin: inspect.Declared, Name: f.Name,
-			Columns: f.Columns, ToColumns: f.To, OnDelete: f.OnDelete, OnUpdate: f.OnUpdate, Sure: up.Sure, Text: up.Text, Orphans: -1,
+			Columns: f.Columns, ToColumns: f.To, OnDelete: f.OnDelete, OnUpdate: f.OnUpdate, Confidence: up.Confidence, Text: up.Text, Orphans: -1,
 			Why: fmt.Sprintf("the foreign key %s has it be one of %s.%s, which is such a reference", f.Name, up.Table, up.Column),
 		}, Via: b.short(f.Parent).String(), ViaColumn: f.To[at]})
 	}

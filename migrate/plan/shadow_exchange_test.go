@@ -49,7 +49,7 @@ var shopPostgres = []string{
 	`INSERT INTO logs (customer_id, who) SELECT CASE WHEN n % 10 = 0 THEN 0 WHEN n % 10 = 1 THEN 100000 + n ELSE n END, CASE WHEN n % 10 > 1 THEN 'c' || n END FROM generate_series(1, 300) n`,
 }
 
-var logsReference = inspect.Reference{Table: "logs", Column: "customer_id", To: "customers", ToColumn: "id", Origin: inspect.Given, Sure: inspect.Certain}
+var logsReference = inspect.Reference{Table: "logs", Column: "customer_id", To: "customers", ToColumn: "id", Origin: inspect.Given, Confidence: inspect.Certain}
 
 // wrongPostgres are queries for the number of rows that refer to another row than they say.
 var wrongPostgres = map[string]string{

@@ -70,7 +70,7 @@ func reportOf(t *testing.T, db *sql.DB, d dialect.Dialect, more ...inspect.Refer
 	for _, r := range references {
 		for i := range r.Columns {
 			report.References = append(report.References, inspect.Reference{Table: name(r.Child), Column: r.Columns[i], To: name(r.Parent), ToColumn: r.To[i],
-				Origin: inspect.Declared, Name: r.Name, Sure: inspect.Certain})
+				Origin: inspect.Declared, Name: r.Name, Confidence: inspect.Certain})
 		}
 	}
 	return report

@@ -93,7 +93,7 @@ func TestShadowRefused(t *testing.T) {
 		{"deferrable key", []string{"CREATE TABLE a (id serial PRIMARY KEY DEFERRABLE, created_at timestamptz)"}, nil, "deferrable"},
 		{"set default", []string{"CREATE TABLE a (id serial PRIMARY KEY, created_at timestamptz, a_id integer REFERENCES a (id) ON DELETE SET DEFAULT)"}, nil, "SET DEFAULT"},
 		{"text", []string{"CREATE TABLE a (id serial PRIMARY KEY, created_at timestamptz, note text)"},
-			[]inspect.Reference{{Table: "a", Column: "note", To: "a", ToColumn: "id", Origin: inspect.Given, Sure: inspect.Certain, Text: true}}, "mode rekey"},
+			[]inspect.Reference{{Table: "a", Column: "note", To: "a", ToColumn: "id", Origin: inspect.Given, Confidence: inspect.Certain, Text: true}}, "mode rekey"},
 		{"trigger", []string{"CREATE TABLE a (id serial PRIMARY KEY, created_at timestamptz)", "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
 			"CREATE TRIGGER touched BEFORE UPDATE ON a FOR EACH ROW EXECUTE FUNCTION f()", "ALTER TABLE a ENABLE ALWAYS TRIGGER touched"}, nil, "--accept trigger:a.touched"},
 		{"no order", []string{"CREATE TABLE a (id serial PRIMARY KEY, created_at timestamptz)", "CREATE TABLE b (a_id integer REFERENCES a (id))"}, nil, "no index that begins with an integer"},

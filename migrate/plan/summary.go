@@ -341,7 +341,7 @@ func (r Reference) describe() []string {
 	if r.Path != "" {
 		from += ":" + r.Path
 	}
-	return []string{from, "to " + r.To + "." + r.ToColumn, string(r.Origin), string(r.Sure), where, orphans, second(r.Shadow)}
+	return []string{from, "to " + r.To + "." + r.ToColumn, string(r.Origin), string(r.Confidence), where, orphans, second(r.Shadow)}
 }
 
 func second(column string) string {

@@ -12,21 +12,21 @@ type calendar struct {
 	since, until, offset int64
 }
 
-// local makes a moment of a local time, given as if it were one of UTC. One that the zone's clocks showed twice, when they were set back, is the first of the
+// local makes a timestamp of a local time, given as if it were one of UTC. One that the zone's clocks showed twice, when they were set back, is the first of the
 // two; one that they never showed, when they were set forward, cannot be read: the zone is not the one that it was written in. So the order of local times is
 // that of the instants.
-func (c *calendar) local(seconds, nanoseconds int64) moment {
+func (c *calendar) local(seconds, nanoseconds int64) timestamp {
 	if c.zone == nil {
 		if seconds < firstYear+2*86400 {
-			return moment{state: zero}
+			return timestamp{state: zero}
 		}
-		return moment{state: unreadable}
+		return timestamp{state: unreadable}
 	}
 	if c.since <= seconds && seconds < c.until {
 		return c.judge(seconds-c.offset, nanoseconds)
 	}
 	if seconds < firstYear+2*86400 {
-		return moment{state: zero}
+		return timestamp{state: zero}
 	}
 	const never = -1 << 62
 	at, found := int64(never), false
@@ -44,7 +44,7 @@ func (c *calendar) local(seconds, nanoseconds int64) moment {
 		instant = until
 	}
 	if !found {
-		return moment{state: unreadable}
+		return timestamp{state: unreadable}
 	}
 	return c.judge(at, nanoseconds)
 }

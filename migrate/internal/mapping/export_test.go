@@ -10,7 +10,7 @@ import (
 
 // Read reads one time as the text that a database gives.
 func Read(p *plan.Plan, k plan.Key, text string) (at time.Time, what string, err error) {
-	s, err := newSpace(p, k)
+	s, err := newNodeSlots(p, k)
 	if err != nil {
 		return time.Time{}, "", err
 	}
@@ -27,13 +27,13 @@ func Sorted(ctx context.Context, most int, firsts, ids []int64) (sorted [][2]int
 	s := newSorter()
 	s.most = most
 	for i := range ids {
-		if err := s.add(entry{room{firsts[i], firsts[i] + 9}, ids[i]}); err != nil {
+		if err := s.add(entry{slotRange{firsts[i], firsts[i] + 9}, ids[i]}); err != nil {
 			return nil, 0, err
 		}
 	}
 	files = len(s.files)
 	err = s.each(ctx, func(e entry) error {
-		sorted = append(sorted, [2]int64{e.room.last - 9, e.id})
+		sorted = append(sorted, [2]int64{e.slotRange.last - 9, e.id})
 		return nil
 	})
 	if closed := s.close(); err == nil {
@@ -67,7 +67,7 @@ func FillAll(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key, rows int
 
 // ReadAll reads times with one calendar, each as the text of UTC, empty when it cannot be read.
 func ReadAll(p *plan.Plan, k plan.Key, texts []string) []string {
-	s, err := newSpace(p, k)
+	s, err := newNodeSlots(p, k)
 	if err != nil {
 		return nil
 	}

@@ -16,11 +16,11 @@ import (
 // It is not safe for concurrent use.
 type Filler struct {
 	source *source
-	space  *space
+	slots  *nodeSlots
 	shared bool  // others add pairs meanwhile, as triggers do in mode shadow
 	known  bool  // last is read
 	last   int64 // the greatest old id of the map when the filler began
-	top    int64 // the greatest new id of the map before the batch; rooms beyond it are empty
+	top    int64 // the greatest new id of the map before the batch; slot ranges beyond it are empty
 	rows   []row
 	old    []int64
 	new    []int64
@@ -32,7 +32,7 @@ func NewFiller(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key) (*Fill
 	if k.Map == "" {
 		return nil, fmt.Errorf("mapping: the ids of %s stay as they are: it has no map", k.Table)
 	}
-	s, err := newSpace(p, k)
+	s, err := newNodeSlots(p, k)
 	if err != nil {
 		return nil, err
 	}
@@ -40,13 +40,13 @@ func NewFiller(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key) (*Fill
 	if err != nil {
 		return nil, err
 	}
-	return &Filler{source: source, space: s, shared: p.Mode == plan.Shadow}, nil
+	return &Filler{source: source, slots: s, shared: p.Mode == plan.Shadow}, nil
 }
 
 // Fill maps up to rows old ids after a cursor, and returns the last of them; done when there was none. All its writes are in tx.
 // Rows that the map has already are passed over, and not counted as mapped.
 //
-// The error wraps [ErrRefused] when a row cannot have a new id: its time is none that Look lets pass, its unit is full, or its new id is another row's.
+// The error wraps [ErrRefused] when a row cannot have a new id: its time is none that SurveyRows lets pass, its unit is full, or its new id is another row's.
 // After an error, or when tx was not committed, the filler is of no use any more: take a new one.
 func (f *Filler) Fill(ctx context.Context, tx Tx, after int64, rows int) (upto int64, mapped int64, done bool, err error) {
 	if rows < 1 {
@@ -117,7 +117,7 @@ func (f *Filler) pass(ctx context.Context, tx Tx, after, upto int64) error {
 	return err
 }
 
-// assign gives each row of the batch its new id: in each room those after the greatest that the map has.
+// assign gives each row of the batch its new id: in each slot range those after the greatest that the map has.
 func (f *Filler) assign(ctx context.Context, tx Tx) error {
 	top, err := greatest(ctx, tx, f.source.dialect, f.source.maps, []int64{before}, []int64{1<<63 - 1})
 	if err != nil {
@@ -125,28 +125,28 @@ func (f *Filler) assign(ctx context.Context, tx Tx) error {
 	}
 	f.top = top[0]
 	var survey Survey
-	rooms := make([]room, 0, len(f.rows))
-	next := make(map[room]int64) // the next place of each room
-	var used []room              // the rooms that may have ids already
+	ranges := make([]slotRange, 0, len(f.rows))
+	next := make(map[slotRange]int64) // the next slot of each slot range
+	var used []slotRange              // the slot ranges that may have ids already
 	f.old, f.new = f.old[:0], f.new[:0]
-	var last room
+	var last slotRange
 	for _, r := range f.rows {
 		survey.Rows++
-		if r.moment.state != good {
-			survey.note(r.moment, r.id)
+		if r.timestamp.state != good {
+			survey.note(r.timestamp, r.id)
 			continue
 		}
-		room := f.space.room(r.moment.ns)
-		rooms = append(rooms, room)
+		slotRange := f.slots.rangeOf(r.timestamp.ns)
+		ranges = append(ranges, slotRange)
 		f.old = append(f.old, r.id)
-		if len(rooms) > 1 && room == last {
+		if len(ranges) > 1 && slotRange == last {
 			continue
 		}
-		last = room
-		if _, seen := next[room]; !seen {
-			next[room] = room.first
-			if f.space.id(room.first) <= f.top {
-				used = append(used, room)
+		last = slotRange
+		if _, seen := next[slotRange]; !seen {
+			next[slotRange] = slotRange.first
+			if f.slots.id(slotRange.first) <= f.top {
+				used = append(used, slotRange)
 			}
 		}
 	}
@@ -158,16 +158,16 @@ func (f *Filler) assign(ctx context.Context, tx Tx) error {
 		return err
 	}
 	maps.Copy(next, begun)
-	spare := make(map[room]*gaps)
-	for i, room := range rooms {
-		place := next[room]
-		next[room] = place + 1
-		if place > room.last {
-			if spare[room] == nil {
-				spare[room] = &gaps{source: f.source, space: f.space, next: room.first, end: begun[room]}
+	spare := make(map[slotRange]*gaps)
+	for i, slotRange := range ranges {
+		slot := next[slotRange]
+		next[slotRange] = slot + 1
+		if slot > slotRange.last {
+			if spare[slotRange] == nil {
+				spare[slotRange] = &gaps{source: f.source, slots: f.slots, next: slotRange.first, end: begun[slotRange]}
 			}
 			var found bool
-			if place, found, err = spare[room].find(ctx, tx); err != nil {
+			if slot, found, err = spare[slotRange].find(ctx, tx); err != nil {
 				return err
 			}
 			if !found {
@@ -176,7 +176,7 @@ func (f *Filler) assign(ctx context.Context, tx Tx) error {
 				return survey.Refused(f.source.key)
 			}
 		}
-		id := f.space.id(place)
+		id := f.slots.id(slot)
 		if id < f.source.key.Below {
 			survey.Clashing++
 			survey.First.Clashing = f.old[i]
@@ -187,26 +187,26 @@ func (f *Filler) assign(ctx context.Context, tx Tx) error {
 	return nil
 }
 
-// resume reads from the map how much of rooms is used, and returns the places after that.
-func (f *Filler) resume(ctx context.Context, tx Tx, used []room) (map[room]int64, error) {
+// resume reads from the map how much of slot ranges is used, and returns the slots after that.
+func (f *Filler) resume(ctx context.Context, tx Tx, used []slotRange) (map[slotRange]int64, error) {
 	from, until := make([]int64, len(used)), make([]int64, len(used))
-	for i, room := range used {
-		from[i], until[i] = f.space.id(room.first), f.space.id(room.last)
+	for i, slotRange := range used {
+		from[i], until[i] = f.slots.id(slotRange.first), f.slots.id(slotRange.last)
 	}
 	found, err := greatest(ctx, tx, f.source.dialect, f.source.maps, from, until)
 	if err != nil {
 		return nil, err
 	}
-	next := make(map[room]int64, len(used))
+	next := make(map[slotRange]int64, len(used))
 	for i, id := range found {
 		if id == 0 {
 			continue
 		}
-		place, ok := f.space.place(id)
+		slot, ok := f.slots.slot(id)
 		if !ok {
 			return nil, fmt.Errorf("mapping: the new id %d in %s has not the plan's node: the map is another plan's", id, f.source.key.Map)
 		}
-		next[used[i]] = place + 1
+		next[used[i]] = slot + 1
 	}
 	return next, nil
 }
@@ -220,7 +220,7 @@ func (f *Filler) free(ctx context.Context, tx Tx) error {
 	slices.Sort(sorted)
 	last := sorted[len(sorted)-1]
 	for from := sorted[0]; ; {
-		ids, err := f.source.nodes(ctx, tx, f.space, from, last)
+		ids, err := f.source.nodes(ctx, tx, f.slots, from, last)
 		if err != nil {
 			return err
 		}

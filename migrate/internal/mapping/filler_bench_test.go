@@ -49,7 +49,7 @@ func BenchmarkFill(b *testing.B) {
 			})
 			b.Run(fmt.Sprintf("db=%s/order=%s/way=look", kind, order), func(b *testing.B) {
 				for b.Loop() {
-					if s, err := mapping.Look(b.Context(), f.db, f.plan, f.key); s.Rows != rows || err != nil {
+					if s, err := mapping.SurveyRows(b.Context(), f.db, f.plan, f.key); s.Rows != rows || err != nil {
 						b.Fatalf("got %+v, %v", s, err)
 					}
 				}

@@ -5,19 +5,19 @@ import (
 	"database/sql"
 )
 
-// gaps finds free places in a room whose last place is taken, though others may not be: those who add pairs for rows that come, in mode shadow, do not
+// gaps finds free slots in a slot range whose last slot is taken, though others may not be: those who add pairs for rows that come, in mode shadow, do not
 // take them in order.
 type gaps struct {
 	source *source
-	space  *space
+	slots  *nodeSlots
 	next   int64 // where to look on
-	end    int64 // where to stop: the places from there on are given already
+	end    int64 // where to stop: the slots from there on are given already
 	taken  []int64
-	ended  bool // no place of the map's is beyond those of taken
+	ended  bool // no slot of the map's is beyond those of taken
 }
 
-// find returns the next free place; false when there is none.
-func (g *gaps) find(ctx context.Context, tx Tx) (place int64, found bool, err error) {
+// find returns the next free slot; false when there is none.
+func (g *gaps) find(ctx context.Context, tx Tx) (slot int64, found bool, err error) {
 	for ; g.next < g.end; g.next++ {
 		if len(g.taken) == 0 && !g.ended {
 			if err := g.read(ctx, tx); err != nil {
@@ -33,18 +33,18 @@ func (g *gaps) find(ctx context.Context, tx Tx) (place int64, found bool, err er
 	return 0, false, nil
 }
 
-// read reads the next places that the map has.
+// read reads the next slots that the map has.
 func (g *gaps) read(ctx context.Context, tx Tx) error {
 	s := statement{dialect: g.source.dialect}
-	text := "SELECT new_id FROM " + g.source.maps + " WHERE new_id >= " + s.number(g.space.id(g.next)) + " AND new_id <= " + s.number(g.space.id(g.end-1)) +
+	text := "SELECT new_id FROM " + g.source.maps + " WHERE new_id >= " + s.number(g.slots.id(g.next)) + " AND new_id <= " + s.number(g.slots.id(g.end-1)) +
 		" ORDER BY new_id LIMIT " + s.number(pageRows)
 	err := each(ctx, tx, text, s.args, func(rows *sql.Rows) error {
 		var id int64
 		if err := rows.Scan(&id); err != nil {
 			return err
 		}
-		if place, own := g.space.place(id); own {
-			g.taken = append(g.taken, place)
+		if slot, own := g.slots.slot(id); own {
+			g.taken = append(g.taken, slot)
 		}
 		return nil
 	})

@@ -223,7 +223,7 @@ func (f *fixture) oracle(t testing.TB, rows map[int64]time.Time) map[int64]int64
 	if err != nil {
 		t.Fatal(err)
 	}
-	unit, room := max(f.key.Unit, layout.Unit()), layout.Max(idgen.Sequence)+1
+	unit, slotRange := max(f.key.Unit, layout.Unit()), layout.Max(idgen.Sequence)+1
 	start := func(at time.Time) time.Time {
 		if f.key.Unit <= layout.Unit() {
 			return layout.Epoch().Add(at.Sub(layout.Epoch()) / unit * unit)
@@ -246,8 +246,8 @@ func (f *fixture) oracle(t testing.TB, rows map[int64]time.Time) map[int64]int64
 			last, n = at, 0
 		}
 		node := idgen.Parts{
-			Time: at.Add(time.Duration(n/room) * layout.Unit()), Node: f.plan.Node & layout.Max(idgen.Node),
-			Datacenter: f.plan.Node >> layout.Bits(idgen.Node), Sequence: n % room,
+			Time: at.Add(time.Duration(n/slotRange) * layout.Unit()), Node: f.plan.Node & layout.Max(idgen.Node),
+			Datacenter: f.plan.Node >> layout.Bits(idgen.Node), Sequence: n % slotRange,
 		}
 		if want[id], err = layout.Compose(node); err != nil {
 			t.Fatal(err)
@@ -259,7 +259,7 @@ func (f *fixture) oracle(t testing.TB, rows map[int64]time.Time) map[int64]int64
 
 func (f *fixture) look(t testing.TB) mapping.Survey {
 	t.Helper()
-	survey, err := mapping.Look(t.Context(), f.db, f.plan, f.key)
+	survey, err := mapping.SurveyRows(t.Context(), f.db, f.plan, f.key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -606,7 +606,7 @@ func TestInstant(t *testing.T) {
 	})
 }
 
-// TestFillGaps is for maps that others add pairs to, at places of their own choice: the last of a unit, and the second.
+// TestFillGaps is for maps that others add pairs to, at slots of their own choice: the last of a unit, and the second.
 func TestFillGaps(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		f.key.Unit = time.Millisecond // with room for 4

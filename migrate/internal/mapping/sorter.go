@@ -12,16 +12,16 @@ import (
 	"slices"
 )
 
-// entry is an old row, and the places that the rows of its unit share.
+// entry is an old row, and the slots that the rows of its unit share.
 type entry struct {
-	room room
-	id   int64
+	slotRange slotRange
+	id        int64
 }
 
 const entryBytes = 24
 
 func compare(a, b entry) int {
-	return cmp.Or(cmp.Compare(a.room.first, b.room.first), cmp.Compare(a.id, b.id))
+	return cmp.Or(cmp.Compare(a.slotRange.first, b.slotRange.first), cmp.Compare(a.id, b.id))
 }
 
 // sorter puts rows in the order of their new ids. What does not fit into its memory, 12 MB, it keeps in files of the folder for temporary ones, 24 bytes a
@@ -54,8 +54,8 @@ func (s *sorter) spill() error {
 	w := bufio.NewWriterSize(file, 1<<16)
 	var b [entryBytes]byte
 	for _, e := range s.held {
-		binary.LittleEndian.PutUint64(b[0:], uint64(e.room.first))
-		binary.LittleEndian.PutUint64(b[8:], uint64(e.room.last))
+		binary.LittleEndian.PutUint64(b[0:], uint64(e.slotRange.first))
+		binary.LittleEndian.PutUint64(b[8:], uint64(e.slotRange.last))
 		binary.LittleEndian.PutUint64(b[16:], uint64(e.id))
 		if _, err := w.Write(b[:]); err != nil {
 			return fmt.Errorf("mapping: sorting: %w", err)
@@ -103,8 +103,8 @@ func (r *run) next() (bool, error) {
 	} else if err != nil {
 		return false, fmt.Errorf("mapping: sorting: %w", err)
 	}
-	r.head.room.first = int64(binary.LittleEndian.Uint64(b[0:]))
-	r.head.room.last = int64(binary.LittleEndian.Uint64(b[8:]))
+	r.head.slotRange.first = int64(binary.LittleEndian.Uint64(b[0:]))
+	r.head.slotRange.last = int64(binary.LittleEndian.Uint64(b[8:]))
 	r.head.id = int64(binary.LittleEndian.Uint64(b[16:]))
 	return true, nil
 }

@@ -36,17 +36,17 @@ type source struct {
 	created string // what gives the time
 	form    form
 	calendar
-	instant moment
+	instant timestamp
 }
 
 // row is one old row.
 type row struct {
-	id     int64
-	moment moment
+	id        int64
+	timestamp timestamp
 }
 
 // newSource returns the source of a key. It asks the database for the type of the column that has the time.
-func newSource(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key, s *space) (*source, error) {
+func newSource(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key, s *nodeSlots) (*source, error) {
 	d, ok := dialect.Lookup(p.Database.Kind)
 	if !ok {
 		return nil, fmt.Errorf("mapping: %w: %q", catalog.ErrDialect, p.Database.Kind)
@@ -193,20 +193,20 @@ func (r *source) page(ctx context.Context, db dialect.Queryer, list []row, after
 		if err := rows.Scan(&next.id, &raw); err != nil {
 			return err
 		}
-		next.moment = r.moment(raw)
+		next.timestamp = r.timestamp(raw)
 		list = append(list, next)
 		return nil
 	})
 	return list, err
 }
 
-// moment reads a time that the query gave.
-func (r *source) moment(raw []byte) moment {
+// timestamp reads a time that the query gave.
+func (r *source) timestamp(raw []byte) timestamp {
 	if r.form == fixed {
 		return r.instant
 	}
 	if raw == nil {
-		return moment{state: null}
+		return timestamp{state: null}
 	}
 	if r.form == texts {
 		return r.text(raw)
@@ -217,7 +217,7 @@ func (r *source) moment(raw []byte) moment {
 	seconds, nanoseconds, ok := sent(raw)
 	switch {
 	case !ok:
-		return moment{state: unreadable}
+		return timestamp{state: unreadable}
 	case r.form == instants:
 		return r.judge(seconds, nanoseconds)
 	}
@@ -240,7 +240,7 @@ func sent(raw []byte) (seconds, nanoseconds int64, finite bool) {
 }
 
 // decimal reads seconds since 1970 with up to nine digits of a fraction. 0 is MySQL's 0000-00-00, which a TIMESTAMP stores so.
-func (c *calendar) decimal(b []byte) moment {
+func (c *calendar) decimal(b []byte) timestamp {
 	whole, fraction, _ := strings.Cut(string(b), ".")
 	n, ok := wholeNumber([]byte(whole))
 	nano := int64(0)
@@ -249,9 +249,9 @@ func (c *calendar) decimal(b []byte) moment {
 	}
 	switch {
 	case !ok || len(fraction) > 9 || n < 0:
-		return moment{state: unreadable}
+		return timestamp{state: unreadable}
 	case n == 0 && nano == 0:
-		return moment{state: zero}
+		return timestamp{state: zero}
 	}
 	return c.judge(n, nano)
 }

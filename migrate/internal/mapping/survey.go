@@ -90,7 +90,7 @@ func (s Survey) Refused(k plan.Key) error {
 }
 
 // note counts a row whose time is not good.
-func (s *Survey) note(m moment, id int64) {
+func (s *Survey) note(m timestamp, id int64) {
 	count, example := s.reason(m.state)
 	if *count == 0 {
 		*example = id

@@ -11,10 +11,10 @@ import "bytes"
 //	2025-01-02 03:04:05 +0900 JST m=+1  as Go's time.Time.String writes it
 //
 // and whole numbers as [calendar.integer] does.
-func (c *calendar) text(b []byte) moment {
+func (c *calendar) text(b []byte) timestamp {
 	b = bytes.TrimSpace(b)
 	if len(b) == 0 {
-		return moment{state: unreadable}
+		return timestamp{state: unreadable}
 	}
 	if n, ok := wholeNumber(b); ok {
 		return c.integer(n)
@@ -28,13 +28,13 @@ func (c *calendar) text(b []byte) moment {
 	hour, minute, second, nano := r.clock()
 	offset, zoned := r.offset()
 	if !r.ok || len(r.rest) > 0 || hour > 23 || minute > 59 || second > 59 {
-		return moment{state: unreadable}
+		return timestamp{state: unreadable}
 	}
 	if month == 0 || date == 0 {
-		return moment{state: zero} // MySQL's 0000-00-00, or a part of it
+		return timestamp{state: zero} // MySQL's 0000-00-00, or a part of it
 	}
 	if month > 12 || date > daysIn(year, month) {
-		return moment{state: unreadable}
+		return timestamp{state: unreadable}
 	}
 	seconds := days(year, month, date)*86400 + hour*3600 + minute*60 + second
 	if zoned {

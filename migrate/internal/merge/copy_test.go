@@ -58,7 +58,7 @@ func TestValues(t *testing.T) {
 		if kind == "mysql" {
 			from.execute(t, "SET time_zone = '+09:00'")
 		}
-		got, err := merge.Merge(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{})
+		got, err := merge.Run(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{})
 		if err != nil || got.Copied < 2 {
 			t.Fatalf("got %d rows copied, %v", got.Copied, err)
 		}
@@ -107,7 +107,7 @@ func TestRefusedRow(t *testing.T) {
 		ddl := []string{"CREATE TABLE a (id BIGINT PRIMARY KEY, n BIGINT)", "CREATE TABLE b (id BIGINT PRIMARY KEY, n BIGINT)"}
 		into, from := anew(t, kind, ddl[0], "CREATE TABLE b (id BIGINT PRIMARY KEY, n BIGINT, CHECK (n < 5))"), anew(t, kind, ddl...)
 		from.execute(t, "INSERT INTO a VALUES (1, 1), (2, 2)", "INSERT INTO b VALUES (1, 1), (2, 2), (3, 7), (4, 3)")
-		got, err := merge.Merge(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{})
+		got, err := merge.Run(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{})
 		if err == nil || !strings.Contains(err.Error(), "b from From 1") || !strings.Contains(err.Error(), "the row 3") || got.Copied != 2 {
 			t.Fatalf("got %d rows copied, %v, want 2 and the row 3", got.Copied, err)
 		}
@@ -115,7 +115,7 @@ func TestRefusedRow(t *testing.T) {
 			t.Errorf("%d rows of the batch stayed", n)
 		}
 		from.execute(t, "UPDATE b SET n = 4 WHERE id = 3")
-		got, err = merge.Merge(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{})
+		got, err = merge.Run(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{})
 		if err != nil || got.Copied != 4 {
 			t.Errorf("got %d rows copied, %v, want 4", got.Copied, err)
 		}
@@ -140,7 +140,7 @@ func TestWritersMeanwhile(t *testing.T) {
 				into, from := anew(t, kind, ddl, "INSERT INTO a VALUES (1, 1)"), anew(t, kind, ddl, "INSERT INTO a VALUES (10, 1), (20, 2), (30, 3), (40, 4)")
 				places := map[string]*place{"into": into, "from": from}
 				copied := false
-				_, err := merge.Merge(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{Progress: func(p merge.Progress) {
+				_, err := merge.Run(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{Progress: func(p merge.Progress) {
 					if strings.HasPrefix(p.Doing, "copy ") && !copied {
 						copied = true
 						places[test.where].execute(t, test.statement)
@@ -170,10 +170,10 @@ func TestTwoMerges(t *testing.T) {
 		from.execute(t, "INSERT INTO a VALUES "+strings.Join(rows, ", "))
 		inside := false
 		var second error
-		_, err := merge.Merge(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{Progress: func(p merge.Progress) {
+		_, err := merge.Run(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{Progress: func(p merge.Progress) {
 			if strings.HasPrefix(p.Doing, "copy ") && !inside {
 				inside = true
-				_, second = merge.Merge(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{})
+				_, second = merge.Run(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{})
 			}
 		}})
 		if kind == "sqlite" && (!errors.Is(err, merge.ErrCopied) || !strings.Contains(err.Error(), "another merge copies a of From 1") || second != nil) {
@@ -211,7 +211,7 @@ func TestNeighbours(t *testing.T) {
 						map[bool]string{true: `[{"i":21365922988083252},{"i":1}]`}[kind != "postgres"]+`'`)
 				want = 3999
 			}
-			got, err := merge.Merge(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{})
+			got, err := merge.Run(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{})
 			if err != nil || got.Copied != want {
 				t.Fatalf("got %d rows copied, %v, want %d", got.Copied, err, want)
 			}
@@ -233,7 +233,7 @@ func TestHeavyRows(t *testing.T) {
 			rows = append(rows, fmt.Sprintf("(%d, %s)", 100-n, body), fmt.Sprintf("(%d, '')", n+1))
 		}
 		from.execute(t, "INSERT INTO a VALUES "+strings.Join(rows, ", "))
-		got, err := merge.Merge(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{})
+		got, err := merge.Run(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{})
 		if err != nil || got.Copied != 36 {
 			t.Fatalf("got %d rows copied, %v, want 36", got.Copied, err)
 		}

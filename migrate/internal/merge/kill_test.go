@@ -54,7 +54,7 @@ func mergeKilled(names []string) error {
 		dbs = append(dbs, db)
 	}
 	fmt.Println("ready")
-	_, err := merge.Merge(context.Background(), dbs[0], dbs[1:], merge.Options{Target: time.Millisecond})
+	_, err := merge.Run(context.Background(), dbs[0], dbs[1:], merge.Options{Target: time.Millisecond})
 	return err
 }
 

@@ -84,7 +84,7 @@ type Proof struct {
 
 const defaultBelow = 1 << 42 // as package plan has it
 
-// Merge proves that no id of from is in into or in another of from, and copies their rows. It can be killed and called again, as often as
+// Run proves that no id of from is in into or in another of from, and copies their rows. It can be killed and called again, as often as
 // need be. When the context ends it stops after the batch that it is in, or without it; the error is the context's then.
 //
 // Where keys clash nothing is copied, the error wraps [ErrClash], and the Outcome has the plans that make them disjoint, or the error says why there
@@ -92,7 +92,7 @@ const defaultBelow = 1 << 42 // as package plan has it
 // before the error.
 //
 // It is not for two calls at once: the second fails in its first batch.
-func Merge(ctx context.Context, into *gorm.DB, from []*gorm.DB, o Options) (Outcome, error) {
+func Run(ctx context.Context, into *gorm.DB, from []*gorm.DB, o Options) (Outcome, error) {
 	m := &merger{options: o}
 	clashing, err := m.merge(ctx, into, from)
 	m.close() // before plans are made: a pool may have one connection alone

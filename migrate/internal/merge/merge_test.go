@@ -146,7 +146,7 @@ func TestMerge(t *testing.T) {
 			want.fill(t, rows, node)
 		}
 		before := into.checksum(t)
-		dry, err := merge.Merge(t.Context(), into.db, all(from), merge.Options{Dry: true})
+		dry, err := merge.Run(t.Context(), into.db, all(from), merge.Options{Dry: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestMerge(t *testing.T) {
 			t.Errorf("a dry merge copied %d rows", dry.Copied)
 		}
 		var last merge.Progress
-		got, err := merge.Merge(t.Context(), into.db, all(from), merge.Options{Progress: func(p merge.Progress) { last = p }})
+		got, err := merge.Run(t.Context(), into.db, all(from), merge.Options{Progress: func(p merge.Progress) { last = p }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,14 +174,14 @@ func TestMerge(t *testing.T) {
 		if kind != "sqlite" && !slices.ContainsFunc(got.Notes, func(n string) bool { return strings.HasPrefix(n, "orders still ") }) {
 			t.Errorf("got notes %q, want one of orders", got.Notes)
 		}
-		again, err := merge.Merge(t.Context(), into.db, all(from), merge.Options{})
+		again, err := merge.Run(t.Context(), into.db, all(from), merge.Options{})
 		if err != nil || again.Copied != 0 {
 			t.Errorf("a second merge copied %d rows: %v", again.Copied, err)
 		}
 		// Into's rows are its own now: a merge for rows that came to one of the others does not compare those again.
 		into.execute(t, "UPDATE users SET name = 'other', updated_at = updated_at", "DELETE FROM payments")
 		from[0].execute(t, fmt.Sprintf("INSERT INTO tags (id, name, created_at) VALUES (%d, 'late', '2026-01-01 00:00:00')", snowflakes(7)("", time.Now())))
-		again, err = merge.Merge(t.Context(), into.db, all(from), merge.Options{})
+		again, err = merge.Run(t.Context(), into.db, all(from), merge.Options{})
 		if err != nil || again.Copied != 1 || into.count(t, "SELECT COUNT(*) FROM payments") != 0 {
 			t.Errorf("a third merge copied %d rows: %v", again.Copied, err)
 		}
@@ -232,7 +232,7 @@ func TestMergeGoesOn(t *testing.T) {
 		for n := range 20 {
 			ctx, cancel := context.WithCancel(t.Context())
 			left := 1 + random.IntN(4)
-			got, err := merge.Merge(ctx, into.db, all(from), merge.Options{Tables: some, Target: 1, Progress: func(p merge.Progress) {
+			got, err := merge.Run(ctx, into.db, all(from), merge.Options{Tables: some, Target: 1, Progress: func(p merge.Progress) {
 				if strings.HasPrefix(p.Doing, "compare") {
 					return
 				}
@@ -253,7 +253,7 @@ func TestMergeGoesOn(t *testing.T) {
 		if ended < 5 {
 			t.Errorf("%d of 20 merges were ended in the middle, want more", ended)
 		}
-		got, err := merge.Merge(t.Context(), into.db, all(from), merge.Options{Tables: some})
+		got, err := merge.Run(t.Context(), into.db, all(from), merge.Options{Tables: some})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,13 +282,13 @@ func TestClash(t *testing.T) {
 				p.execute(t, "INSERT INTO tags VALUES "+strings.Join(chunk, ", "))
 			}
 		}
-		got, err := merge.Merge(t.Context(), places[0].db, all(places[1:]), merge.Options{Dry: true})
+		got, err := merge.Run(t.Context(), places[0].db, all(places[1:]), merge.Options{Dry: true})
 		if err != nil || got.Proof[0].Clashes != 0 || got.Proof[0].Text != "31,500 ids of 3 databases, none twice" {
 			t.Fatalf("got proof %+v, %v, want no clash", got.Proof, err)
 		}
 		const planted = 10_400*3 + 2
 		places[2].execute(t, fmt.Sprintf("INSERT INTO tags VALUES (%d, 'x')", planted))
-		got, err = merge.Merge(t.Context(), places[0].db, all(places[1:]), merge.Options{})
+		got, err = merge.Run(t.Context(), places[0].db, all(places[1:]), merge.Options{})
 		if !errors.Is(err, merge.ErrClash) || got.Copied != 0 {
 			t.Errorf("got %d rows copied, %v, want ErrClash", got.Copied, err)
 		}
@@ -310,7 +310,7 @@ func TestUniqueClash(t *testing.T) {
 			email = strings.ToUpper(email) // the same for its collation
 		}
 		from.execute(t, "UPDATE users SET email = '"+email+"' WHERE name LIKE '%User 5'")
-		_, err := merge.Merge(t.Context(), into.db, all([]*place{from}), merge.Options{})
+		_, err := merge.Run(t.Context(), into.db, all([]*place{from}), merge.Options{})
 		if !errors.Is(err, merge.ErrClash) || !strings.Contains(err.Error(), "users: 1 values of the unique index users_email (email) are in two databases, the first is user4.3@example.org") {
 			t.Errorf("got %v, want ErrClash with the email", err)
 		}
@@ -325,12 +325,12 @@ func TestComposite(t *testing.T) {
 	eachKind(t, func(t *testing.T, kind string) {
 		const ddl = "CREATE TABLE scores (player VARCHAR(20) NOT NULL, round BIGINT NOT NULL, points BIGINT, PRIMARY KEY (player, round))"
 		into, from := anew(t, kind, ddl, "INSERT INTO scores VALUES ('a', 1, 5), ('b', 2, 5)"), anew(t, kind, ddl, "INSERT INTO scores VALUES ('a', 2, 5), ('b', 1, 5), ('c', 1, NULL)")
-		got, err := merge.Merge(t.Context(), into.db, all([]*place{from}), merge.Options{})
+		got, err := merge.Run(t.Context(), into.db, all([]*place{from}), merge.Options{})
 		if err != nil || got.Copied != 3 || got.Proof[0].Text != "5 keys of 2 databases, none twice" {
 			t.Errorf("got %+v, %v, want 3 rows", got, err)
 		}
 		other := anew(t, kind, ddl, "INSERT INTO scores VALUES ('c', 1, 9)")
-		got, err = merge.Merge(t.Context(), into.db, all([]*place{other}), merge.Options{})
+		got, err = merge.Run(t.Context(), into.db, all([]*place{other}), merge.Options{})
 		if !errors.Is(err, merge.ErrClash) || got.Copied != 0 || got.Rekeys != nil {
 			t.Errorf("got %+v, %v, want ErrClash", got, err)
 		}

@@ -63,7 +63,7 @@ func (m *merger) widen(ctx context.Context, into *gorm.DB, found *clashing) erro
 
 // make inspects a database, and plans.
 func (m *merger) make(ctx context.Context, db *gorm.DB, o plan.Options) (*plan.Plan, error) {
-	report, err := inspect.Inspect(ctx, db, m.options.Inspect)
+	report, err := inspect.Read(ctx, db, m.options.Inspect)
 	if err != nil {
 		return nil, err
 	}

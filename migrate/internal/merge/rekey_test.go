@@ -18,7 +18,7 @@ import (
 // settle merges databases that numbered their rows apart: it wants plans that make their ids differ, runs them, and merges.
 func settle(t *testing.T, into *place, others []*place, o merge.Options) merge.Outcome {
 	t.Helper()
-	got, err := merge.Merge(t.Context(), into.db, all(others), o)
+	got, err := merge.Run(t.Context(), into.db, all(others), o)
 	if !errors.Is(err, merge.ErrClash) || len(got.Rekeys) != len(others) || got.Copied != 0 {
 		t.Fatalf("got %d plans, %v", len(got.Rekeys), err)
 	}
@@ -30,7 +30,7 @@ func settle(t *testing.T, into *place, others []*place, o merge.Options) merge.O
 			}
 		}
 	}
-	again, err := merge.Merge(t.Context(), into.db, all(others), o)
+	again, err := merge.Run(t.Context(), into.db, all(others), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,11 +125,11 @@ func TestGameServers(t *testing.T) {
 		if found := into.texts(t, query); !slices.Equal(found, want) {
 			t.Errorf("got %q, want %q", found, want)
 		}
-		again, err := merge.Merge(t.Context(), into.db, all(servers), o)
+		again, err := merge.Run(t.Context(), into.db, all(servers), o)
 		if err != nil || again.Copied != 0 {
 			t.Errorf("a second merge copied %d rows: %v", again.Copied, err)
 		}
-		one, err := merge.Merge(t.Context(), servers[2].db, all(servers[1:2]), o)
+		one, err := merge.Run(t.Context(), servers[2].db, all(servers[1:2]), o)
 		if err != nil || one.Copied != 5 {
 			t.Errorf("two of the servers: copied %d rows, %v, want 5: their ids differ now", one.Copied, err)
 		}

@@ -49,7 +49,7 @@ func TestRefused(t *testing.T) {
 					test.from = test.into
 				}
 				into, from := anew(t, kind, test.into...), anew(t, kind, test.from...)
-				_, err := merge.Merge(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{Tables: test.tables})
+				_, err := merge.Run(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{Tables: test.tables})
 				if !errors.Is(err, test.want) {
 					t.Fatalf("got %v, want %v", err, test.want)
 				}
@@ -90,7 +90,7 @@ func TestOptions(t *testing.T) {
 			{"target", a.db, []*gorm.DB{b.db}, merge.Options{Target: -1}, "the target -1ns is negative"},
 			{"name", a.db, []*gorm.DB{b.db}, merge.Options{Tables: []string{`"a`}}, "is not closed"},
 		} {
-			if _, err := merge.Merge(t.Context(), test.into, test.from, test.o); !errors.Is(err, merge.ErrOption) || !strings.Contains(err.Error(), test.want) {
+			if _, err := merge.Run(t.Context(), test.into, test.from, test.o); !errors.Is(err, merge.ErrOption) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s: got %v, want ErrOption with %q", test.name, err, test.want)
 			}
 		}
@@ -127,7 +127,7 @@ func TestCircles(t *testing.T) {
 			into.pool.SetMaxOpenConns(1) // the connection that is used before and after the merge
 			into.execute(t, "PRAGMA foreign_keys = 1")
 		}
-		got, err := merge.Merge(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{})
+		got, err := merge.Run(t.Context(), into.db, []*gorm.DB{from.db}, merge.Options{})
 		if err != nil || got.Copied != 9 {
 			t.Fatalf("got %d rows copied, %v, want 9", got.Copied, err)
 		}
@@ -142,7 +142,7 @@ func TestCircles(t *testing.T) {
 			p := anew(t, kind, ddl...)
 			p.pool.SetMaxOpenConns(1)
 			p.execute(t, append([]string{off}, insert...)...)
-			_, err := merge.Merge(t.Context(), into.db, []*gorm.DB{p.db}, merge.Options{})
+			_, err := merge.Run(t.Context(), into.db, []*gorm.DB{p.db}, merge.Options{})
 			return err
 		}
 		if err := bad("INSERT INTO nodes VALUES (1, 1234)"); !errors.Is(err, merge.ErrCopied) || !strings.Contains(err.Error(), "1 rows of nodes refer by (parent_id)") {

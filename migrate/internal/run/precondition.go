@@ -119,7 +119,7 @@ func (r *runner) survey(ctx context.Context, k plan.Key) error {
 	r.drop()
 	var survey mapping.Survey
 	err := r.retryStalePlan(func() (err error) {
-		survey, err = mapping.Look(ctx, r.db, r.p, k)
+		survey, err = mapping.SurveyRows(ctx, r.db, r.p, k)
 		return err
 	})
 	if err != nil {

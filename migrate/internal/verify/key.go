@@ -94,7 +94,7 @@ func (v *verifier) audit(ctx context.Context, k plan.Key) (a mapping.Audit, why 
 	if err != nil || m == nil {
 		return a, dropped(k), err
 	}
-	if a, err = mapping.Review(ctx, v.db, v.plan, k); err == nil {
+	if a, err = mapping.AuditMap(ctx, v.db, v.plan, k); err == nil {
 		v.audits[k.Table] = a
 	}
 	return a, "", err
@@ -106,9 +106,9 @@ const skew = time.Minute
 // times judges the mistimed ids. In mode shadow a trigger makes the ids of rows that come before the swap, and gives those the database's time whose own cannot be had:
 // it is to come, or is another row's. A row of a set that differs may have another time than it had, or belong to another row.
 func (v *verifier) times(c Check, k plan.Key, a mapping.Audit) {
-	if v.plan.Mode == plan.Shadow && a.Mistimed > 0 && a.Apart <= skew {
+	if v.plan.Mode == plan.Shadow && a.Mistimed > 0 && a.Distance <= skew {
 		c.Text = "Rows that came while second columns were filled said times that were to come, by less than a minute: their ids have the time of the database."
-		v.judge(c, true, "within a minute", a.Apart.String(), "")
+		v.judge(c, true, "within a minute", a.Distance.String(), "")
 		return
 	}
 	of := fmt.Sprintf("of when their rows were made, by %s", k.Created)

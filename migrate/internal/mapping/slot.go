@@ -9,23 +9,23 @@ import (
 	"github.com/snowkey-go/snowkey/migrate/plan"
 )
 
-// space is the ids that old rows can get: those of the plan's node. Each is a place, its tick and its sequence in one number,
+// nodeSlots is the ids that old rows can get: those of the plan's node. Each is a slot, its tick and its sequence in one number,
 //
-//	place = tick << sequenceBits | sequence
+//	slot = tick << sequenceBits | sequence
 //
-// so that the next id is that of the next place, whatever fields the layout has between the time and the sequence. Places are in the order of their ids, for
+// so that the next id is that of the next slot, whatever fields the layout has between the time and the sequence. Slots are in the order of their ids, for
 // all other fields are the same in all of them and the time is above the sequence.
-type space struct {
+type nodeSlots struct {
 	layout   idgen.Layout
 	epoch    int64 // nanoseconds since 1970
 	tick     int64 // nanoseconds
-	fixed    int64 // the fields of the node, in their places
+	fixed    int64 // the fields of the node, where they belong
 	mask     int64 // all bits that are neither of the time nor of the sequence, but the sign's
 	time     field
 	sequence field
 	unit     time.Duration // that the rows share; 0 for one that does not end
 	zone     *time.Location
-	last     int64 // the greatest place
+	last     int64 // the greatest slot
 }
 
 type field struct {
@@ -34,20 +34,20 @@ type field struct {
 
 func (f field) max() int64 { return 1<<f.bits - 1 }
 
-// room is the places that the rows of one unit of time share.
-type room struct {
+// slotRange is the slots that the rows of one unit of time share.
+type slotRange struct {
 	first, last int64
 }
 
 const day = 24 * time.Hour
 
-// newSpace returns the ids of a plan's node for a key.
-func newSpace(p *plan.Plan, k plan.Key) (*space, error) {
+// newNodeSlots returns the ids of a plan's node for a key.
+func newNodeSlots(p *plan.Plan, k plan.Key) (*nodeSlots, error) {
 	layout, err := idgen.ParseLayout(p.Layout)
 	if err != nil {
 		return nil, fmt.Errorf("mapping: the plan's layout: %w", err)
 	}
-	s := &space{layout: layout, epoch: layout.Epoch().UnixNano(), tick: int64(layout.Unit()), unit: k.Unit, zone: time.UTC}
+	s := &nodeSlots{layout: layout, epoch: layout.Epoch().UnixNano(), tick: int64(layout.Unit()), unit: k.Unit, zone: time.UTC}
 	total := 0
 	for _, f := range layout.Fields() {
 		total += f.Bits
@@ -88,13 +88,13 @@ func newSpace(p *plan.Plan, k plan.Key) (*space, error) {
 	return s, nil
 }
 
-// id returns the id of a place.
-func (s *space) id(place int64) int64 {
-	return s.fixed | place>>s.sequence.bits<<s.time.shift | place&s.sequence.max()<<s.sequence.shift
+// id returns the id of a slot.
+func (s *nodeSlots) id(slot int64) int64 {
+	return s.fixed | slot>>s.sequence.bits<<s.time.shift | slot&s.sequence.max()<<s.sequence.shift
 }
 
-// place returns the place of an id; false when it is none of the plan's node.
-func (s *space) place(id int64) (int64, bool) {
+// slot returns the slot of an id; false when it is none of the plan's node.
+func (s *nodeSlots) slot(id int64) (int64, bool) {
 	if id < 0 || id&s.mask != s.fixed {
 		return 0, false
 	}
@@ -102,18 +102,18 @@ func (s *space) place(id int64) (int64, bool) {
 }
 
 // ticks returns the tick that an instant lies in, the first or the last one of the layout for an instant outside.
-func (s *space) ticks(nanoseconds int64) int64 {
+func (s *nodeSlots) ticks(nanoseconds int64) int64 {
 	if nanoseconds <= s.epoch {
 		return 0
 	}
 	return min(int64(uint64(nanoseconds-s.epoch)/uint64(s.tick)), s.time.max()) // up to 584 years, which unsigned numbers have room for
 }
 
-// room returns the places of the unit that an instant lies in. The rooms of two units have no place in common: a tick in which one unit ends and another
+// rangeOf returns the slots of the unit that an instant lies in. The slot ranges of two units have no slot in common: a tick in which one unit ends and another
 // begins is the latter's.
-func (s *space) room(nanoseconds int64) room {
+func (s *nodeSlots) rangeOf(nanoseconds int64) slotRange {
 	if s.unit == 0 {
-		return room{s.ticks(nanoseconds) << s.sequence.bits, s.last}
+		return slotRange{s.ticks(nanoseconds) << s.sequence.bits, s.last}
 	}
 	from, until := s.span(nanoseconds)
 	first, last := s.ticks(from), s.ticks(until)-1
@@ -121,12 +121,12 @@ func (s *space) room(nanoseconds int64) room {
 		first = s.ticks(nanoseconds)
 		last = first
 	}
-	return room{first << s.sequence.bits, last<<s.sequence.bits | s.sequence.max()}
+	return slotRange{first << s.sequence.bits, last<<s.sequence.bits | s.sequence.max()}
 }
 
 // span returns the unit that an instant lies in, from its first nanosecond to the first of the next one. Units are fractions of a second, seconds, or days
 // of the zone; one in between counts as a second.
-func (s *space) span(nanoseconds int64) (from, until int64) {
+func (s *nodeSlots) span(nanoseconds int64) (from, until int64) {
 	if s.unit >= day {
 		year, month, date := time.Unix(0, nanoseconds).In(s.zone).Date()
 		return time.Date(year, month, date, 0, 0, 0, 0, s.zone).UnixNano(), time.Date(year, month, date+1, 0, 0, 0, 0, s.zone).UnixNano()
@@ -136,8 +136,8 @@ func (s *space) span(nanoseconds int64) (from, until int64) {
 	return from, from + unit
 }
 
-// apart returns the time between the tick of a place and an instant.
-func (s *space) apart(place, nanoseconds int64) time.Duration {
-	at := s.layout.Epoch().Add(time.Duration(place >> s.sequence.bits * s.tick))
+// distance returns the time between the tick of a slot and an instant.
+func (s *nodeSlots) distance(slot, nanoseconds int64) time.Duration {
+	at := s.layout.Epoch().Add(time.Duration(slot >> s.sequence.bits * s.tick))
 	return at.Sub(time.Unix(0, nanoseconds)).Abs()
 }

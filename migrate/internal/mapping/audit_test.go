@@ -24,7 +24,7 @@ func TestReview(t *testing.T) {
 		}
 		review := func() mapping.Audit {
 			t.Helper()
-			a, err := mapping.Review(t.Context(), f.db, f.plan, f.key)
+			a, err := mapping.AuditMap(t.Context(), f.db, f.plan, f.key)
 			if err != nil {
 				t.Fatal(err)
 			}

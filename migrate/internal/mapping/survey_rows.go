@@ -16,14 +16,14 @@ import (
 // pageRows is how many rows one query reads.
 const pageRows = 20_000
 
-// Look surveys the rows of a key, whose time is read as Fill does. It reads page after page by the key, each in a transaction of its own, so that nothing
+// SurveyRows surveys the rows of a key, whose time is read as Fill does. It reads page after page by the key, each in a transaction of its own, so that nothing
 // waits for it and no old version of a row is kept for it; rows that others write meanwhile are counted or not. Memory does not grow with the table: above half a million
 // rows it needs 24 bytes for each in the folder for temporary files.
 //
 // A row whose time is not good is not counted as such when the map is there and has it. One that is beyond what its unit has ids for counts as crowded. A new id that is below Below counts as clashing as well as one that is another
 // row's: nothing could tell it from an old id. The error wraps idgen's for a layout or node that cannot be, or is the database's.
-func Look(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key) (survey Survey, err error) {
-	s, err := newSpace(p, k)
+func SurveyRows(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key) (survey Survey, err error) {
+	s, err := newNodeSlots(p, k)
 	if err != nil {
 		return Survey{}, err
 	}
@@ -39,18 +39,18 @@ func Look(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key) (survey Sur
 	if err := survey.quote(ctx, db, source); err != nil {
 		return Survey{}, err
 	}
-	taken := &others{source: source, space: s, db: db, after: k.Below - 1}
-	var used room // the room of the row before, without what is used of it
+	taken := &others{source: source, slots: s, db: db, after: k.Below - 1}
+	var used slotRange // the slot range of the row before, without what is used of it
 	err = sorter.each(ctx, func(e entry) error {
-		if e.room.last != used.last {
-			used = e.room
+		if e.slotRange.last != used.last {
+			used = e.slotRange
 		}
-		place := used.first
-		if place > used.last {
+		slot := used.first
+		if slot > used.last {
 			return survey.count(&survey.Crowded, &survey.First.Crowded, e.id)
 		}
 		used.first++
-		id := s.id(place)
+		id := s.id(slot)
 		clash, err := taken.has(ctx, id)
 		if err != nil {
 			return err
@@ -94,8 +94,8 @@ func (s *Survey) quote(ctx context.Context, db *sql.DB, source *source) error {
 }
 
 // read counts the rows by what their times are good for, and gives those with a good one to the sorter.
-func (s *Survey) read(ctx context.Context, db *sql.DB, source *source, space *space, sorter *sorter) error {
-	var latest room
+func (s *Survey) read(ctx context.Context, db *sql.DB, source *source, slots *nodeSlots, sorter *sorter) error {
+	var latest slotRange
 	var list []row
 	for after := int64(before); ; after = list[len(list)-1].id {
 		var err error
@@ -111,22 +111,22 @@ func (s *Survey) read(ctx context.Context, db *sql.DB, source *source, space *sp
 		}
 		for _, r := range list {
 			s.Rows++
-			if r.moment.state != good {
+			if r.timestamp.state != good {
 				if !mapped[r.id] {
-					s.note(r.moment, r.id)
+					s.note(r.timestamp, r.id)
 				}
 				continue
 			}
-			room := space.room(r.moment.ns)
-			if room.first < latest.first {
+			slotRange := slots.rangeOf(r.timestamp.ns)
+			if slotRange.first < latest.first {
 				if s.Inverted == 0 {
 					s.First.Inverted = r.id
 				}
 				s.Inverted++
 			} else {
-				latest = room
+				latest = slotRange
 			}
-			if err := sorter.add(entry{room, r.id}); err != nil {
+			if err := sorter.add(entry{slotRange, r.id}); err != nil {
 				return err
 			}
 		}
@@ -135,7 +135,7 @@ func (s *Survey) read(ctx context.Context, db *sql.DB, source *source, space *sp
 
 // excused returns those ids of rows without a good time that the map has nevertheless: in mode shadow a trigger gives rows that come the time that it is.
 func (r *source) excused(ctx context.Context, db *sql.DB, list []row) (map[int64]bool, error) {
-	bad := slices.IndexFunc(list, func(row row) bool { return row.moment.state != good })
+	bad := slices.IndexFunc(list, func(row row) bool { return row.timestamp.state != good })
 	if bad < 0 || r.maps == "" {
 		return nil, nil
 	}
@@ -165,7 +165,7 @@ func (r *source) excused(ctx context.Context, db *sql.DB, list []row) (map[int64
 // others are the ids of a table that its old rows' new ids could be, in order.
 type others struct {
 	source *source
-	space  *space
+	slots  *nodeSlots
 	db     *sql.DB
 	after  int64
 	page   []int64
@@ -181,7 +181,7 @@ func (o *others) has(ctx context.Context, id int64) (bool, error) {
 		if len(o.page) > 0 || o.ended {
 			return len(o.page) > 0 && o.page[0] == id, nil
 		}
-		list, err := o.source.nodes(ctx, o.db, o.space, o.after+1, 1<<63-1)
+		list, err := o.source.nodes(ctx, o.db, o.slots, o.after+1, 1<<63-1)
 		if err != nil {
 			return false, err
 		}
@@ -194,7 +194,7 @@ func (o *others) has(ctx context.Context, id int64) (bool, error) {
 }
 
 // nodes returns the first ids of the table from a range that have the plan's node, in order.
-func (r *source) nodes(ctx context.Context, db dialect.Queryer, s *space, from, until int64) (ids []int64, err error) {
+func (r *source) nodes(ctx context.Context, db dialect.Queryer, s *nodeSlots, from, until int64) (ids []int64, err error) {
 	q := statement{dialect: r.dialect}
 	text := "SELECT " + r.big(r.id) + " FROM " + r.table + " t WHERE " + r.id + " >= " + q.number(from) + " AND " + r.id + " <= " + q.number(until) +
 		" AND (" + r.id + " & " + q.number(s.mask) + ") = " + q.number(s.fixed) + " ORDER BY " + r.id + " LIMIT " + q.number(pageRows)

@@ -9,8 +9,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/catalog"
 )
 
-// told is what the user says of a reference.
-type told struct {
+// given is what the user says of a reference.
+type given struct {
 	text             string
 	none             bool // it is none
 	child, parent    catalog.Name
@@ -22,13 +22,13 @@ type told struct {
 // pathForm is what a path may be: it names one value, so it has no wildcards, filters or recursion.
 var pathForm = regexp.MustCompile(`^\$(?:\.(?:[A-Za-z_][A-Za-z0-9_]*|"[^"\\\pC]+")|\[[0-9]{1,6}\])+$`)
 
-// parseTold reads a reference as Options has it.
-func parseTold(text string) (told, error) {
+// parseGiven reads a reference as Options has it.
+func parseGiven(text string) (given, error) {
 	const form = `want "table.column=table.column", "table.column:$.path=table.column", or one of them after "!"`
-	wrong := func(why string) (told, error) {
-		return told{}, fmt.Errorf("%w: reference %q: %s; %s", ErrOption, text, why, form)
+	wrong := func(why string) (given, error) {
+		return given{}, fmt.Errorf("%w: reference %q: %s; %s", ErrOption, text, why, form)
 	}
-	t := told{text: text}
+	t := given{text: text}
 	rest, none := strings.CutPrefix(text, "!")
 	t.none = none
 	var err error
@@ -119,14 +119,14 @@ func cutPart(text string) (part, rest string, err error) {
 }
 
 // is tells whether a candidate is the reference that is spoken of.
-func (t *told) is(c *candidate) bool {
+func (t *given) is(c *candidate) bool {
 	return t.from == c.child && t.to == c.parent && strings.EqualFold(t.column, c.column.Name) && strings.EqualFold(t.toColumn, c.to.Name) && t.path == c.Path
 }
 
 // findTold finds the references that the user has named.
 func (i *inspector) findTold(ctx context.Context) error {
-	for n := range i.told {
-		t := &i.told[n]
+	for n := range i.given {
+		t := &i.given[n]
 		var err error
 		if t.from, err = i.toldTable(ctx, t, t.child); err != nil {
 			return err
@@ -161,13 +161,13 @@ func (i *inspector) findTold(ctx context.Context) error {
 		}
 		i.add(&candidate{
 			child: t.from, parent: t.to, column: column, to: to,
-			Reference: Reference{Origin: Given, Sure: Certain, Path: t.path, Why: "it was named as a reference"},
+			Reference: Reference{Origin: Given, Confidence: Certain, Path: t.path, Why: "it was named as a reference"},
 		})
 	}
 	return nil
 }
 
-func (i *inspector) toldTable(ctx context.Context, t *told, name catalog.Name) (*subject, error) {
+func (i *inspector) toldTable(ctx context.Context, t *given, name catalog.Name) (*subject, error) {
 	s, err := i.late(ctx, name)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ type Audit struct {
 	Mistimed int64 // whose new id is of another unit of time than the row, or whose row's time cannot be read any more
 	Inverted int64 // whose new id is not in the order of the rows' units of time, then of their old ids; of those that are not mistimed
 
-	Apart time.Duration // the greatest time between a mistimed id and its row; the greatest of all when the row's time cannot be read
+	Distance time.Duration // the greatest time between a mistimed id and its row; the greatest of all when the row's time cannot be read
 
 	FirstTwice, FirstForeign, FirstMistimed, FirstInverted int64
 
@@ -39,13 +39,13 @@ type Pair struct{ Old, New int64 }
 type pair struct {
 	old, new  int64
 	isOld, is bool // the row has the old id, the new one
-	moment    moment
+	timestamp timestamp
 }
 
-// Review compares a key's map with the rows, whether these have their old ids or the new ones. It reads page after page in the order of new ids; memory does
+// AuditMap compares a key's map with the rows, whether these have their old ids or the new ones. It reads page after page in the order of new ids; memory does
 // not grow with the table.
-func Review(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key) (a Audit, err error) {
-	s, err := newSpace(p, k)
+func AuditMap(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key) (a Audit, err error) {
+	s, err := newNodeSlots(p, k)
 	if err != nil {
 		return Audit{}, err
 	}
@@ -72,9 +72,9 @@ func Review(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key) (a Audit,
 }
 
 // add counts a pair. Last is the row before, in the order of new ids.
-func (a *Audit) add(p pair, s *space, last *entry) {
+func (a *Audit) add(p pair, s *nodeSlots, last *entry) {
 	a.Pairs++
-	place, own := s.place(p.new)
+	slot, own := s.slot(p.new)
 	if !own {
 		count(&a.Foreign, &a.FirstForeign, p.new)
 	}
@@ -90,13 +90,13 @@ func (a *Audit) add(p pair, s *space, last *entry) {
 		a.Lost = note(a.Lost, p)
 		return
 	}
-	if p.moment.state != good {
+	if p.timestamp.state != good {
 		a.wrong(p, 1<<63-1)
 		return
 	}
-	e := entry{s.room(p.moment.ns), p.old}
-	if own && (place < e.room.first || place > e.room.last) {
-		a.wrong(p, s.apart(place, p.moment.ns))
+	e := entry{s.rangeOf(p.timestamp.ns), p.old}
+	if own && (slot < e.slotRange.first || slot > e.slotRange.last) {
+		a.wrong(p, s.distance(slot, p.timestamp.ns))
 		return
 	}
 	if *last != (entry{}) && compare(*last, e) > 0 {
@@ -106,9 +106,9 @@ func (a *Audit) add(p pair, s *space, last *entry) {
 }
 
 // wrong counts a mistimed pair.
-func (a *Audit) wrong(p pair, apart time.Duration) {
+func (a *Audit) wrong(p pair, distance time.Duration) {
 	count(&a.Mistimed, &a.FirstMistimed, p.new)
-	a.Apart = max(a.Apart, apart)
+	a.Distance = max(a.Distance, distance)
 	a.Wrong = note(a.Wrong, p)
 }
 
@@ -157,7 +157,7 @@ func (r *source) pairs(ctx context.Context, db dialect.Queryer, list []pair, aft
 				return err
 			}
 			if p := at[id]; p != nil {
-				p.moment = r.moment(raw)
+				p.timestamp = r.timestamp(raw)
 				p.isOld, p.is = p.isOld || column == "old_id", p.is || column == "new_id"
 			}
 			return nil
