@@ -77,11 +77,10 @@ func (s *statement) prepareUpsert() error {
 		}
 	}
 	c, ignore, is := conflict(stmt)
-	withoutKeys := isWithoutKeys(stmt)
-	if !is && !withoutKeys {
+	if !is && !isWithoutKeys(stmt) {
 		return nil
 	}
-	u := &upsert{of: s, plan: p, route: routeSelect, doNothing: c.DoNothing, isAssociation: s.isAssociation, extra: p.extraReturning()}
+	u := &upsert{of: s, plan: p, doNothing: c.DoNothing, isAssociation: s.isAssociation, extra: p.extraReturning()}
 	u.clauses = map[string]clause.Clause{"ON CONFLICT": stmt.Clauses["ON CONFLICT"], "RETURNING": stmt.Clauses["RETURNING"]}
 	c, err := s.keepShardingColumn(c)
 	if err != nil {
@@ -89,10 +88,8 @@ func (s *statement) prepareUpsert() error {
 	}
 	s.upsert = u
 	u.snapshot()
-	count := len(s.rows)
-	mysql := stmt.Dialector.Name() == "mysql"
-	returns := slices.Contains(stmt.BuildClauses, "RETURNING") // the dialect can
-	if returns && (c.DoNothing && (mysql || count > 1) || len(c.Where.Exprs) > 0 && count > 1 || !isScannable(stmt.ReflectValue)) {
+	mysql, several := stmt.Dialector.Name() == "mysql", len(s.rows) > 1
+	if canReturn(stmt) && (c.DoNothing && (mysql || several) || len(c.Where.Exprs) > 0 && several || !isScannable(stmt.ReflectValue)) {
 		u.reread = s.suppressReturning()
 	}
 	if !c.DoNothing || u.isAssociation {
@@ -102,32 +99,19 @@ func (s *statement) prepareUpsert() error {
 			}
 		}
 	}
-	_, asked := stmt.Clauses["RETURNING"]
-	returned := returns && (asked || stmt.Schema != nil && len(readable(stmt.Schema.FieldsWithDefaultDBValue)) > 0)
-	assigned := slices.ContainsFunc(c.DoUpdates, func(a clause.Assignment) bool { return a.Column.Name == p.keys[0].column })
-	switch {
-	case withoutKeys:
-		u.route = routeWithoutKeys
+	switch u.route = u.chooseRoute(c, ignore, late); u.route {
+	case routeWithoutKeys:
 		if err := s.dropKeys(); err != nil {
 			return err
 		}
-	case len(u.rows) == 0: // they were passed by value: there is nothing to give a key to
-		u.route = routeNone
-	case c.DoNothing && len(u.reread) > 0:
-	case !mysql && !ignore && p.isPrimary(c):
-		u.route = routeNone
-	case !c.DoNothing && returns && len(c.Where.Exprs) == 0 && !isMaps(stmt) && isScannable(stmt.ReflectValue):
-		u.route = routeReturning
+	case routeReturning:
 		stmt.AddClause(p.returning(stmt))
-	case mysql && !ignore && !late && !assigned && count == 1 && !returned && len(u.reread) == 0 && p.isInteger():
-		u.route = routeLastID
+	case routeLastID:
 		p.addLastID(stmt, c)
 		if stmt.Result == nil {
 			gorm.WithResult().ModifyStatement(stmt)
 			u.addedResult = true
 		}
-	case c.DoNothing && !returned && (!mysql || ignore):
-		u.route = routeCount
 	}
 	if mysql && c.DoNothing && p.schema == nil && (u.route == routeSelect || u.route == routeWithoutKeys && !ignore) {
 		// GORM's own assignment of a column to itself needs a model.
@@ -136,6 +120,35 @@ func (s *statement) prepareUpsert() error {
 		stmt.AddClause(c)
 	}
 	return nil
+}
+
+// canReturn tells whether the dialect has RETURNING.
+func canReturn(stmt *gorm.Statement) bool { return slices.Contains(stmt.BuildClauses, "RETURNING") }
+
+// chooseRoute returns the cheapest way to find the existing rows; late tells that GORM adds the clause once more.
+func (u *upsert) chooseRoute(c clause.OnConflict, ignore, late bool) route {
+	p, stmt := u.plan, u.of.of
+	mysql := stmt.Dialector.Name() == "mysql"
+	_, asked := stmt.Clauses["RETURNING"]
+	returned := canReturn(stmt) && (asked || stmt.Schema != nil && len(readable(stmt.Schema.FieldsWithDefaultDBValue)) > 0)
+	assigned := slices.ContainsFunc(c.DoUpdates, func(a clause.Assignment) bool { return a.Column.Name == p.keys[0].column })
+	switch {
+	case isWithoutKeys(stmt):
+		return routeWithoutKeys
+	case len(u.rows) == 0: // they were passed by value: there is nothing to give a key to
+		return routeNone
+	case c.DoNothing && len(u.reread) > 0:
+		return routeSelect
+	case !mysql && !ignore && p.isPrimary(c):
+		return routeNone
+	case !c.DoNothing && canReturn(stmt) && len(c.Where.Exprs) == 0 && !isMaps(stmt) && isScannable(stmt.ReflectValue):
+		return routeReturning
+	case mysql && !ignore && !late && !assigned && len(u.of.rows) == 1 && !returned && len(u.reread) == 0 && p.isInteger():
+		return routeLastID
+	case c.DoNothing && !returned && (!mysql || ignore):
+		return routeCount
+	}
+	return routeSelect
 }
 
 // snapshot keeps the keys of all rows that can be written to.
