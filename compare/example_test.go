@@ -26,7 +26,7 @@ func (t texts) Fill(_ context.Context, keys []string) error {
 }
 
 // A strategy of one's own is compared like all others, once it is registered.
-func ExampleRegister() {
+func ExampleRun_ownStrategy() {
 	err := strategy.Register(strategy.New(strategy.Info{
 		Name:         "random-text",
 		About:        "26 random letters and digits",

@@ -21,7 +21,7 @@ import (
 
 // small is a profile that a test has time for.
 var small = compare.Profile{
-	Name: "small", Rows: 300, Batch: 50, Rounds: 2, Slow: 2 * time.Second, Rate: 500, Steady: 50 * time.Millisecond, Keys: 500, Kills: 1,
+	Name: "small", Rows: 300, Batch: 50, Rounds: 2, Slow: time.Minute, Rate: 500, Steady: 50 * time.Millisecond, Keys: 500, Kills: 1,
 }
 
 // sqlite is a database in a file that does not wait for the disk all the time.
@@ -55,6 +55,14 @@ func choose(t *testing.T, names ...string) []strategy.Strategy {
 		t.Fatal(err)
 	}
 	return chosen
+}
+
+// long skips a test that starts servers of its own, or waits for a budget, when only the short tests are asked for.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it takes many seconds: -short leaves it out")
+	}
 }
 
 // requireNothingLeft fails when anything of a run is still there.
@@ -129,6 +137,9 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "sqlite" {
+				long(t)
+			}
 			profile := small
 			profile.Rounds = test.rounds
 			database := kinds[name](t)
@@ -260,6 +271,9 @@ func TestInterrupted(t *testing.T) {
 	for _, name := range []string{"sqlite", "postgres"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "sqlite" {
+				long(t)
+			}
 			database := kinds[name](t)
 			why := errors.New("the test has seen enough")
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -313,6 +327,7 @@ func TestServerDies(t *testing.T) {
 	for name, start := range map[string]func(testing.TB, ...string) *dbtest.Server{"mysql": dbtest.StartMySQL, "postgres": dbtest.StartPostgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			long(t)
 			server := start(t)
 			var once atomic.Bool
 			r, err := compare.Run(t.Context(), compare.Config{
@@ -361,6 +376,7 @@ func TestNoRights(t *testing.T) {
 
 // A private server is killed under each strategy; an interrupt amid that keeps what was measured.
 func TestPrivateServers(t *testing.T) {
+	long(t)
 	dbtest.MySQL(t) // skips the test where there are none
 	t.Parallel()
 	target := open(t, "private:mysql?innodb_buffer_pool_size=16M")
@@ -400,6 +416,7 @@ func TestPrivateServers(t *testing.T) {
 // A budget that does not suffice for the rows of the profile gets fewer, and the result says so.
 func TestBudget(t *testing.T) {
 	t.Parallel()
+	long(t)
 	profile := small
 	profile.Rows, profile.Batch, profile.Slow, profile.Budget = 400_000, 100, time.Minute, compare.MinBudget
 	began := time.Now()

@@ -3,7 +3,6 @@ package database
 import (
 	"context"
 	"database/sql"
-	"errors"
 
 	"github.com/snowkey-go/snowkey/compare/result"
 	"github.com/snowkey-go/snowkey/internal/dialect"
@@ -21,19 +20,10 @@ func (e mysqlEngine) describe(ctx context.Context) (version string, settings []r
 	const query = `SHOW GLOBAL VARIABLES WHERE variable_name IN ('innodb_flush_log_at_trx_commit', 'innodb_buffer_pool_size', 'innodb_log_file_size',
 		'innodb_redo_log_capacity', 'innodb_doublewrite', 'innodb_flush_method', 'innodb_page_size', 'innodb_io_capacity', 'innodb_file_per_table',
 		'log_bin', 'sync_binlog')`
-	rows, err := e.d.inserts.QueryContext(ctx, query)
-	if err != nil {
-		return "", nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var s result.Setting
-		if err := rows.Scan(&s.Name, &s.Value); err != nil {
-			return "", nil, err
-		}
-		settings = append(settings, s)
-	}
-	return version, settings, rows.Err()
+	settings, err = dialect.All(ctx, e.d.inserts, query, nil, func(rows *sql.Rows) (s result.Setting, err error) {
+		return s, rows.Scan(&s.Name, &s.Value)
+	})
+	return version, settings, err
 }
 
 func (e mysqlEngine) cache(ctx context.Context) (bytes int64, err error) {
@@ -55,16 +45,12 @@ func (e mysqlEngine) buffers(ctx context.Context, table, column string) (result.
 	if err != nil {
 		return result.Figure{}, err
 	}
-	rows, err := e.d.inserts.QueryContext(ctx, "SELECT * FROM "+e.d.quote(table)+" FORCE INDEX (PRIMARY) ORDER BY "+e.d.quote(column))
-	if err != nil {
-		return result.Figure{}, err
-	}
-	defer func() { _ = rows.Close() }()
 	n := 0
-	for rows.Next() {
+	err = dialect.Each(ctx, e.d.inserts, "SELECT * FROM "+e.d.quote(table)+" FORCE INDEX (PRIMARY) ORDER BY "+e.d.quote(column), nil, func(*sql.Rows) error {
 		n++
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil
+	})
+	if err != nil {
 		return result.Figure{}, err
 	}
 	after, err := e.status(ctx)
@@ -88,21 +74,14 @@ func (e mysqlEngine) buffers(ctx context.Context, table, column string) (result.
 func (e mysqlEngine) status(ctx context.Context) (map[string]int64, error) {
 	const query = `SHOW GLOBAL STATUS WHERE variable_name IN ('Innodb_buffer_pool_pages_dirty', 'Innodb_buffer_pool_pages_flushed', 'Innodb_page_size',
 		'Innodb_buffer_pool_read_requests', 'Innodb_lsn_current', 'Innodb_redo_log_current_lsn', 'Innodb_os_log_written')`
-	rows, err := e.d.inserts.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	status := map[string]int64{}
-	for rows.Next() {
+	return status, dialect.Each(ctx, e.d.inserts, query, nil, func(rows *sql.Rows) error {
 		var name string
 		var value int64
-		if err := rows.Scan(&name, &value); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&name, &value)
 		status[name] = value
-	}
-	return status, rows.Err()
+		return err
+	})
 }
 
 // denied tells whether the server refused for want of a right.

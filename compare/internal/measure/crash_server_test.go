@@ -84,6 +84,9 @@ func executed(statement string) func(context.Context, *sql.DB) (int64, error) {
 // TestCrashServers kills servers under strategies of which it is known whether they give keys twice.
 func TestCrashServers(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it starts servers and kills them: -short leaves it out")
+	}
 	type plan struct {
 		strategy strategy.Strategy
 		twice    string // never, always, perhaps

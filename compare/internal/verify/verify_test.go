@@ -154,6 +154,9 @@ func TestRunOnBuiltInStrategies(t *testing.T) {
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && name != "sqlite" {
+				t.Skip("it starts a server: -short leaves it out")
+			}
 			d := database(t)
 			pool := d.Open(t)
 			for i, s := range strategy.All() {
