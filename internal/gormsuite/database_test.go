@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbserver"
 )
@@ -37,4 +38,29 @@ func openDatabase(ctx context.Context, kind string) (product string, environment
 		return "", nil, nil, errors.Join(err, server.Close())
 	}
 	return server.Version(), []string{"GORM_DIALECT=" + kind, "GORM_DSN=" + database.DriverDSN + timeZone[kind]}, server.Close, nil
+}
+
+func TestMain(m *testing.M) {
+	dbserver.Guard()
+	os.Exit(m.Run())
+}
+
+// TestOpenDatabase starts what GORM's tests run on.
+func TestOpenDatabase(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short starts no servers")
+	}
+	for _, kind := range databases {
+		product, _, done, err := openDatabase(t.Context(), kind)
+		if unavailable := new(dbserver.UnavailableError); errors.As(err, &unavailable) {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		t.Log(product)
+		if err := done(); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
 }
