@@ -11,6 +11,26 @@ type column struct {
 	cell func(s result.Strategy) (text, note string)
 }
 
+// fill makes a table that has a row a strategy: the heads, then the rows, and the notes below them.
+func fill(columns []column, strategies []result.Strategy) (rows [][]string, below notes) {
+	rows = [][]string{{"strategy"}}
+	for _, c := range columns {
+		rows[0] = append(rows[0], c.head)
+	}
+	for _, s := range strategies {
+		row := []string{line(s.Name)}
+		for _, c := range columns {
+			text, note := c.cell(s)
+			if text == none || note != "" {
+				below.add(note, c.head, line(s.Name))
+			}
+			row = append(row, text)
+		}
+		rows = append(rows, row)
+	}
+	return rows, below
+}
+
 // words is a column of texts.
 func words(head string, get func(s result.Strategy) string) column {
 	return column{head, func(s result.Strategy) (string, string) {
@@ -74,12 +94,17 @@ func rateColumns(v view, plan int) []column {
 	}
 }
 
-// latencyColumn is a column of a percentile of the latencies.
-func latencyColumn(head string, percent float64) column {
+// latencyColumn is a column of what was seen of the latencies.
+func latencyColumn(head string, seen func(result.Latency) string) column {
 	return column{head, func(s result.Strategy) (string, string) {
 		if !s.Latency.OK() {
 			return none, because(result.Missing(s.Latency.Why))
 		}
-		return span(s.Latency.Percentile(percent)), ""
+		return seen(s.Latency), ""
 	}}
+}
+
+// percentileColumn is a column of a percentile of the latencies.
+func percentileColumn(head string, percent float64) column {
+	return latencyColumn(head, func(l result.Latency) string { return span(l.Percentile(percent)) })
 }

@@ -95,11 +95,7 @@ func judgeShards(_ *ranking, s result.Strategy) verdict {
 		return unfit("its keys are not known before the row is stored: %s", because(f))
 	}
 	if len(s.Shards.Chi) == 0 {
-		why := s.Shards.Why
-		if why == "" {
-			why = "not measured"
-		}
-		return unknown("%s", why)
+		return unknown("%s", because(result.Missing(s.Shards.Why)))
 	}
 	worst := s.Shards.Chi[0]
 	for _, chi := range s.Shards.Chi {

@@ -8,6 +8,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
 	"github.com/snowkey-go/snowkey/compare/result"
 )
 
@@ -57,17 +60,7 @@ func size(bytes float64) string {
 }
 
 // count writes a whole number with commas.
-func count[N int | int64](n N) string {
-	digits := strconv.FormatInt(int64(n), 10)
-	sign := ""
-	if strings.HasPrefix(digits, "-") {
-		sign, digits = "-", digits[1:]
-	}
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return sign + digits
-}
+func count[N int | int64](n N) string { return message.NewPrinter(language.English).Sprint(n) }
 
 // percent writes a share of 1.
 func percent(share float64) string { return strconv.FormatFloat(share*100, 'f', 0, 64) + " %" }

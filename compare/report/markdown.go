@@ -72,7 +72,7 @@ func markdownDatabase(out *strings.Builder, r result.Document, title string, d r
 		s.write(out, v.measured)
 	}
 	markdownChecks(out, d)
-	about.write(out, d.Strategies)
+	traits.write(out, d.Strategies)
 }
 
 // filled are the texts that are not empty.
@@ -92,7 +92,7 @@ func markdownAdvice(out *strings.Builder, all []Advice) {
 		return
 	}
 	out.WriteString("### Which key?\n\n")
-	g := grid{head: []string{"wish", "take", "because"}, left: 3}
+	g := grid{head: []string{"you want", "take", "because"}, left: 3}
 	for _, a := range all {
 		g.rows = append(g.rows, []string{a.Want, a.take(), strings.Join(a.Because, "; ")})
 	}
@@ -123,18 +123,4 @@ func markdownChecks(out *strings.Builder, d result.Database) {
 	}
 	out.WriteString("### Checks\n\n")
 	g.write(out)
-}
-
-// about tells what is known of strategies before measuring.
-var about = section{
-	title: "The strategies", texts: true,
-	columns: []column{
-		words("about", func(s result.Strategy) string { return s.About }),
-		words("origin", func(s result.Strategy) string { return s.Origin }),
-		words("needs", func(s result.Strategy) string { return s.Needs }),
-		words("cost", func(s result.Strategy) string { return s.Cost }),
-		words("coordination", func(s result.Strategy) string { return s.Coordination }),
-		words("a key tells", func(s result.Strategy) string { return s.Decodes }),
-		words("who knows one key, knows", func(s result.Strategy) string { return s.Guess }),
-	},
 }

@@ -98,24 +98,10 @@ func (s section) write(out *strings.Builder, strategies []result.Strategy) {
 	if s.intro != "" {
 		out.WriteString(s.intro + "\n\n")
 	}
-	g := grid{head: []string{"strategy"}, left: 1}
-	for _, c := range s.columns {
-		g.head = append(g.head, c.head)
-	}
+	rows, below := fill(s.columns, strategies)
+	g := grid{head: rows[0], rows: rows[1:], left: 1}
 	if s.texts {
 		g.left = len(g.head)
-	}
-	var below notes
-	for _, st := range strategies {
-		row := []string{line(st.Name)}
-		for _, c := range s.columns {
-			text, note := c.cell(st)
-			if text == none || note != "" {
-				below.add(note, c.head, line(st.Name))
-			}
-			row = append(row, text)
-		}
-		g.rows = append(g.rows, row)
 	}
 	g.write(out)
 	bullets(out, below.lines(namesOf(strategies)))

@@ -83,7 +83,7 @@ func TestMarkdownIsComplete(t *testing.T) {
 		"### Which key?", "Why not another?", "### Strategies that fail", "### Strategies left out", "### Inserting through GORM", "rows/s in the fifth tenth",
 		"### 99th percentile of an INSERT", "page splits", "leaf fill", "log B/row", "### Reading 1,000 rows", "### Making keys, as fast as", "4 goroutines",
 		"### Making keys, the code alone", " 1,000 a call", " p99.9 |", "### The keys", "JavaScript-safe", "n = 1024", "### After kill -9",
-		"### Checks", "a key tells", "coordination",
+		"### Checks", "a key tells", "its processes agree upon",
 	} {
 		n := strings.Count(got, want)
 		if want == "### Strategies left out" { // none on MariaDB

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -17,9 +18,7 @@ type notes struct{ all []note }
 
 // add notes a text about a column of a strategy.
 func (n *notes) add(text, column, strategy string) {
-	if text = line(text); text == "" {
-		text = "no reason is given"
-	}
+	text = cmp.Or(line(text), "no reason is given")
 	i := slices.IndexFunc(n.all, func(o note) bool { return o.text == text })
 	if i < 0 {
 		i = len(n.all)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"slices"
@@ -76,9 +77,7 @@ type pageCell struct {
 // note puts a note below the table, unless it is there, and its number beside the text.
 func (c *pageCell) note(below *notes, text, column, strategy string) {
 	below.add(text, column, line(strategy))
-	if c.Note = line(text); c.Note == "" {
-		c.Note = "no reason is given"
-	}
+	c.Note = cmp.Or(line(text), "no reason is given")
 	c.Number = 1 + slices.IndexFunc(below.all, func(n note) bool { return n.text == c.Note })
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,12 +107,7 @@ func tie(e candidate, equals []candidate) []string {
 }
 
 // agreed is what has to be agreed upon.
-func agreed(coordination string) string {
-	if coordination = line(coordination); coordination != "" {
-		return coordination
-	}
-	return "nothing"
-}
+func agreed(coordination string) string { return cmp.Or(line(coordination), "nothing") }
 
 // against says what speaks against the others: what fits the criterion and lost, the nearest first, then what inserts as fast as the one taken and
 // does not fit, then the rest; before them all what gave keys twice, where the criterion is about that. Strategies with the same reason share an

@@ -126,19 +126,9 @@ var latency = section{
 	title: "How long one key takes at a fixed rate",
 	intro: "Counted from when the call should have begun, so that a stall counts for all calls that it held up.",
 	columns: []column{
-		{"asked for", func(s result.Strategy) (string, string) {
-			if !s.Latency.OK() {
-				return none, because(result.Missing(s.Latency.Why))
-			}
-			return fmt.Sprintf("%s/s by %d", result.Short(s.Latency.Rate), s.Latency.Goroutines), ""
-		}},
-		{"got", func(s result.Strategy) (string, string) {
-			if !s.Latency.OK() {
-				return none, because(result.Missing(s.Latency.Why))
-			}
-			return result.Short(s.Latency.Achieved) + "/s", ""
-		}},
-		latencyColumn("p50", 50), latencyColumn("p90", 90), latencyColumn("p99", 99), latencyColumn("p99.9", 99.9), latencyColumn("max", 100),
+		latencyColumn("asked for", func(l result.Latency) string { return fmt.Sprintf("%s/s by %d", result.Short(l.Rate), l.Goroutines) }),
+		latencyColumn("got", func(l result.Latency) string { return result.Short(l.Achieved) + "/s" }),
+		percentileColumn("p50", 50), percentileColumn("p90", 90), percentileColumn("p99", 99), percentileColumn("p99.9", 99.9), percentileColumn("max", 100),
 	},
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -132,12 +133,7 @@ func databaseText(d result.Database) string {
 }
 
 // kindText is the product and its version.
-func kindText(d result.Database) string {
-	if d.Version == "" {
-		return line(d.Kind)
-	}
-	return line(d.Version)
-}
+func kindText(d result.Database) string { return line(cmp.Or(d.Version, d.Kind)) }
 
 // shortText is the product and its version, without what a distribution has put behind it.
 func shortText(d result.Database) string {
@@ -187,32 +183,22 @@ func tableMeasured(out *strings.Builder, v view, plan int) {
 		medians("index B/row", func(s result.Strategy) result.Figure { return s.Storage.Index }, result.Short),
 		medians("ns/key", func(s result.Strategy) result.Figure { return speed(s.Generation.Capped, 1, 1) }, result.Short),
 		medians("uncapped", func(s result.Strategy) result.Figure { return speed(s.Generation.Uncapped, 1, 1) }, result.Short),
-		latencyColumn("p99", 99),
+		percentileColumn("p99", 99),
 	)
+	grid, below := fill(columns, v.measured)
 	names := 0
-	for _, s := range v.measured {
-		names = max(names, len([]rune(line(s.Name))))
+	for _, row := range grid {
+		names = max(names, len([]rune(row[0])))
 	}
-	var below notes
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(table, "   %-*s\t", names, "strategy")
-	for _, c := range columns {
-		fmt.Fprintf(table, "%s\t", c.head)
+	for _, row := range grid {
+		fmt.Fprintf(table, "   %-*s\t%s\t\n", names, row[0], strings.Join(row[1:], "\t"))
 	}
 	for _, s := range v.measured {
-		fmt.Fprintf(table, "\n   %-*s\t", names, line(s.Name))
-		for _, c := range columns {
-			text, note := c.cell(s)
-			if text == none || note != "" {
-				below.add(note, c.head, line(s.Name))
-			}
-			fmt.Fprintf(table, "%s\t", text)
-		}
 		if text := tenantsText(s.Shards); text != "" {
 			below.add(text, "shards", line(s.Name))
 		}
 	}
-	fmt.Fprintln(table)
 	_ = table.Flush() // into a strings.Builder, which never fails
 	out.WriteByte('\n')
 	for _, text := range below.lines(namesOf(v.measured)) {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -84,17 +85,14 @@ func quotient(d result.Difference) float64 {
 
 // tenth is one of a growth's tenths, from 0, with reasons where it is missing.
 func tenth(g result.Growth, i int) result.Tenth {
-	why := g.Why
 	if i < 0 || i >= len(g.Tenths) {
-		if why == "" {
-			why = "not measured"
-		}
-		return result.Tenth{RowsPerSecond: result.Missing(why), P99: result.Missing(why)}
+		missing := result.Missing(cmp.Or(g.Why, "not measured"))
+		return result.Tenth{RowsPerSecond: missing, P99: missing}
 	}
 	t := g.Tenths[i]
 	for _, f := range []*result.Figure{&t.RowsPerSecond, &t.P99} {
-		if !f.OK() && f.Why == "" {
-			f.Why = why
+		if !f.OK() {
+			f.Why = cmp.Or(f.Why, g.Why)
 		}
 	}
 	return t
@@ -118,12 +116,7 @@ func bytesPerRow(s result.Storage) result.Figure {
 }
 
 // because is why a figure is missing.
-func because(f result.Figure) string {
-	if why := line(f.Why); why != "" {
-		return why
-	}
-	return "not measured"
-}
+func because(f result.Figure) string { return cmp.Or(line(f.Why), "not measured") }
 
 // interval is where the median lies; not ok where a single sample, or none, says nothing of that.
 func interval(f result.Figure) (low, high float64, ok bool) {

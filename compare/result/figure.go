@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/aclements/go-moremath/stats"
 )
@@ -115,12 +116,7 @@ func Short(x float64) string {
 	}
 	out := strconv.FormatFloat(rounded, 'f', digits, 64)
 	if digits > 0 {
-		for out[len(out)-1] == '0' {
-			out = out[:len(out)-1]
-		}
-		if out[len(out)-1] == '.' {
-			out = out[:len(out)-1]
-		}
+		out = strings.TrimSuffix(strings.TrimRight(out, "0"), ".")
 	}
 	return out + letter
 }

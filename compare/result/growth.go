@@ -1,10 +1,12 @@
 package result
 
+import "cmp"
+
 // Overall is the rows a second over the INSERTs of a round, a sample a round: the rows over the sum of the durations, so that what lay between
 // INSERTs does not count, and over as many rows in each round. It is missing where there are none, with the reason.
 func (g Growth) Overall() Figure {
 	if len(g.Batches) == 0 || g.Rows <= 0 {
-		return Missing(or(g.Why, "no rows were inserted"))
+		return Missing(cmp.Or(g.Why, "no rows were inserted"))
 	}
 	shortest := len(g.Batches[0]) // has Rows; the others have more where there was time for more
 	for _, round := range g.Batches {
@@ -29,12 +31,12 @@ func (g Growth) Overall() Figure {
 // reason.
 func (g Growth) Slowdown() Figure {
 	if len(g.Tenths) == 0 {
-		return Missing(or(g.Why, "no rows were inserted"))
+		return Missing(cmp.Or(g.Why, "no rows were inserted"))
 	}
 	first, last := g.Tenths[0].RowsPerSecond, g.Tenths[len(g.Tenths)-1].RowsPerSecond
 	for _, f := range []Figure{first, last} {
 		if !f.OK() {
-			return Missing(or(f.Why, or(g.Why, "a tenth was not measured")))
+			return Missing(cmp.Or(f.Why, g.Why, "a tenth was not measured"))
 		}
 	}
 	if len(first.Samples) != len(last.Samples) {
@@ -48,12 +50,4 @@ func (g Growth) Slowdown() Figure {
 		f.Add(last.Samples[i] / sample)
 	}
 	return f
-}
-
-// or is the first text that says something.
-func or(text, otherwise string) string {
-	if text != "" {
-		return text
-	}
-	return otherwise
 }

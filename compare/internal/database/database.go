@@ -203,15 +203,3 @@ func (d *Database) wrap(err error) error {
 	}
 	return fmt.Errorf("%w %s: %w", ErrDatabase, d, err)
 }
-
-// reason tells what an error of a query means for the figure it was for: the reason why there is none, or, as an error, that the database is
-// gone or the context has ended.
-func (d *Database) reason(ctx context.Context, err error) (string, error) {
-	if ctx.Err() != nil {
-		return "", d.wrap(ctx.Err())
-	}
-	if d.Gone(ctx) {
-		return "", d.wrap(err)
-	}
-	return err.Error(), nil
-}

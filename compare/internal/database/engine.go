@@ -18,7 +18,7 @@ type engine interface {
 	names(ctx context.Context, db *sql.DB) ([]object, error)
 	// bound has the connection wait for locks for a few seconds at most.
 	bound(ctx context.Context, conn *sql.Conn) error
-	// weigh returns the bytes of a table and its indexes.
+	// tableSize returns the bytes of a table and its indexes.
 	tableSize(ctx context.Context, table string) (bytes, index int64, err error)
 	// fill returns how full the leaf pages of the primary key are, which holds so many rows.
 	fill(ctx context.Context, table string, rows int) (result.Figure, error)

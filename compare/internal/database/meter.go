@@ -18,6 +18,17 @@ const (
 	Writes
 )
 
+// noWrites says why the log and the pages of so many rows are not counted, "" where they are.
+func (s Scope) noWrites(rows int) string {
+	switch {
+	case s != Writes:
+		return notAsked
+	case rows < 1:
+		return noRows
+	}
+	return ""
+}
+
 // Reading is what a database did between two moments: figures of one sample each, or of the reason why there is none. Servers count for
 // all their clients together; the notes say so.
 type Reading struct {
@@ -37,8 +48,8 @@ type Meter struct {
 func (d *Database) Meter(ctx context.Context, scope Scope) (*Meter, error) {
 	m, err := d.engine.meter(ctx, scope)
 	if err != nil {
-		why, err := d.reason(ctx, err)
-		return &Meter{d: d, m: noMeter(why)}, err
+		missing, err := d.missing(ctx, err)
+		return &Meter{d: d, m: noMeter{missing}}, err
 	}
 	return &Meter{d: d, m: m}, nil
 }
@@ -51,18 +62,17 @@ func (m *Meter) Stop(ctx context.Context, rows int) (Reading, error) {
 }
 
 // noMeter is why nothing is counted.
-type noMeter string
+type noMeter struct{ missing result.Figure }
 
-func (why noMeter) stop(context.Context, int) (Reading, error) {
-	missing := result.Missing(string(why))
-	return Reading{Splits: missing, Log: missing, Pages: missing}, nil
+func (m noMeter) stop(context.Context, int) (Reading, error) {
+	return Reading{Splits: m.missing, Log: m.missing, Pages: m.missing}, nil
 }
 
 // Settle waits until the database has written back what earlier work left dirty, as far as it can be made to, for at most ten seconds, or as
 // long as SQLite waits for a lock: so that the writes of one strategy do not slow the next. The error says that the database is gone or the context has ended.
 func (d *Database) Settle(ctx context.Context) error {
 	if err := d.engine.settle(ctx); err != nil {
-		_, err := d.reason(ctx, err)
+		_, err := d.missing(ctx, err)
 		return err
 	}
 	return nil
@@ -73,8 +83,7 @@ func (d *Database) Settle(ctx context.Context) error {
 func (d *Database) Buffers(ctx context.Context, table, column string) (result.Figure, error) {
 	figure, err := d.engine.buffers(ctx, table, column)
 	if err != nil {
-		why, err := d.reason(ctx, err)
-		return result.Missing(why), err
+		return d.missing(ctx, err)
 	}
 	return figure, nil
 }

@@ -1,12 +1,14 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 
 	"github.com/snowkey-go/snowkey/compare/result"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // mysqlMeter keeps the server's counters of its beginning.
@@ -45,7 +47,7 @@ func (e mysqlEngine) splits(ctx context.Context) (count int64, why string, err e
 	var enabled bool
 	// MariaDB and MySQL name the column by which a counter is switched on differently.
 	err = e.d.inserts.QueryRowContext(ctx, "SELECT count, enabled FROM information_schema.INNODB_METRICS WHERE name = 'index_page_splits'").Scan(&count, &enabled)
-	if unknownColumn(err) {
+	if dialect.MySQL.Code(err) == "1054" { // no such column
 		const query = "SELECT count, status = 'enabled' FROM information_schema.INNODB_METRICS WHERE name = 'index_page_splits'"
 		err = e.d.inserts.QueryRowContext(ctx, query).Scan(&count, &enabled)
 	}
@@ -67,30 +69,20 @@ func (m *mysqlMeter) stop(ctx context.Context, rows int) (Reading, error) {
 		status, err = m.e.status(ctx)
 	}
 	if err != nil {
-		why, err := m.e.d.reason(ctx, err)
-		if err != nil {
-			return Reading{}, err
-		}
-		return noMeter(why).stop(ctx, rows)
+		missing, err := m.e.d.missing(ctx, err)
+		return Reading{Splits: missing, Log: missing, Pages: missing}, err
 	}
 	var r Reading
-	switch {
-	case m.why != "" || why != "":
-		r.Splits = result.Missing(m.why)
-		if m.why == "" {
-			r.Splits = result.Missing(why)
-		}
+	switch why := cmp.Or(m.why, why); {
+	case why != "":
+		r.Splits = result.Missing(why)
 	case splits < m.splits:
 		r.Splits = result.Missing("the counter was reset meanwhile")
 	default:
 		r.Splits = result.Measured(float64(splits - m.splits))
 		r.Splits.Note = "of all indexes of the whole server"
 	}
-	if m.scope != Writes || rows < 1 {
-		why := notAsked
-		if m.scope == Writes {
-			why = noRows
-		}
+	if why := m.scope.noWrites(rows); why != "" {
 		r.Log, r.Pages = result.Missing(why), result.Missing(why)
 		return r, nil
 	}

@@ -8,9 +8,10 @@ import (
 	"strings"
 
 	"github.com/snowkey-go/snowkey/compare/result"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// weigh takes the pages that InnoDB has reserved for each index from its persistent statistics, or, without the right to read those, from the
+// tableSize takes the pages that InnoDB has reserved for each index from its persistent statistics, or, without the right to read those, from the
 // information schema.
 func (e mysqlEngine) tableSize(ctx context.Context, table string) (bytes, index int64, err error) {
 	if err := e.analyze(ctx, table); err != nil {
@@ -28,12 +29,7 @@ func (e mysqlEngine) tableSize(ctx context.Context, table string) (bytes, index 
 
 // analyze renews the statistics, on this server alone.
 func (e mysqlEngine) analyze(ctx context.Context, table string) error {
-	rows, err := e.d.inserts.QueryContext(ctx, "ANALYZE NO_WRITE_TO_BINLOG TABLE "+e.d.quote(table))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	return dialect.Each(ctx, e.d.inserts, "ANALYZE NO_WRITE_TO_BINLOG TABLE "+e.d.quote(table), nil, func(rows *sql.Rows) error {
 		var name, op, kind, text sql.NullString
 		if err := rows.Scan(&name, &op, &kind, &text); err != nil {
 			return err
@@ -41,8 +37,8 @@ func (e mysqlEngine) analyze(ctx context.Context, table string) error {
 		if strings.EqualFold(kind.String, "error") {
 			return errors.New(text.String)
 		}
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // mostPool is the buffer pool that is looked through page by page, at most: the server takes about a second for a GiB.

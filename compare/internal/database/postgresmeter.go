@@ -37,24 +37,15 @@ func (p *postgresMeter) stop(ctx context.Context, rows int) (r Reading, err erro
 	const query = "SELECT pg_current_wal_insert_lsn()::text, pg_current_wal_insert_lsn() - $1::text::pg_lsn"
 	var end string
 	if err := p.e.d.inserts.QueryRowContext(ctx, query, p.start).Scan(&end, &bytes); err != nil {
-		why, err := p.e.d.reason(ctx, err)
-		if err != nil {
-			return Reading{}, err
-		}
-		return noMeter(why).stop(ctx, rows)
+		missing, err := p.e.d.missing(ctx, err)
+		return Reading{Splits: missing, Log: missing, Pages: missing}, err
 	}
 	if r.Splits, err = p.splits(ctx, end, bytes); err != nil {
-		why, err := p.e.d.reason(ctx, err)
-		if err != nil {
+		if r.Splits, err = p.e.d.missing(ctx, err); err != nil {
 			return Reading{}, err
 		}
-		r.Splits = result.Missing(why)
 	}
-	if p.scope != Writes || rows < 1 {
-		why := notAsked
-		if p.scope == Writes {
-			why = noRows
-		}
+	if why := p.scope.noWrites(rows); why != "" {
 		r.Log, r.Pages = result.Missing(why), result.Missing(why)
 		return r, nil
 	}
@@ -121,8 +112,7 @@ func (p *postgresMeter) pages(ctx context.Context, rows int) (result.Figure, err
 	}
 	written, checkpoint, why, err := p.e.written(ctx)
 	if err != nil {
-		why, err := p.e.d.reason(ctx, err)
-		return result.Missing(why), err
+		return p.e.d.missing(ctx, err)
 	}
 	if why != "" || !checkpoint {
 		return result.Missing(why), nil
@@ -132,8 +122,7 @@ func (p *postgresMeter) pages(ctx context.Context, rows int) (result.Figure, err
 	}
 	var size int64
 	if err := p.e.d.inserts.QueryRowContext(ctx, "SELECT current_setting('block_size')::bigint").Scan(&size); err != nil {
-		why, err := p.e.d.reason(ctx, err)
-		return result.Missing(why), err
+		return p.e.d.missing(ctx, err)
 	}
 	figure := result.Measured(float64((written-p.written)*size) / float64(rows))
 	figure.Note = "pages that the whole server wrote from a checkpoint to the end of the next"

@@ -3,9 +3,9 @@ package database
 import (
 	"context"
 	"database/sql"
-	"strings"
 	"time"
 
+	"github.com/snowkey-go/snowkey/compare/result"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
@@ -15,27 +15,24 @@ const (
 	noRows   = "there are no rows"
 )
 
-// objects runs a query of names, or of kinds and names, and says how each kind is dropped.
+// objects runs a query of kinds and names, and says how each kind is dropped.
 func (d *Database) objects(ctx context.Context, db *sql.DB, query string, drop map[string]string) ([]object, error) {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	var objects []object
-	for rows.Next() {
+	return dialect.All(ctx, db, query, nil, func(rows *sql.Rows) (object, error) {
 		var kind, name string
-		into := []any{&kind, &name}
-		if err := rows.Scan(into[2-len(columns):]...); err != nil {
-			return nil, err
-		}
-		objects = append(objects, object{name: name, drop: drop[strings.TrimSpace(kind)] + d.quote(name)})
+		err := rows.Scan(&kind, &name)
+		return object{name: name, drop: drop[kind] + d.quote(name)}, err
+	})
+}
+
+// missing is the figure of a query that failed: none, with the reason. The error says that the database is gone or the context has ended.
+func (d *Database) missing(ctx context.Context, err error) (result.Figure, error) {
+	if ctx.Err() != nil {
+		return result.Figure{}, d.wrap(ctx.Err())
 	}
-	return objects, rows.Err()
+	if d.Gone(ctx) {
+		return result.Figure{}, d.wrap(err)
+	}
+	return result.Missing(err.Error()), nil
 }
 
 // undoLimit bounds undoing what was changed for a while, which is done after the end of a context too.
@@ -45,6 +42,3 @@ const undoLimit = 10 * time.Second
 func undoing(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
 }
-
-// unknownColumn tells whether MySQL has no column of that name.
-func unknownColumn(err error) bool { return dialect.MySQL.Code(err) == "1054" }

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/snowkey-go/snowkey/internal/dsn"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // TryRights does once what a run does all the time, to a table whose name begins with the prefix, and drops it again. The error names what
@@ -43,9 +42,6 @@ func (d *Database) TryRights(ctx context.Context, prefix string) error {
 
 // quote quotes a name.
 func (d *Database) quote(name string) string {
-	mark := `"`
-	if d.dsn.Kind == dsn.MySQL {
-		mark = "`"
-	}
-	return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
+	kind, _ := dialect.Lookup(d.dsn.Kind) // every kind of DSN has a dialect of its name
+	return kind.QuoteAny(name)
 }

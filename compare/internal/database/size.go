@@ -24,11 +24,11 @@ func (d *Database) Size(ctx context.Context, table string, rows int) (TableSize,
 	var w TableSize
 	bytes, index, err := d.engine.tableSize(ctx, table)
 	if err != nil {
-		why, err := d.reason(ctx, err)
+		missing, err := d.missing(ctx, err)
 		if err != nil {
 			return TableSize{}, err
 		}
-		w.Table, w.Index, w.CacheUsed = result.Missing(why), result.Missing(why), result.Missing(why)
+		w.Table, w.Index, w.CacheUsed = missing, missing, missing
 	} else {
 		w.Table, w.Index = result.Measured(float64(bytes)/float64(rows)), result.Measured(float64(index)/float64(rows))
 		cache, err := d.cache(ctx)
@@ -40,11 +40,9 @@ func (d *Database) Size(ctx context.Context, table string, rows int) (TableSize,
 		}
 	}
 	if w.Fill, err = d.engine.fill(ctx, table, rows); err != nil {
-		why, err := d.reason(ctx, err)
-		if err != nil {
+		if w.Fill, err = d.missing(ctx, err); err != nil {
 			return TableSize{}, err
 		}
-		w.Fill = result.Missing(why)
 	}
 	return w, nil
 }
@@ -53,8 +51,7 @@ func (d *Database) Size(ctx context.Context, table string, rows int) (TableSize,
 func (d *Database) cache(ctx context.Context) (result.Figure, error) {
 	bytes, err := d.engine.cache(ctx)
 	if err != nil {
-		why, err := d.reason(ctx, err)
-		return result.Missing(why), err
+		return d.missing(ctx, err)
 	}
 	if bytes <= 0 {
 		return result.Missing("the database has no cache of its own"), nil

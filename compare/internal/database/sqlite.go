@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/snowkey-go/snowkey/compare/result"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 type sqliteEngine struct{ d *Database }
@@ -35,8 +36,8 @@ func (e sqliteEngine) cache(ctx context.Context) (bytes int64, err error) {
 }
 
 func (e sqliteEngine) names(ctx context.Context, db *sql.DB) ([]object, error) {
-	const query = `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`
-	return e.d.objects(ctx, db, query, map[string]string{"": "DROP TABLE "})
+	const query = `SELECT type, name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`
+	return e.d.objects(ctx, db, query, map[string]string{"table": "DROP TABLE "})
 }
 
 func (e sqliteEngine) bound(context.Context, *sql.Conn) error { return nil } // every connection has a busy timeout
@@ -89,20 +90,11 @@ type tree struct {
 func (e sqliteEngine) trees(ctx context.Context, table string) ([]tree, *pages, error) {
 	const query = `SELECT rootpage, type = 'table', name IN (SELECT name FROM pragma_index_list(?1) WHERE origin = 'pk')
 		FROM sqlite_master WHERE tbl_name = ?1 AND rootpage > 0 ORDER BY type DESC`
-	rows, err := e.d.inserts.QueryContext(ctx, query, table)
+	trees, err := dialect.All(ctx, e.d.inserts, query, []any{table}, func(rows *sql.Rows) (t tree, err error) {
+		err = rows.Scan(&t.root, &t.table, &t.key)
+		return t, err
+	})
 	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var trees []tree
-	for rows.Next() {
-		var t tree
-		if err := rows.Scan(&t.root, &t.table, &t.key); err != nil {
-			return nil, nil, err
-		}
-		trees = append(trees, t)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil { // the connection is the only one
 		return nil, nil, err
 	}
 	if len(trees) == 0 || !trees[0].table {

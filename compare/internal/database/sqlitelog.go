@@ -125,8 +125,8 @@ func (m *sqliteMeter) stop(ctx context.Context, rows int) (Reading, error) {
 		end, err = logState{}, nil // emptied, which is another one
 	}
 	if err := errors.Join(err, m.restore(ctx)); err != nil {
-		why, err := m.e.d.reason(ctx, err)
-		return missing(why), err
+		why, err := m.e.d.missing(ctx, err)
+		return Reading{Splits: noSplits, Log: why, Pages: why}, err
 	}
 	if end.salt != m.start.salt {
 		return missing("another connection, such as one that keys are drawn over, wrote the log back meanwhile"), nil
