@@ -24,10 +24,10 @@ func Table(w io.Writer, r result.Document) error {
 		out.WriteByte('\n')
 		tableTake(&out, r.Databases)
 	}
-	told := ""
+	explained := ""
 	for _, d := range r.Databases {
 		out.WriteByte('\n')
-		told = tableDatabase(&out, r, d, told)
+		explained = tableDatabase(&out, r, d, explained)
 	}
 	if len(r.Databases) == 0 {
 		out.WriteString("\nNo database was measured.\n")
@@ -79,8 +79,8 @@ func planText(p result.Plan) string {
 	return text
 }
 
-// tableDatabase writes the part of one database. It explains the columns unless that was told before, and returns what is told now.
-func tableDatabase(out *strings.Builder, r result.Document, d result.Database, told string) string {
+// tableDatabase writes the part of one database. It explains the columns unless the same explanation stands above, and returns the explanation.
+func tableDatabase(out *strings.Builder, r result.Document, d result.Database, explained string) string {
 	v := look(d)
 	wrap(out, wide, "== ", databaseText(d))
 	if d.Failed != "" {
@@ -90,9 +90,9 @@ func tableDatabase(out *strings.Builder, r result.Document, d result.Database, t
 	out.WriteByte('\n')
 	if len(v.measured) > 0 {
 		tableMeasured(out, v, r.Plan.Rows)
-		if text := legend(v); text != told {
+		if text := legend(v); text != explained {
 			wrap(out, wide, "   ", text)
-			told = text
+			explained = text
 		}
 		out.WriteByte('\n')
 	} else {
@@ -117,7 +117,7 @@ func tableDatabase(out *strings.Builder, r result.Document, d result.Database, t
 	if len(v.measured) > 0 {
 		tableWhy(out, Advise(d))
 	}
-	return told
+	return explained
 }
 
 // databaseText names a database.

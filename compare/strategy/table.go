@@ -27,7 +27,7 @@ type table[K, C any] struct {
 	db   *gorm.DB
 	keys *keys[K, C]
 
-	told     string // the type of the key's column
+	column   string // the type of the key's column
 	greatest Key    // that was inserted
 }
 
@@ -52,9 +52,9 @@ func (t *table[K, C]) create(ctx context.Context) error {
 	}
 	id := db.Statement.Schema.LookUpField("ID")
 	if m, ok := db.Migrator().(interface{ DataTypeOf(*schema.Field) string }); ok {
-		t.told = m.DataTypeOf(id)
+		t.column = m.DataTypeOf(id)
 	} else {
-		t.told = db.Migrator().FullDataTypeOf(id).SQL
+		t.column = db.Migrator().FullDataTypeOf(id).SQL
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func (t *table[K, C]) Column() (name string, bytes int) {
 	} else if bytes == 0 {
 		bytes = len(t.greatest)
 	}
-	return t.told, bytes
+	return t.column, bytes
 }
 
 // varint is how many bytes SQLite has a key in, which is the rowid: seven bits in each of eight, all of the ninth.

@@ -41,17 +41,17 @@ type CrashOptions struct {
 	Before     time.Duration // the kill comes at a random moment from this to twice this after all goroutines had their first key; 0: 300 ms
 	Down       time.Duration // from when the server is gone to the order to start again; 0: 1 s
 	After      time.Duration // of drawing after keys flow again, and as long again in the restarted application; 0: 300 ms
-	Patience   time.Duration // that keys may stay away, at first and after the server has come back; 0: 30 s
+	Timeout    time.Duration // that keys may stay away, at first and after the server has come back; 0: 30 s
 	Seed       uint64        // of the moments
 }
 
 func (o CrashOptions) withDefaults() (CrashOptions, error) {
-	if o.Kills < 0 || o.Goroutines < 0 || o.Goroutines == 1 || min(o.Before, o.Down, o.After, o.Patience) < 0 {
+	if o.Kills < 0 || o.Goroutines < 0 || o.Goroutines == 1 || min(o.Before, o.Down, o.After, o.Timeout) < 0 {
 		return o, fmt.Errorf("%w: of a crash %+v; want none below 0, and two goroutines or more", ErrOption, o)
 	}
 	o.Kills, o.Goroutines = cmp.Or(o.Kills, 5), cmp.Or(o.Goroutines, 8)
 	o.Before, o.Down, o.After = cmp.Or(o.Before, 300*time.Millisecond), cmp.Or(o.Down, time.Second), cmp.Or(o.After, 300*time.Millisecond)
-	o.Patience = cmp.Or(o.Patience, 30*time.Second)
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	return o, nil
 }
 

@@ -26,7 +26,7 @@ type crashed struct {
 // reckon says what the kill did, by what all drawers have received; the old ones are those that went through it.
 func (k *kill) reckon(old []*drawer) crashed {
 	info := k.strategy.Info()
-	seen := crashed{down: k.moments.up - k.moments.killed, blocks: !info.RoundTrip && old[0].table == nil}
+	seen := crashed{down: k.at.up - k.at.killed, blocks: !info.RoundTrip && old[0].table == nil}
 	seen.twice, seen.evidence = k.twice()
 	if info.Random > 0 || info.Clock || info.Unit > 0 {
 		seen.noLost = "its keys do not count"
@@ -34,7 +34,7 @@ func (k *kill) reckon(old []*drawer) crashed {
 		seen.lost, seen.noLost = k.lost()
 	}
 	for _, d := range old {
-		calm, outage := gaps(d.got, k.moments)
+		calm, outage := gaps(d.got, k.at)
 		seen.calm, seen.outage = max(seen.calm, calm), max(seen.outage, outage)
 	}
 	return seen
@@ -46,7 +46,7 @@ func (k *kill) twice() (n int, evidence string) {
 		slices.SortFunc(all.drawn, func(a, b drawn) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.at, b.at)) })
 		for i := 1; i < len(all.drawn); i++ {
 			first, second := all.drawn[i-1], all.drawn[i]
-			if first.key != second.key || second.at < k.moments.killed {
+			if first.key != second.key || second.at < k.at.killed {
 				continue
 			}
 			if n++; n == 1 {
@@ -59,10 +59,10 @@ func (k *kill) twice() (n int, evidence string) {
 
 // when tells a moment by its distance from the kill.
 func (k *kill) when(at time.Duration) string {
-	if at < k.moments.killed {
-		return fmt.Sprintf("%.1f ms before", milliseconds(k.moments.killed-at))
+	if at < k.at.killed {
+		return fmt.Sprintf("%.1f ms before", milliseconds(k.at.killed-at))
 	}
-	return fmt.Sprintf("%.1f ms after", milliseconds(at-k.moments.killed))
+	return fmt.Sprintf("%.1f ms after", milliseconds(at-k.at.killed))
 }
 
 // scope has the keys that are to be different from each other.
@@ -136,7 +136,7 @@ func divisor(a, b uint64) uint64 {
 }
 
 // gaps returns the longest time from a key to the next, of those that end before the kill and of those that end after it.
-func gaps(got []drawn, m moments) (before, after time.Duration) {
+func gaps(got []drawn, m timestamps) (before, after time.Duration) {
 	for i := 1; i < len(got); i++ {
 		gap := got[i].at - got[i-1].at
 		if got[i].at < m.killed {

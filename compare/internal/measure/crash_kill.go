@@ -25,11 +25,11 @@ type kill struct {
 	first   []drawn // by which it was seen that keys come
 	drawers []*drawer
 	ends    []func() error // of what was opened, the last first
-	moments moments
+	at      timestamps
 }
 
-// moments are those of a kill, counted from when drawing began.
-type moments struct {
+// timestamps are those of a kill, counted from when drawing began.
+type timestamps struct {
 	killed time.Duration // Kill was called
 	up     time.Duration // Start returned
 }
@@ -68,7 +68,7 @@ func (k *kill) crash(ctx context.Context) (stuck string, err error) {
 	if err := sleep(ctx, k.wait); err != nil {
 		return "", err
 	}
-	m := &k.moments
+	m := &k.at
 	m.killed = time.Since(k.began)
 	if err := k.server.Kill(); err != nil {
 		return "", fmt.Errorf("%w: %w", ErrServer, err)
@@ -167,9 +167,9 @@ func (k *kill) settle(ctx context.Context, at strategy.Environment) error {
 
 // ending closes keys. Those that went through the kill may have had connections of their own, and closing a dead one fails.
 func (k *kill) ending(keys strategy.Keys) func() error {
-	before := k.moments.killed
+	before := k.at.killed
 	return func() error {
-		if err := keys.Close(); err != nil && k.moments.killed == before {
+		if err := keys.Close(); err != nil && k.at.killed == before {
 			return fmt.Errorf("close a process: %w", err)
 		}
 		return nil
@@ -178,7 +178,7 @@ func (k *kill) ending(keys strategy.Keys) func() error {
 
 // tryKeys asks for a key, to know whether the database makes them.
 func (k *kill) tryKeys(ctx context.Context, keys strategy.Keys) (byDatabase bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, k.Patience)
+	ctx, cancel := context.WithTimeout(ctx, k.Timeout)
 	defer cancel()
 	key, err := keys.Next(ctx)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -250,8 +250,8 @@ func (k *kill) flow(ctx context.Context, after time.Duration) (why string, err e
 	began := time.Now()
 	for _, d := range k.drawers {
 		for d.drawing && time.Duration(d.latest.Load()) <= after {
-			if time.Since(began) > k.Patience {
-				return fmt.Sprintf("no key for %v: %v", k.Patience, d.failure()), nil
+			if time.Since(began) > k.Timeout {
+				return fmt.Sprintf("no key for %v: %v", k.Timeout, d.failure()), nil
 			}
 			if err := sleep(ctx, retryPause); err != nil {
 				return "", err

@@ -92,7 +92,7 @@ func nowhere(kind string) func(context.Context) (measure.Application, error) {
 // brief are options of short waits.
 func brief(kills int) measure.CrashOptions {
 	return measure.CrashOptions{
-		Kills: kills, Before: 30 * time.Millisecond, Down: 100 * time.Millisecond, After: 30 * time.Millisecond, Patience: 20 * time.Second,
+		Kills: kills, Before: 30 * time.Millisecond, Down: 100 * time.Millisecond, After: 30 * time.Millisecond, Timeout: 20 * time.Second,
 	}
 }
 
@@ -204,7 +204,7 @@ func (either) Fill(context.Context, []int64) error { return errors.ErrUnsupporte
 func TestCrashKeysStayAway(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	c, o := &counter{never: true}, brief(3)
-	o.Patience = 200 * time.Millisecond
+	o.Timeout = 200 * time.Millisecond
 	got, err := measure.Crash(t.Context(), c.strategy(strategy.Info{}), nowhere("mysql"), c, o)
 	if err != nil {
 		t.Fatal(err)
@@ -303,7 +303,7 @@ func TestCrashNotHere(t *testing.T) {
 
 func TestCrashRefuses(t *testing.T) {
 	c := &counter{}
-	for _, o := range []measure.CrashOptions{{Kills: -1}, {Goroutines: 1}, {Down: -1}, {Before: -1}, {After: -1}, {Patience: -1}} {
+	for _, o := range []measure.CrashOptions{{Kills: -1}, {Goroutines: 1}, {Down: -1}, {Before: -1}, {After: -1}, {Timeout: -1}} {
 		if _, err := measure.Crash(t.Context(), c.strategy(strategy.Info{}), nowhere("mysql"), c, o); !errors.Is(err, measure.ErrOption) || c.given > 0 {
 			t.Errorf("%+v: got error %v after %d keys, want ErrOption at once", o, err, c.given)
 		}

@@ -47,7 +47,7 @@
 //
 // # Storage
 //
-// What the full table weighs is asked of the [Store] at the end of [Growth], per row. Splits are counted over the whole growth. Log bytes
+// What the full table weighs is asked of the database at the end of [Growth], per row. Splits are counted over the whole growth. Log bytes
 // and bytes of data pages are those of a tenth as many rows more, at most 10,000, inserted into the full table right after a checkpoint:
 // without it, most of what random keys cost is hidden, for a page is logged as a whole only when it is first changed after a checkpoint.
 // These rows do not count as rows of the growth, and are inserted after all else has been measured. What a strategy writes to a second

@@ -45,7 +45,7 @@ type Figures struct {
 // table, which holds up to 10,101 rows more than planned when it returns. The keys are the strategy's, of the store's database.
 //
 // The error wraps [ErrVerify] or [ErrOption], or is the database's or the context's; no figure of the round is kept then.
-func Growth(ctx context.Context, store Store, info strategy.Info, keys strategy.Keys, name string, plan Plan, to *Figures) error {
+func Growth(ctx context.Context, store *database.Database, info strategy.Info, keys strategy.Keys, name string, plan Plan, to *Figures) error {
 	if plan.Rows < tenths || plan.Batch < 1 || plan.Limit < 0 {
 		return fmt.Errorf("%w: %d rows, %d an INSERT, within %s; want at least %d and 1", ErrOption, plan.Rows, plan.Batch, plan.Limit, tenths)
 	}
@@ -84,7 +84,7 @@ func Growth(ctx context.Context, store Store, info strategy.Info, keys strategy.
 
 // growth is one round.
 type growth struct {
-	store  Store
+	store  *database.Database
 	info   strategy.Info
 	keys   strategy.Keys
 	name   string

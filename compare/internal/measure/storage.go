@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -64,10 +65,6 @@ func addStorage(to *result.Storage, weight database.TableSize, splits result.Fig
 // add adds a round's figure to those of the rounds before.
 func add(to *result.Figure, round result.Figure) {
 	to.Samples = append(to.Samples, round.Samples...)
-	if round.Why != "" {
-		to.Why = round.Why
-	}
-	if round.Note != "" {
-		to.Note = round.Note
-	}
+	to.Why = cmp.Or(round.Why, to.Why)
+	to.Note = cmp.Or(round.Note, to.Note)
 }

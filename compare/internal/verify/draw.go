@@ -30,6 +30,17 @@ func (c call) key(i int) string {
 	return fmt.Sprintf("%s by call %d (Fill of %d, its key %d)", c.who, c.nth, len(c.keys), i+1)
 }
 
+// make asks a source for the keys of the call: for n by Fill, or for one by Next.
+func (c *call) make(ctx context.Context, from strategy.Keys, n int) (err error) {
+	if c.fill {
+		c.keys, err = from.Fill(ctx, n)
+		return err
+	}
+	key, err := from.Next(ctx)
+	c.keys = []strategy.Key{key}
+	return err
+}
+
 // drawer is somebody who draws keys.
 type drawer struct {
 	who  string
@@ -101,13 +112,7 @@ func (d drawer) draw(ctx context.Context, n, from int, order *atomic.Int64, gate
 		size = min(size, n)
 		gate.pass()
 		c.began = order.Add(1)
-		if c.fill {
-			c.keys, err = d.keys.Fill(ctx, size)
-		} else {
-			var key strategy.Key
-			key, err = d.keys.Next(ctx)
-			c.keys = []strategy.Key{key}
-		}
+		err = c.make(ctx, d.keys, size)
 		c.ended = order.Add(1)
 		switch {
 		case c.fill && errors.Is(err, errors.ErrUnsupported):

@@ -218,4 +218,4 @@ func checkOn(t *testing.T, d dbtest.Database, s strategy.Strategy, o verify.Opti
 }
 
 // small is enough for what is planted.
-var small = verify.Options{Keys: 4000, Patience: 20 * time.Millisecond}
+var small = verify.Options{Keys: 4000, CallTimeout: 20 * time.Millisecond}

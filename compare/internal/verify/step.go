@@ -20,7 +20,7 @@ type visit struct {
 	keys    int
 	refused int   // calls
 	why     error // of the first of these
-	cut     bool  // a call waited for longer than the patience
+	cut     bool  // a call waited for longer than its limit
 	longest time.Duration
 }
 
@@ -226,16 +226,9 @@ func (s *stepper) draw(ctx context.Context, seen *visit) {
 	fills := true
 	for left := s.burst; left > 0; {
 		call := call{who: s.who, nth: s.nth + 1, fill: fills && left < s.burst}
-		bounded, cancel := context.WithTimeout(ctx, s.r.o.Patience)
+		bounded, cancel := context.WithTimeout(ctx, s.r.o.CallTimeout)
 		started := time.Now()
-		var err error
-		if call.fill {
-			call.keys, err = s.keys.Fill(bounded, left)
-		} else {
-			var key strategy.Key
-			key, err = s.keys.Next(bounded)
-			call.keys = []strategy.Key{key}
-		}
+		err := call.make(bounded, s.keys, left)
 		took := time.Since(started)
 		late := bounded.Err() != nil
 		cancel()

@@ -111,7 +111,7 @@ func TestClockStepsBack(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			options := small
-			options.Keys, options.Rows, options.Patience = 400, 20, 200*time.Millisecond // a step of 3 ms is waited for, also on a busy machine
+			options.Keys, options.Rows, options.CallTimeout = 400, 20, 200*time.Millisecond // a step of 3 ms is waited for, also on a busy machine
 			c := check(t, tickers(test.does, false), options)[verify.ClockBack]
 			if c.State != test.state || (c.Evidence != "") != (test.evidence != nil) {
 				t.Errorf("%+v", c)
@@ -133,7 +133,7 @@ func TestClockStepsBack(t *testing.T) {
 // A restart with the clock behind is a weakness of schemes with numbers set by hand; it is told with its evidence, and fails nothing.
 func TestRestartWithTheClockBehind(t *testing.T) {
 	t.Parallel()
-	small := verify.Options{Keys: 400, Rows: 20, Patience: small.Patience}
+	small := verify.Options{Keys: 400, Rows: 20, CallTimeout: small.CallTimeout}
 	c := check(t, tickers(rides, false), small)[verify.Restart]
 	if c.State != result.Passed || !strings.HasPrefix(c.Detail, "weakness: a process that is started again with the same node number") ||
 		!strings.Contains(c.Evidence, " was given to the first process by call ") ||

@@ -38,8 +38,8 @@ type Options struct {
 	Goroutines int // that share one Keys; 0: 8
 	Processes  int // 0: 4
 	Seed       uint64
-	// Patience is for how long one call may wait for a clock that has stepped back; 0: 100 ms. A few calls in a run may wait for so long.
-	Patience time.Duration
+	// CallTimeout is for how long one call may wait for a clock that has stepped back; 0: 100 ms. A few calls in a run may wait for so long.
+	CallTimeout time.Duration
 	// Bound ends the drawing of keys of one check, and the inserting and finding of rows; what was drawn and found until then is looked at. One
 	// call, or one statement, that lasts for longer is a fault. 0: 10 s.
 	Bound time.Duration
@@ -58,8 +58,8 @@ func (o Options) defaults(info strategy.Info) Options {
 	or(&o.Rows, 200)
 	or(&o.Goroutines, 8)
 	or(&o.Processes, 4)
-	if o.Patience <= 0 {
-		o.Patience = 100 * time.Millisecond
+	if o.CallTimeout <= 0 {
+		o.CallTimeout = 100 * time.Millisecond
 	}
 	if o.Bound <= 0 {
 		o.Bound = 10 * time.Second

@@ -169,7 +169,7 @@ func TestRunOnBuiltInStrategies(t *testing.T) {
 						return keys.Table(ctx, session(t, d), place.Prefix+"_verify")
 					}
 					started := time.Now()
-					options := verify.Options{Keys: 800, Rows: 30, Patience: 20 * time.Millisecond}
+					options := verify.Options{Keys: 800, Rows: 30, CallTimeout: 20 * time.Millisecond}
 					if s.Info().RoundTrip {
 						options.Keys = 80
 					}
