@@ -81,6 +81,9 @@ func hostileSchema(kind string) (tables, statements []string) {
 // With SNOWKEY_TORTURE set it is done at each statement; else at some, half of them COMMIT, of a fixed seed. The rollback of a run that got to its
 // end is ended, too.
 func TestFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing is disturbed at every statement with -short")
+	}
 	t.Parallel()
 	points := map[string]int{"sqlite": 24, "mysql": 6, "postgres": 4}
 	const exclusive = "exclusive" // rekey

@@ -90,6 +90,9 @@ func runKilled(name, path string, rollback bool) error {
 // rolled back has every row and every id that it had before. With SNOWKEY_TORTURE set it does so until 200 were killed, in a plan for the whole of the
 // sample. TestFaults has the points themselves, and the exclusive rekey; here the server is left with what the process had asked for.
 func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("no process is killed with -short")
+	}
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

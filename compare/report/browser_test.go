@@ -27,6 +27,9 @@ const browserBound = 2 * time.Minute
 // SNOWKEY_TEST_REQUIRE names it.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("no browser is opened with -short")
+	}
 	path, err := exec.LookPath("chromium")
 	if err != nil {
 		const missing = "no chromium found: install Debian's package chromium to have the HTML page opened in a browser"

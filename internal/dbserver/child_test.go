@@ -25,6 +25,9 @@ const (
 // child is a command that runs TestChild of this test binary in a process of its own.
 func child(t *testing.T, what string, env ...string) *exec.Cmd {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short starts no servers")
+	}
 	executable, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -45,6 +48,9 @@ type childServer struct {
 // startHere starts a server that no cleanup of a test ends.
 func startHere(t *testing.T, kind string) *dbserver.Server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short starts no servers")
+	}
 	begin := dbserver.Start
 	if templates := os.Getenv(templatesVariable); templates != "" {
 		begin = func(ctx context.Context, kind string, settings ...string) (*dbserver.Server, error) {

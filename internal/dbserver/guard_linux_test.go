@@ -166,6 +166,9 @@ func TestNothingOutlivesStart(t *testing.T) {
 
 // TestStoppedStart ends the context of a start while the data folder is being made.
 func TestStoppedStart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short starts no servers")
+	}
 	for kind, file := range map[string]string{"mysql": "ibdata1", "postgres": "PG_VERSION"} {
 		t.Run(kind, func(t *testing.T) {
 			temp, err := os.MkdirTemp("", "snowkey-test-") // short enough for a socket's path, unlike the test's own

@@ -194,6 +194,9 @@ func TestTwoServers(t *testing.T) {
 
 // TestBrokenServer wants the server's own words in the error of one that does not start.
 func TestBrokenServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short starts no servers")
+	}
 	t.Parallel()
 	for kind, test := range map[string]struct{ setting, want string }{
 		"mysql":    {"--no-such-option", "unknown option '--no-such-option'"},

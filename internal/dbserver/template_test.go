@@ -12,6 +12,9 @@ import (
 
 // TestStartCopy starts servers at once where there is no template yet, and then one more.
 func TestStartCopy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short starts no servers")
+	}
 	t.Parallel()
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {

@@ -77,6 +77,9 @@ func makeCheckout(t *testing.T) string {
 
 // TestRun runs the tests in testdata instead of GORM's.
 func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("no programs are compiled with -short")
+	}
 	checkout := makeCheckout(t)
 	tree, err := moduleFolder(t.Context())
 	if err != nil {

@@ -63,6 +63,9 @@ func disturbed(t *testing.T, w *world, disturb func(cancel context.CancelFunc, a
 
 // A context may end before any statement, or after it.
 func TestCanceled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing is disturbed at every statement with -short")
+	}
 	everywhere(t, func(t *testing.T, w *world) {
 		disturbed(t, w, func(cancel context.CancelFunc, after bool, do func() error) error {
 			if after {
@@ -85,6 +88,9 @@ func TestCanceled(t *testing.T) {
 
 // A connection may be lost before any statement, or after it, COMMIT among them: whether it was written the next run reads in the journal.
 func TestConnectionLost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing is disturbed at every statement with -short")
+	}
 	everywhere(t, func(t *testing.T, w *world) {
 		disturbed(t, w, func(_ context.CancelFunc, after bool, do func() error) error {
 			if after {
@@ -128,6 +134,9 @@ func TestTwoRunners(t *testing.T) {
 
 // A runner that was taken over writes nothing from then on, whichever transaction it begins.
 func TestTakenOver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing is disturbed at every statement with -short")
+	}
 	everywhere(t, func(t *testing.T, w *world) {
 		before := w.contents(t)
 		w.run(t)
@@ -169,6 +178,9 @@ func TestTakenOver(t *testing.T) {
 
 // The connection may be lost in any COMMIT, of which nobody then knows whether it was made.
 func TestCommitLost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing is disturbed at every statement with -short")
+	}
 	t.Parallel()
 	w := newWorld(t, "sqlite")
 	w.plan.Steps = w.plan.Steps[:10] // without the table of grants, whose transactions are its own

@@ -111,6 +111,9 @@ func (w *world) command(t *testing.T, o orders) (killed bool, output string) {
 
 // A run, and a rollback, that are killed again and again come to the same contents as ones that are not.
 func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("no process is killed with -short")
+	}
 	seed := uint64(20260501)
 	t.Logf("seed %d", seed)
 	t.Parallel()
