@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 
@@ -51,9 +52,7 @@ func (c *comparison) noKill() string {
 
 // explain gives every figure of a strategy that has no samples, and no reason for it, the reason why.
 func explain(s *result.Strategy, why string) {
-	if why == "" {
-		why = "it was not measured"
-	}
+	why = cmp.Or(why, "it was not measured")
 	for _, part := range []struct {
 		why  *string
 		none bool

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,12 +43,7 @@ func (c Config) complete() (Config, error) {
 	if err := strategy.Check(c.Strategies); err != nil {
 		return c, err
 	}
-	if c.Seed == 0 {
-		c.Seed = 1
-	}
-	if c.Tool == "" {
-		c.Tool = "snowkey"
-	}
+	c.Seed, c.Tool = cmp.Or(c.Seed, 1), cmp.Or(c.Tool, "snowkey")
 	return c, nil
 }
 

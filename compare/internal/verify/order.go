@@ -80,7 +80,7 @@ func (r *run) order(ctx context.Context, inserted, sorted []row) (result.Check, 
 	if negative := r.negative(append(calls[:len(calls):len(calls)], asCall(inserted))); negative != "" {
 		evidence = append(evidence, negative)
 	}
-	check.Detail = strings.Join(compact(detail), "; ")
+	say(&check, detail...)
 	if len(evidence) > 0 {
 		check.State, check.Evidence = result.Failed, strings.Join(evidence, "; ")
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/compare/result"
@@ -25,20 +24,17 @@ type visit struct {
 }
 
 func (v visit) String() string {
-	said := []string{}
 	switch {
 	case v.cut && v.keys == 0:
 		return "waited"
 	case v.cut:
-		said = append(said, fmt.Sprintf("made %d keys, then waited", v.keys))
+		return fmt.Sprintf("made %d keys, then waited", v.keys)
 	case v.refused > 0 && v.keys == 0:
-		said = append(said, fmt.Sprintf("refused: %v", v.why))
+		return fmt.Sprintf("refused: %v", v.why)
 	case v.refused > 0:
-		said = append(said, fmt.Sprintf("made %d keys, and refused %d calls: %v", v.keys, v.refused, v.why))
-	default:
-		said = append(said, fmt.Sprintf("went on with %d keys", v.keys))
+		return fmt.Sprintf("made %d keys, and refused %d calls: %v", v.keys, v.refused, v.why)
 	}
-	return strings.Join(said, ", ")
+	return fmt.Sprintf("went on with %d keys", v.keys)
 }
 
 // stepper draws keys by a clock that is moved.

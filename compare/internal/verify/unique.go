@@ -202,16 +202,6 @@ func kinds(calls []call) string {
 
 // say puts what was seen before the detail there is.
 func say(check *result.Check, parts ...string) {
-	parts = append(parts, check.Detail)
-	check.Detail = strings.Join(compact(parts), "; ")
-}
-
-func compact(parts []string) []string {
-	var kept []string
-	for _, part := range parts {
-		if part != "" {
-			kept = append(kept, part)
-		}
-	}
-	return kept
+	said := slices.DeleteFunc(slices.Concat(parts, []string{check.Detail}), func(part string) bool { return part == "" })
+	check.Detail = strings.Join(said, "; ")
 }
