@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"github.com/snowkey-go/snowkey/compare/result"
 	"github.com/snowkey-go/snowkey/internal/dsn"
 )
 
@@ -202,4 +203,17 @@ func (d *Database) wrap(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w %s: %w", ErrDatabase, d, err)
+}
+
+// Describe returns what the database is: its version, the settings that figures depend on, and its cache. The error wraps [ErrDatabase].
+func (d *Database) Describe(ctx context.Context) (result.Database, error) {
+	version, settings, err := d.engine.describe(ctx)
+	if err != nil {
+		return result.Database{}, d.wrap(err)
+	}
+	cache, err := d.cache(ctx)
+	if err != nil {
+		return result.Database{}, err
+	}
+	return result.Database{Name: d.String(), Kind: d.Kind(), Version: version, Private: d.private, Settings: settings, Cache: cache}, nil
 }
