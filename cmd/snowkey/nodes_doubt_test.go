@@ -234,6 +234,7 @@ func TestNodesDoubtOfKeepers(t *testing.T) {
 		"dropped":  "DROP TABLE snowkey_nodes",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			database := dbtest.SQLite(t)
 			database.DriverDSN += "?_busy_timeout=10000"
 			pool := database.Open(t)

@@ -14,6 +14,9 @@ func TestModel(t *testing.T) {
 		{procs: 3, numbers: 1, terms: terms{first: 1, length: 2, skew: 1, end: 4}},
 	} {
 		t.Run(fmt.Sprintf("keepers=%d numbers=%d ticks=%d", m.procs, m.numbers, m.terms.end), func(t *testing.T) {
+			if testing.Short() && (m.procs > 2 || m.numbers > 1) {
+				t.Skip("two keepers and one number alone, with -short")
+			}
 			t.Parallel()
 			states, fault, trace := m.exploration().explore(1_000_000)
 			if fault != "" {
