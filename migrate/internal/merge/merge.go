@@ -14,6 +14,9 @@
 // are copied in, so a merge that was killed goes on with the next, and what it finds of its own copies is no clash. It stays when
 // all is done: with it, a merge that is run once more copies nothing twice.
 //
+// It is not the table of package journal, whose states are others: a plan has steps that are begun, done and undone, holds, and a way back. A merge has
+// neither steps nor a way back, but a cursor for each table of each database.
+//
 // # What is not protected
 //
 // Writers of the databases that are merged have to be at rest. A row that comes meanwhile is copied when it is seen, one that changes after it was
