@@ -11,7 +11,7 @@ import (
 )
 
 // grace is how long the lock is tried for: the server may notice a moment later that the process before is gone.
-const grace = 500 * time.Millisecond
+const grace = 3 * time.Second
 
 // alive is how long the lock's connection may be idle before it is asked whether it is there.
 const alive = 20 * time.Second
