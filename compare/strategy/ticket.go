@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/ticket"
@@ -65,12 +66,17 @@ func (p Environment) server() (ticket.Server, error) {
 	return ticket.Server{DB: p.DB, Dialect: d}, err
 }
 
+// config is a source's, of a table. A call draws up to a thousand tickets one by one, which on a slow disk takes longer than the default.
+func (p Environment) config(table string) ticket.Config {
+	return ticket.Config{Table: p.name(table), Timeout: time.Minute}
+}
+
 func openReplace(ctx context.Context, at Environment) (idgen.Source[int64], error) {
 	server, err := at.server()
 	if err != nil {
 		return nil, err
 	}
-	source, err := ticket.Replace(ticket.Config{Table: at.name("replace")}, server)
+	source, err := ticket.Replace(at.config("replace"), server)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +92,7 @@ func openFlickr(ctx context.Context, at Environment) (idgen.Source[int64], error
 		return nil, lacks("it needs a second server of the same kind, so that one can stand in for the other")
 	}
 	second := ticket.Server{DB: at.Pair, Dialect: first.Dialect}
-	source, err := ticket.Flickr(ticket.Config{Table: at.name("flickr")}, first, second)
+	source, err := ticket.Flickr(at.config("flickr"), first, second)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +104,7 @@ func openBlocks(ctx context.Context, at Environment) (idgen.Source[int64], error
 	if err != nil {
 		return nil, err
 	}
-	source, err := ticket.Blocks(ticket.BlockConfig{Config: ticket.Config{Table: at.name("blocks")}}, server)
+	source, err := ticket.Blocks(ticket.BlockConfig{Config: at.config("blocks")}, server)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"gorm.io/driver/postgres"
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
 
 	"github.com/snowkey-go/snowkey/gormplugin"
 )
@@ -88,5 +89,7 @@ func open(name string) (*gorm.DB, error) {
 	default:
 		return nil, errors.New("SHOP_DB is none of sqlite:FILE, mysql:DSN and postgres://…")
 	}
-	return gorm.Open(dialector, &gorm.Config{TranslateError: true})
+	// To standard error, as all else that is logged; GORM's own logger writes to standard output.
+	warnings := logger.New(log.Default(), logger.Config{SlowThreshold: time.Second, LogLevel: logger.Warn, IgnoreRecordNotFoundError: true})
+	return gorm.Open(dialector, &gorm.Config{TranslateError: true, Logger: warnings})
 }
