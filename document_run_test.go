@@ -85,7 +85,7 @@ func newBuild(t *testing.T) build {
 	return build{bin, filepath.Join(bin, "snowkey")}
 }
 
-// isTest tells whether a program is a test.
+// isTest reports whether a program is a test.
 func isTest(program string) bool {
 	return regexp.MustCompile(`(?m)^package \w+_test$`).MatchString(program)
 }

@@ -18,7 +18,7 @@ import (
 // block is a code block of a page.
 type block struct{ language, text string }
 
-// run tells whether the tests run a block: a program or commands.
+// run reports whether the tests run a block: a program or commands.
 func (b block) run() bool { return b.language == "go" || b.language == "console" }
 
 // pages returns the documents: all of docs, that of the examples, and those at the root but the changelog.

@@ -90,7 +90,7 @@ func (c *comparison) kind(e *participant, step string) kind {
 	return kind{database: c.number, strategy: e.number, step: step}
 }
 
-// kills tells whether the server is killed.
+// kills reports whether the server is killed.
 func (c *comparison) kills() bool { return c.target.server != nil && c.config.Profile.Kills > 0 }
 
 // run measures. What was measured is returned also with an error: of what ended the comparison early, of participants that broke down, and of what is

@@ -82,7 +82,7 @@ func (p *Plugin) fill(db *gorm.DB) {
 	}
 }
 
-// fill reads the rows and sets the keys that they lack, and tells whether that went well.
+// fill reads the rows and sets the keys that they lack, and reports whether that went well.
 func (s *statement) fill(db *gorm.DB, plan *plan) bool {
 	s.plan, s.ctx = plan, s.of.Context
 	k := plan.keys[0]
@@ -239,7 +239,7 @@ func (s *statement) leaveOut(numbers []int) {
 	s.of.ReflectValue = kept
 }
 
-// checkSharded fails the statement when a row has no sharding key, or a key that does not fit it, and tells whether all are well.
+// checkSharded fails the statement when a row has no sharding key, or a key that does not fit it, and reports whether all are well.
 func (s *statement) checkSharded(db *gorm.DB) bool {
 	k := s.plan.sharded
 	if k == nil {

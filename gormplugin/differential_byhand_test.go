@@ -117,7 +117,7 @@ func (h *byHand) fill(db *gorm.DB) {
 	}
 }
 
-// fillStruct tells whether it made a key.
+// fillStruct reports whether it made a key.
 func (h *byHand) fillStruct(db *gorm.DB, field *schema.Field, value reflect.Value) bool {
 	was, _ := field.ValueOf(db.Statement.Context, value)
 	preset := !isZeroKey(was)
@@ -206,7 +206,7 @@ func (h *byHand) settle(db *gorm.DB) {
 	}
 }
 
-// isNothing tells whether a row that exists stays as it is.
+// isNothing reports whether a row that exists stays as it is.
 func isNothing(stmt *gorm.Statement) bool {
 	insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert)
 	c, is := stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
@@ -245,7 +245,7 @@ func (h *byHand) met(db *gorm.DB, row *handRow) (where string, values []any) {
 	return "", nil
 }
 
-// become gives a row the key of the row that it has met, and tells whether there is one.
+// become gives a row the key of the row that it has met, and reports whether there is one.
 func (h *byHand) become(db *gorm.DB, row *handRow) bool {
 	where, values := h.met(db, row)
 	if where == "" {

@@ -245,7 +245,7 @@ func classOf(err error) string {
 // bijection pairs the keys of one side with those of the other.
 type bijection struct{ there, back map[string]string }
 
-// same tells whether two keys can be one: both none, both the same and not made, or both made for one row.
+// same reports whether two keys can be one: both none, both the same and not made, or both made for one row.
 func (b bijection) same(with, alone string) bool {
 	if !isMade(with) || !isMade(alone) {
 		return with == alone

@@ -243,7 +243,7 @@ func (s *side) perform(st statement) {
 	cellsOf(s.shared) // without levels: what GORM alone takes them for, later steps would write
 }
 
-// counts tells whether rows that are updated count twice, or once where a RETURNING clause has GORM count what is returned.
+// counts reports whether rows that are updated count twice, or once where a RETURNING clause has GORM count what is returned.
 func (s *side) counts() bool { return s.db.Name() == "mysql" }
 
 // rows makes the rows of a statement.
@@ -268,7 +268,7 @@ func (s *side) rows(one bool) (table string, rows []reflect.Value) {
 	return of.table, rows
 }
 
-// panicsOf tells whether GORM alone panics of a value. Into pointers to pointers it cannot scan what RETURNING returns, that is the level of topics;
+// panicsOf reports whether GORM alone panics of a value. Into pointers to pointers it cannot scan what RETURNING returns, that is the level of topics;
 // into a struct by value neither, and there it can set no time and no reference to what the row belongs to.
 func (s *side) panicsOf(dest any) bool {
 	of := reflect.TypeOf(dest)

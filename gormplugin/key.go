@@ -70,7 +70,7 @@ func (p *Plugin) newKey(column string, of reflect.Type, setting string) (*key, e
 	return k, nil
 }
 
-// canHold tells whether a type can hold keys of so many bytes, 0 for integers.
+// canHold reports whether a type can hold keys of so many bytes, 0 for integers.
 func canHold(of reflect.Type, width int) bool {
 	switch kind := of.Kind(); kind {
 	case reflect.String:
@@ -121,7 +121,7 @@ func octetsText(b []byte) string {
 	return strings.Join([]string{digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]}, "-")
 }
 
-// isNarrow tells whether a type is of integers of fewer than 64 bits.
+// isNarrow reports whether a type is of integers of fewer than 64 bits.
 func isNarrow(of reflect.Type) bool {
 	switch of.Kind() {
 	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Uint8, reflect.Uint16, reflect.Uint32:
@@ -132,7 +132,7 @@ func isNarrow(of reflect.Type) bool {
 	return false
 }
 
-// isMissing tells whether a row has no key: zero, nil, or a pointer to zero.
+// isMissing reports whether a row has no key: zero, nil, or a pointer to zero.
 func (k *key) isMissing(ctx context.Context, r *row) bool {
 	if columns := r.columns(); columns != nil {
 		return !k.inMap(columns)
@@ -282,5 +282,5 @@ func (k *key) current(ctx context.Context, r *row) reflect.Value {
 	return value.Convert(k.of)
 }
 
-// isInteger tells whether the column is one of integers.
+// isInteger reports whether the column is one of integers.
 func (k *key) isInteger() bool { return k.source.width == 0 && k.of.Kind() != reflect.String }

@@ -90,7 +90,7 @@ func (k keyset) order(stmt *gorm.Statement) error {
 	return nil
 }
 
-// counts tells whether a statement asks for the number of rows, and nothing else: PostgreSQL takes no order there. It is one of Count,
+// counts reports whether a statement asks for the number of rows, and nothing else: PostgreSQL takes no order there. It is one of Count,
 // which has GORM scan an int64 of what begins as Count wants it, or the select list is a count. A count over a window is none.
 func counts(stmt *gorm.Statement) bool {
 	var selected string

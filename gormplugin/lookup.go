@@ -166,7 +166,7 @@ func (u *upsert) valueOf(ctx context.Context, m *upsertRow, column string) (valu
 	return value, !left
 }
 
-// isNull tells whether a value is NULL to the database.
+// isNull reports whether a value is NULL to the database.
 func isNull(v any) bool {
 	if value := reflect.ValueOf(v); !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil() {
 		return true

@@ -75,7 +75,7 @@ func (p *Plugin) store(db *gorm.DB) (*grant.SQLStore, error) {
 	return grant.SQL(pool, d, p.grants...), nil
 }
 
-// isCopy tells whether a database was opened with a copy of the configuration of the one that has the number, as dbresolver opens its sources
+// isCopy reports whether a database was opened with a copy of the configuration of the one that has the number, as dbresolver opens its sources
 // and replicas: it takes nothing but their connections. They are asked nothing.
 func (n *node) isCopy(db *gorm.DB) bool {
 	of, err := markOf(db)

@@ -126,7 +126,7 @@ func integer(v any) (int64, bool) {
 	return 0, false
 }
 
-// holdsKeys tells whether a column has keys that the plugin makes, or refers to some row's.
+// holdsKeys reports whether a column has keys that the plugin makes, or refers to some row's.
 func (p *Plugin) holdsKeys(s *schema.Schema, keys []*key, column string) bool {
 	if slices.ContainsFunc(keys, func(k *key) bool { return k.column == column && k.isInteger() }) {
 		return true
@@ -146,7 +146,7 @@ func (p *Plugin) holdsKeys(s *schema.Schema, keys []*key, column string) bool {
 	return refersTo
 }
 
-// refers tells whether a field is a foreign key of a relation of a schema.
+// refers reports whether a field is a foreign key of a relation of a schema.
 func refers(s *schema.Schema, field *schema.Field) bool {
 	s.Relationships.Mux.RLock()
 	defer s.Relationships.Mux.RUnlock()

@@ -137,7 +137,7 @@ func (p *Plugin) setting(s *schema.Schema, field *schema.Field) (string, bool) {
 	return "", p.allKeys && len(s.PrimaryFields) == 1 && !isAutoIncrementOff(field) && canHold(of, 0) && of.Kind() != reflect.String
 }
 
-// isForeignKey tells whether a field refers to the row that the model belongs to.
+// isForeignKey reports whether a field refers to the row that the model belongs to.
 func isForeignKey(s *schema.Schema, field *schema.Field) bool {
 	s.Relationships.Mux.RLock()
 	defer s.Relationships.Mux.RUnlock()
@@ -146,7 +146,7 @@ func isForeignKey(s *schema.Schema, field *schema.Field) bool {
 	})
 }
 
-// isJoin tells whether a field is one of a join table that GORM has made up, with the tag of the primary key that the field refers to.
+// isJoin reports whether a field is one of a join table that GORM has made up, with the tag of the primary key that the field refers to.
 func isJoin(s *schema.Schema, field *schema.Field) bool {
 	if s.ModelType.Name() != "" || isForeignKey(s, field) { // of a join table GORM lists no BelongsTo
 		return false
@@ -161,7 +161,7 @@ func isJoin(s *schema.Schema, field *schema.Field) bool {
 	return false
 }
 
-// selected tells whether a key is among the columns of the statement, and adds it to a list of them that lacks it.
+// selected reports whether a key is among the columns of the statement, and adds it to a list of them that lacks it.
 func (k *key) selected(stmt *gorm.Statement) bool {
 	if k.field != nil && !k.field.Creatable {
 		return false
@@ -177,7 +177,7 @@ func (k *key) selected(stmt *gorm.Statement) bool {
 	return selected || !named
 }
 
-// writes returns what tells whether a statement writes a column, or saves a relation: Select and Omit may leave it out.
+// writes returns what reports whether a statement writes a column, or saves a relation: Select and Omit may leave it out.
 func writes(stmt *gorm.Statement) func(name string) bool {
 	columns, restricted := stmt.SelectAndOmitColumns(true, false)
 	return func(name string) bool {
@@ -221,7 +221,7 @@ func (p *plan) checkCollation(db *gorm.DB) error {
 	return p.collationErr
 }
 
-// leavesNarrow tells whether AllKeys leaves a model's key to the database since it has fewer bits than a key of the plugin.
+// leavesNarrow reports whether AllKeys leaves a model's key to the database since it has fewer bits than a key of the plugin.
 func (p *Plugin) leavesNarrow(s *schema.Schema) bool {
 	field := s.PrioritizedPrimaryField
 	if !p.allKeys || field == nil || len(s.PrimaryFields) != 1 || !isNarrow(field.IndirectFieldType) || isForeignKey(s, field) || isJoin(s, field) {
@@ -231,7 +231,7 @@ func (p *Plugin) leavesNarrow(s *schema.Schema) bool {
 	return !tagged && !isAutoIncrementOff(field)
 }
 
-// isAutoIncrementOff tells whether a field is tagged as one whose values somebody sets.
+// isAutoIncrementOff reports whether a field is tagged as one whose values somebody sets.
 func isAutoIncrementOff(field *schema.Field) bool {
 	setting, ok := field.TagSettings["AUTOINCREMENT"]
 	return ok && !utils.CheckTruth(setting)

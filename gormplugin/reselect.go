@@ -88,7 +88,7 @@ func (u *upsert) give(stmt *gorm.Statement, m *upsertRow) error {
 	return nil
 }
 
-// same tells whether two keys are equal; some are slices.
+// same reports whether two keys are equal; some are slices.
 func same(a, b reflect.Value) bool { return reflect.DeepEqual(a.Interface(), b.Interface()) }
 
 // lookupOwn finds the rows that are there under the keys they had before the INSERT. Of keys that were made these are the rows that were
@@ -265,7 +265,7 @@ func (u *upsert) unknown(db *gorm.DB, m *upsertRow) error {
 	return fmt.Errorf("%w: row %d of %d is not there under its own key, and %s; %s", ErrUpsert, slices.Index(u.rows, m)+1, len(u.rows), m.reason, help)
 }
 
-// changes tells whether an update gives some columns other values than those of the row that was to be inserted.
+// changes reports whether an update gives some columns other values than those of the row that was to be inserted.
 func changes(c clause.OnConflict, columns []string) bool {
 	return slices.ContainsFunc(c.DoUpdates, func(a clause.Assignment) bool {
 		excluded, ok := a.Value.(clause.Column)

@@ -80,7 +80,7 @@ func structOf(element reflect.Value) reflect.Value {
 	return element
 }
 
-// isMaps tells whether the rows of a statement are maps.
+// isMaps reports whether the rows of a statement are maps.
 func isMaps(stmt *gorm.Statement) bool {
 	switch stmt.Dest.(type) {
 	case map[string]any, *map[string]any, []map[string]any, *[]map[string]any:
@@ -89,7 +89,7 @@ func isMaps(stmt *gorm.Statement) bool {
 	return false
 }
 
-// isScannable tells whether GORM can set what RETURNING returns: not in a struct that was passed by value, nor in pointers to pointers.
+// isScannable reports whether GORM can set what RETURNING returns: not in a struct that was passed by value, nor in pointers to pointers.
 func isScannable(value reflect.Value) bool {
 	switch value.Kind() {
 	case reflect.Struct:
@@ -101,7 +101,7 @@ func isScannable(value reflect.Value) bool {
 	return true
 }
 
-// isPointers tells whether rows are a list of pointers, in which one row may occur several times.
+// isPointers reports whether rows are a list of pointers, in which one row may occur several times.
 func isPointers(value reflect.Value) bool {
 	kind := value.Kind()
 	return (kind == reflect.Slice || kind == reflect.Array) && value.Type().Elem().Kind() == reflect.Pointer
@@ -115,10 +115,10 @@ func (r *row) columns() map[string]any {
 	return r.value.Interface().(map[string]any)
 }
 
-// canSet tells whether the row can be written to: a struct that was passed by value cannot.
+// canSet reports whether the row can be written to: a struct that was passed by value cannot.
 func (r *row) canSet() bool { return r.value.Kind() == reflect.Map || r.value.CanAddr() }
 
-// isColumn tells whether a name in a map is that of the key.
+// isColumn reports whether a name in a map is that of the key.
 func (k *key) isColumn(name string) bool {
 	if k.field == nil {
 		return name == k.column
@@ -127,7 +127,7 @@ func (k *key) isColumn(name string) bool {
 	return name == k.column || field != nil && field.DBName == k.column
 }
 
-// inMap tells whether a map has the key. What it has by another name and zero is one column too many then, and taken out.
+// inMap reports whether a map has the key. What it has by another name and zero is one column too many then, and taken out.
 func (k *key) inMap(columns map[string]any) bool {
 	has, zero := false, ""
 	for name, value := range columns {

@@ -77,10 +77,10 @@ type scene struct {
 	prepared bool   // with Prepare: no table is auto-increment
 }
 
-// auto tells whether keys that are left out are made by the column. SQLite makes them of an integer key in any case.
+// auto reports whether keys that are left out are made by the column. SQLite makes them of an integer key in any case.
 func (s scene) auto() bool { return s.all && !s.prepared }
 
-// returning tells whether the statements have a RETURNING clause.
+// returning reports whether the statements have a RETURNING clause.
 func (s scene) returning() bool {
 	d, ok := s.base.Dialector.(*mysql.Dialector)
 	return !ok || !d.DisableWithReturning

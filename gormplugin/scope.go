@@ -58,7 +58,7 @@ func narrow(db *gorm.DB, condition clause.Expression) *gorm.DB {
 	})
 }
 
-// refuseRaw fails a statement that is raw SQL, which takes no conditions, and tells whether it is.
+// refuseRaw fails a statement that is raw SQL, which takes no conditions, and reports whether it is.
 func refuseRaw(stmt *gorm.Statement) bool {
 	raw := stmt.SQL.Len() > 0
 	if raw {
@@ -133,7 +133,7 @@ func operand(exprs []clause.Expression) []clause.Expression {
 	return []clause.Expression{clause.AndConditions{Exprs: exprs}}
 }
 
-// isOpen tells whether a condition may be another one beside an AND: with an OR before or in it.
+// isOpen reports whether a condition may be another one beside an AND: with an OR before or in it.
 func isOpen(e clause.Expression) bool {
 	switch e := e.(type) {
 	case clause.Eq, clause.Neq, clause.Gt, clause.Gte, clause.Lt, clause.Lte, clause.Like, clause.IN, *narrowing, brackets:

@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/shard"
 )
 
-// isNamed tells whether a text is the name of a column, in any letters and quotes that a database may take it in.
+// isNamed reports whether a text is the name of a column, in any letters and quotes that a database may take it in.
 func isNamed(name, column string) bool {
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		name = name[i+1:]

@@ -57,7 +57,7 @@ func beginStatement(stmt *gorm.Statement) *statement {
 	return s
 }
 
-// savesOthers tells whether statements of a schema may save associations.
+// savesOthers reports whether statements of a schema may save associations.
 func savesOthers(s *schema.Schema) bool {
 	if s == nil {
 		return false
@@ -66,7 +66,7 @@ func savesOthers(s *schema.Schema) bool {
 	return len(of.BelongsTo) > 0 || len(of.HasOne) > 0 || len(of.HasMany) > 0 || len(of.Many2Many) > 0
 }
 
-// ownsTransaction tells whether GORM has begun a transaction for a statement.
+// ownsTransaction reports whether GORM has begun a transaction for a statement.
 func ownsTransaction(db *gorm.DB) bool {
 	if db.SkipDefaultTransaction {
 		return false
@@ -75,7 +75,7 @@ func ownsTransaction(db *gorm.DB) bool {
 	return owns
 }
 
-// isLost tells whether the error of a statement leaves open what the database has done.
+// isLost reports whether the error of a statement leaves open what the database has done.
 func isLost(db *gorm.DB) bool {
 	d, _ := dialect.Lookup(db.Name())
 	return db.Error != nil && d.Unanswered(db.Error)

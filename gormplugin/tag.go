@@ -55,7 +55,7 @@ func written(field *schema.Field, name string) string {
 	return name
 }
 
-// isMisspelt tells whether the name of a setting, in capitals, is that of the plugin's but for two letters. All names have the same first one: those
+// isMisspelt reports whether the name of a setting, in capitals, is that of the plugin's but for two letters. All names have the same first one: those
 // of other plugins that are as near, such as ROWKEY, do not.
 func isMisspelt(name string) bool {
 	return name != tag && strings.HasPrefix(name, tag[:1]) && distance(name, tag) <= 2

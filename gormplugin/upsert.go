@@ -122,7 +122,7 @@ func (s *statement) prepareUpsert() error {
 	return nil
 }
 
-// canReturn tells whether the dialect has RETURNING.
+// canReturn reports whether the dialect has RETURNING.
 func canReturn(stmt *gorm.Statement) bool { return slices.Contains(stmt.BuildClauses, "RETURNING") }
 
 // chooseRoute returns the cheapest way to find the existing rows; late tells that GORM adds the clause once more.
@@ -228,7 +228,7 @@ func (p *plan) isKey(field *schema.Field) bool {
 	return slices.ContainsFunc(p.keys, func(k *key) bool { return k.field == field })
 }
 
-// isPrimary tells whether what a statement does about rows that exist is about their primary key alone, and nothing else is filled: a
+// isPrimary reports whether what a statement does about rows that exist is about their primary key alone, and nothing else is filled: a
 // row with another key is an error of the database then, and a row with the same key has it.
 func (p *plan) isPrimary(c clause.OnConflict) bool {
 	s := p.schema
@@ -243,7 +243,7 @@ func (p *plan) isPrimary(c clause.OnConflict) bool {
 	})
 }
 
-// isInteger tells whether the only key is the integer that MySQL's LAST_INSERT_ID can carry.
+// isInteger reports whether the only key is the integer that MySQL's LAST_INSERT_ID can carry.
 func (p *plan) isInteger() bool {
 	return len(p.keys) == 1 && p.keys[0].isInteger() && (p.schema == nil || p.keys[0].field == p.schema.PrioritizedPrimaryField)
 }

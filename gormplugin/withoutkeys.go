@@ -70,7 +70,7 @@ func (s *statement) dropKeys() error {
 	return nil
 }
 
-// refersToKey tells whether a foreign key is that of a row of the plan, by a key that is filled.
+// refersToKey reports whether a foreign key is that of a row of the plan, by a key that is filled.
 func (p *plan) refersToKey(ref *schema.Reference) bool {
 	return ref.OwnPrimaryKey && p.isKey(ref.PrimaryKey)
 }

@@ -182,5 +182,5 @@ func (d *database) checks(p *migrate.Plan) []migrate.Check {
 	return checks
 }
 
-// tortured tells whether tests do all of what `make torture` does, and not the part of it that `make test` has the time for.
+// tortured reports whether tests do all of what `make torture` does, and not the part of it that `make test` has the time for.
 func tortured() bool { return os.Getenv("SNOWKEY_TORTURE") != "" }

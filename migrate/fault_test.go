@@ -301,7 +301,7 @@ func (f *faults) strike(n, how int) {
 	f.same(where, now, state{f.before.rows, wide(f.before.declared)})
 }
 
-// unbegun tells whether there is nothing to roll back, since the run has not begun.
+// unbegun reports whether there is nothing to roll back, since the run has not begun.
 func (f *faults) unbegun(err error) bool {
 	return strings.Contains(err.Error(), "nothing to roll back")
 }

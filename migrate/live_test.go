@@ -262,7 +262,7 @@ func (l *live) find(name, table string, checks []migrate.Check) (found migrate.C
 	return found
 }
 
-// names tells whether one of a check's examples is about an old id.
+// names reports whether one of a check's examples is about an old id.
 func names(c migrate.Check, old int) bool {
 	for _, example := range c.Examples {
 		var from, to int

@@ -169,7 +169,7 @@ func startWriter(ctx context.Context, t *testing.T, d *database, goroutines int,
 	return w
 }
 
-// again tells whether an error is one that writers are told to expect: a lock that was waited for too long, a deadlock, a table that was
+// again reports whether an error is one that writers are told to expect: a lock that was waited for too long, a deadlock, a table that was
 // changed meanwhile.
 func again(err error) bool {
 	for _, text := range []string{"Error 1205 ", "Error 1213 ", "Error 1412 ", "SQLSTATE 40P01", "SQLSTATE 0A000", "SQLSTATE 55P03"} {

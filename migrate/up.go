@@ -62,7 +62,7 @@ func Up(ctx context.Context, db *gorm.DB, c Config) (Outcome, error) {
 	return through(ctx, db, p, c)
 }
 
-// did tells whether a plan has nothing to do: no steps, or those of one of the same mode and tables that was done, and has left the schema as
+// did reports whether a plan has nothing to do: no steps, or those of one of the same mode and tables that was done, and has left the schema as
 // it is. A rekey would look for old ids in all rows otherwise, and take another node for them.
 func did(ctx context.Context, pool *sql.DB, d dialect.Dialect, p *Plan) (bool, error) {
 	plans, _, err := journal.Read(ctx, pool, d, "")

@@ -32,7 +32,7 @@ const (
 	Skipped Result = "skipped" // it cannot be looked at yet, or any more
 )
 
-// Good tells whether a check found nothing that differs.
+// Good reports whether a check found nothing that differs.
 func (r Result) Good() bool { return r == Passed || r == Skipped }
 
 // VerifyOptions say how.

@@ -82,7 +82,7 @@ func addDSN(c *cobra.Command, f dsnFlag) *dsnFlag {
 	return &f
 }
 
-// isNamed tells whether a DSN was given in any of the ways.
+// isNamed reports whether a DSN was given in any of the ways.
 func (f *dsnFlag) isNamed(c *cobra.Command) bool {
 	return c.Flags().Changed(f.name) || c.Flags().Changed(f.name+"-file") || f.variable != "" && strings.TrimSpace(os.Getenv(f.variable)) != ""
 }

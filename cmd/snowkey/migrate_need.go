@@ -43,7 +43,7 @@ func planCommand(database string, flags []plan.Need) string {
 	return strings.Join(words, " ")
 }
 
-// replaces tells whether one flag leaves nothing of another.
+// replaces reports whether one flag leaves nothing of another.
 func replaces(later, f plan.Need) bool {
 	if later.Flag != f.Flag {
 		return false

@@ -64,7 +64,7 @@ func (p *process) until(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// growing tells whether a table has more rows than are inserted before the rounds.
+// growing reports whether a table has more rows than are inserted before the rounds.
 func growing(t *testing.T, kind string, db *sql.DB) func() bool {
 	names := map[string]string{
 		"sqlite": "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'snowkey%rows'",

@@ -27,7 +27,7 @@ func Measured(samples ...float64) Figure { return Figure{Samples: samples} }
 // Add adds a round's sample; the reason of an earlier round that had none stays beside it.
 func (f *Figure) Add(sample float64) { f.Samples = append(f.Samples, sample) }
 
-// OK tells whether there is anything.
+// OK reports whether there is anything.
 func (f Figure) OK() bool { return len(f.Samples) > 0 }
 
 // Median is the median of the samples, in their unit; of an even number of them, the mean of the middle two. It is NaN where there are none.

@@ -7,7 +7,7 @@ import (
 	"github.com/snowkey-go/snowkey/compare/result"
 )
 
-// near tells whether two numbers are equal but for rounding, or both NaN.
+// near reports whether two numbers are equal but for rounding, or both NaN.
 func near(a, b float64) bool {
 	return a == b || math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-12*math.Max(math.Abs(a), math.Abs(b))
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// OK tells whether there is anything.
+// OK reports whether there is anything.
 func (l Latency) OK() bool { return len(l.Samples) > 0 }
 
 // Percentile is the least sample, in nanoseconds, that p percent of all samples are at or below; p is between 0 and 100. It is a wait that

@@ -104,7 +104,7 @@ type Check struct {
 	Evidence string `json:"evidence,omitempty"` // of a failure: the two equal keys and who got them, the inversion, the value that came back
 }
 
-// OK tells whether no check has failed.
+// OK reports whether no check has failed.
 func (v Verify) OK() bool {
 	return !slices.ContainsFunc(v.Checks, func(c Check) bool { return c.State == Failed })
 }

@@ -34,7 +34,7 @@ var compiled = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	return compiler.Compile("schema.json")
 })
 
-// Validate tells whether whoever reads the result, a report first of all, can rely on it: it fits the schema of [SchemaJSON], and
+// Validate reports whether whoever reads the result, a report first of all, can rely on it: it fits the schema of [SchemaJSON], and
 //
 //   - strategies have names of their own on their database, and are in the plan;
 //   - a growth with batches has rows, and at most a round of batches for each round of the plan; no tenth has more samples than there are rounds;

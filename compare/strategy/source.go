@@ -42,7 +42,7 @@ func New[K KeyType](info Info, open func(ctx context.Context, at Environment) (i
 	})
 }
 
-// isNil tells whether a source is nil, or the nil of a type whose methods could do nothing but panic.
+// isNil reports whether a source is nil, or the nil of a type whose methods could do nothing but panic.
 func isNil(source any) bool {
 	v := reflect.ValueOf(source)
 	return !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()

@@ -253,7 +253,7 @@ func stop(t *testing.T, p process, database dbtest.Database) {
 	}
 }
 
-// holds tells whether a process has a node number that it has not given back.
+// holds reports whether a process has a node number that it has not given back.
 func holds(t *testing.T, database dbtest.Database, p process) bool {
 	t.Helper()
 	dialect, err := grant.LookupDialect(database.Kind)

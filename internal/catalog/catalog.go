@@ -51,7 +51,7 @@ func (c *Catalog) Server(ctx context.Context) (Server, error) {
 	return s, failed(err, "the server")
 }
 
-// Silences tells whether the user may set PostgreSQL's session_replication_role, which keeps triggers, and foreign keys, from firing in a session.
+// Silences reports whether the user may set PostgreSQL's session_replication_role, which keeps triggers, and foreign keys, from firing in a session.
 func (c *Catalog) Silences(ctx context.Context) (may bool, err error) {
 	if c.reader.Dialect != dialect.Postgres {
 		return false, nil

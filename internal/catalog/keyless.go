@@ -8,7 +8,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/sqltoken"
 )
 
-// Keyless tells whether the text of a routine, trigger or event seems to insert rows into a table without a value for its key, which is then for the database
+// Keyless reports whether the text of a routine, trigger or event seems to insert rows into a table without a value for its key, which is then for the database
 // to make. It goes by the words alone: it does not see statements that are put together, or that select the key's value.
 func (c *Catalog) Keyless(definition string, t *Table) (is bool) {
 	switch c.reader.Dialect {
@@ -28,7 +28,7 @@ func postgresBody(definition string) string {
 	return strings.NewReplacer("$function$", " ", "$procedure$", " ").Replace(definition)
 }
 
-// keyless tells whether one of the statements INSERT or REPLACE among the tokens gives a table's key no value.
+// keyless reports whether one of the statements INSERT or REPLACE among the tokens gives a table's key no value.
 func keyless(tokens []sqltoken.Token, t *Table) bool {
 	if len(t.Key()) != 1 {
 		return false

@@ -87,7 +87,7 @@ func (s mysqlSource) declare(t *Table, plain bool) {
 // mysqlDeclarations are the words that a line of SHOW CREATE TABLE begins with when it is of no column. As the name of one they are quoted.
 var mysqlDeclarations = []string{"PRIMARY", "UNIQUE", "KEY", "INDEX", "FULLTEXT", "SPATIAL", "VECTOR", "CONSTRAINT", "FOREIGN", "CHECK", "PERIOD"}
 
-// mysqlComplete tells whether the definition of a column has what information_schema knows of it.
+// mysqlComplete reports whether the definition of a column has what information_schema knows of it.
 func mysqlComplete(part []sqltoken.Token, col *Column) bool {
 	has := func(words ...string) bool {
 		for i := 1; i+len(words) <= len(part); i++ {

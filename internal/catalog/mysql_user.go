@@ -21,7 +21,7 @@ func (s mysqlSource) readUsers(ctx context.Context, tables []*Table) error {
 	return s.readPrograms(ctx, tables)
 }
 
-// mentions tells whether schema.table stands in a text of the server's making, in which all names of tables have their schema.
+// mentions reports whether schema.table stands in a text of the server's making, in which all names of tables have their schema.
 func mentions(tokens []sqltoken.Token, of Name) bool {
 	for i := 2; i < len(tokens); i++ {
 		if tokens[i].Names(of.Name) && tokens[i-1].Is(".") && tokens[i-2].Names(of.Schema) {
@@ -76,7 +76,7 @@ func (s mysqlSource) readViews(ctx context.Context, tables []*Table) error {
 	return nil
 }
 
-// mysqlEither tells whether something is so of a text in somebody's own words, in which backslashes may be escapes or not: that is a matter of
+// mysqlEither reports whether something is so of a text in somebody's own words, in which backslashes may be escapes or not: that is a matter of
 // the sql_mode that it was made in, and information_schema has what they stand for in place of them.
 func mysqlEither(text string, is func([]sqltoken.Token) bool) bool {
 	plain := sqltoken.MySQL
@@ -91,7 +91,7 @@ type mysqlProgram struct {
 	tokens [2][]sqltoken.Token // of its text as either mode reads it
 }
 
-// concerns tells whether a program names a table, or may, as its text is not shown. A table's own triggers do not.
+// concerns reports whether a program names a table, or may, as its text is not shown. A table's own triggers do not.
 func (p *mysqlProgram) concerns(t *Table) bool {
 	local := p.Name.Schema == t.Full.Schema
 	if local && p.table == t.Full.Name {

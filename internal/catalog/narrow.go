@@ -11,12 +11,12 @@ import (
 // narrowTypes are integers of less than 64 bits.
 var narrowTypes = []string{"int", "integer", "mediumint", "smallint", "tinyint", "int1", "int2", "int3", "int4", "serial", "smallserial"}
 
-// isNarrow tells whether a token is one of these types.
+// isNarrow reports whether a token is one of these types.
 func isNarrow(t sqltoken.Token) bool {
 	return t.Kind == sqltoken.Word && slices.Contains(narrowTypes, strings.ToLower(t.Value))
 }
 
-// narrow tells whether a routine has an argument, a variable or a result of a type that is too narrow for a key.
+// narrow reports whether a routine has an argument, a variable or a result of a type that is too narrow for a key.
 func narrow(tokens []sqltoken.Token) bool { return slices.ContainsFunc(tokens, isNarrow) }
 
 // Narrow returns what in the text of a routine, trigger or view seems to be too narrow for the values of columns: arguments, variables and columns that
@@ -117,7 +117,7 @@ func narrowOf(tokens []sqltoken.Token, columns []string) (found []string) {
 	return found
 }
 
-// refers tells whether a table's name stands in a text where tables do.
+// refers reports whether a table's name stands in a text where tables do.
 func refers(tokens []sqltoken.Token, table string) bool {
 	for i, t := range tokens {
 		if !t.Names(table) {

@@ -23,7 +23,7 @@ func sqliteChecks(create string) (found []Check) {
 	return found
 }
 
-// sqliteRowless tells whether the options of a table are WITHOUT ROWID, among others.
+// sqliteRowless reports whether the options of a table are WITHOUT ROWID, among others.
 func sqliteRowless(create string) bool {
 	tokens := sqltoken.SQLite.Tokens(create)
 	for i, t := range tokens {

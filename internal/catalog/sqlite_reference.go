@@ -54,7 +54,7 @@ func (s sqliteSource) referencesOf(ctx context.Context, schema string) (found []
 	return found, err
 }
 
-// sqliteDeferred tells whether the foreign key of a number may be deferred, and whether it is. The pragma does not tell. It numbers them
+// sqliteDeferred reports whether the foreign key of a number may be deferred, and whether it is. The pragma does not tell. It numbers them
 // from the last to the first.
 func sqliteDeferred(create string, id int) (deferrable, deferred bool) {
 	if !strings.Contains(strings.ToUpper(create), "DEFERRABLE") {

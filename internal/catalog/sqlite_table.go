@@ -123,7 +123,7 @@ func findUsers(t *Table, objects []sqliteObject) {
 	}
 }
 
-// ownText tells whether a virtual table is one of FTS3, FTS4 or FTS5 that has its texts, or no texts, and rowids that some program gives it.
+// ownText reports whether a virtual table is one of FTS3, FTS4 or FTS5 that has its texts, or no texts, and rowids that some program gives it.
 func ownText(o sqliteObject) bool {
 	content := ""
 	for i := 2; i < len(o.tokens); i++ {
@@ -135,7 +135,7 @@ func ownText(o sqliteObject) bool {
 	return content == "" && using >= 0 && using+1 < len(o.tokens) && strings.HasPrefix(strings.ToLower(o.tokens[using+1].Value), "fts")
 }
 
-// mayFind tells whether a full-text table may have the rowids of a table: those do whose name is part of its name, or that have a trigger which writes to it; where
+// mayFind reports whether a full-text table may have the rowids of a table: those do whose name is part of its name, or that have a trigger which writes to it; where
 // there are none, all.
 func mayFind(table string, o sqliteObject, objects []sqliteObject) bool {
 	does := func(table string) bool {

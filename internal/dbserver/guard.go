@@ -152,7 +152,7 @@ func (g *guard) start(command []string) error {
 	return err
 }
 
-// running tells whether the server runs, and if not, why.
+// running reports whether the server runs, and if not, why.
 func (g *guard) running() (bool, error) {
 	answer, err := g.ask(request{Do: doStatus})
 	if err != nil {

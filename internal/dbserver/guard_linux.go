@@ -217,7 +217,7 @@ func (g *guardProcess) open(prefix string) error {
 	return nil
 }
 
-// suitable tells whether a server's socket can be below the folder temp: the path of
+// suitable reports whether a server's socket can be below the folder temp: the path of
 // a socket has less than 108 bytes, DSNs must hold it without escapes, and the
 // server's user must reach it.
 func suitable(temp, prefix string, uid int) bool {
@@ -315,7 +315,7 @@ func (g *guardProcess) stop(s syscall.Signal, limit time.Duration) error {
 	return nil
 }
 
-// wait waits until the server has ended, and tells whether it has within the limit.
+// wait waits until the server has ended, and reports whether it has within the limit.
 // It does not return if the process that started the guard goes first.
 func (g *guardProcess) wait(limit time.Duration) bool {
 	timer := time.NewTimer(limit)
@@ -334,7 +334,7 @@ func (g *guardProcess) wait(limit time.Duration) bool {
 	return true
 }
 
-// reap takes note of the children that have ended, and tells whether any is left. No
+// reap takes note of the children that have ended, and reports whether any is left. No
 // other place waits for children, so between two calls their process numbers are
 // theirs.
 func (g *guardProcess) reap() (left bool) {

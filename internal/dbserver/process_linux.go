@@ -28,7 +28,7 @@ func childrenOf(parents ...int) []int {
 	return children
 }
 
-// standsStill tells whether all threads of a process are stopped, or it has ended.
+// standsStill reports whether all threads of a process are stopped, or it has ended.
 func standsStill(pid int) bool {
 	tasks := filepath.Join("/proc", strconv.Itoa(pid), "task")
 	entries, err := os.ReadDir(tasks)

@@ -35,7 +35,7 @@ func findProgram(folders []string, names ...string) (string, bool) {
 	return "", false
 }
 
-// isProgram tells whether path is a file that may be executed.
+// isProgram reports whether path is a file that may be executed.
 func isProgram(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0

@@ -113,7 +113,7 @@ func (s *Server) Close() error {
 	return s.guard.close()
 }
 
-// Private tells whether [Start] has started the server.
+// Private reports whether [Start] has started the server.
 func (s *Server) Private() bool { return s.guard != nil }
 
 // initialise has the server's own program fill the data folder.

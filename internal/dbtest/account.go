@@ -105,11 +105,11 @@ func (a *account) drop(ctx context.Context) error {
 	return nil
 }
 
-// isDenied tells whether a MySQL server refused a statement because the user lacks a
+// isDenied reports whether a MySQL server refused a statement because the user lacks a
 // privilege, or because it runs with --skip-grant-tables.
 func isDenied(err error) bool { return hasNumber(err, 1044, 1045, 1142, 1227, 1290) }
 
-// isUnknown tells whether a MySQL server did not understand a statement: it has no
+// isUnknown reports whether a MySQL server did not understand a statement: it has no
 // privilege of that name.
 func isUnknown(err error) bool { return hasNumber(err, 1064) }
 

@@ -14,7 +14,7 @@ import (
 // requireVariable lists the kinds of server, and the browser, that a test may not be skipped without.
 const requireVariable = "SNOWKEY_TEST_REQUIRE"
 
-// required tells whether list, the value of requireVariable, has the kind.
+// required reports whether list, the value of requireVariable, has the kind.
 func required(list, kind string) (bool, error) {
 	var kinds []string
 	for word := range strings.SplitSeq(list, ",") {

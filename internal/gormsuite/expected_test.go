@@ -75,7 +75,7 @@ func parseEntry(fields []string) (entry, error) {
 	return e, err
 }
 
-// covers tells whether the entry is of a run.
+// covers reports whether the entry is of a run.
 func (e entry) covers(database, mode string) bool {
 	return slices.Contains(e.databases, database) && slices.Contains(e.modes, mode)
 }

@@ -65,7 +65,7 @@ type suite struct {
 	table            strings.Builder
 }
 
-// run tells whether what failed is what the list says.
+// run reports whether what failed is what the list says.
 func (s *suite) run(ctx context.Context, checkout string) (ok bool, err error) {
 	if s.out != "" {
 		if err := os.MkdirAll(s.out, 0o755); err != nil {
@@ -108,7 +108,7 @@ func moduleFolder(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// runOn runs the tests on a database of their own, and tells whether what failed is what the list says.
+// runOn runs the tests on a database of their own, and reports whether what failed is what the list says.
 func (s *suite) runOn(ctx context.Context, tests, kind, mode string) (ok bool, err error) {
 	product, environment, done, err := openDatabase(ctx, kind)
 	if err != nil {

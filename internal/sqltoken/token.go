@@ -27,12 +27,12 @@ type Token struct {
 	Depth int // how many parentheses are open; those of the parenthesis itself are counted from outside
 }
 
-// Is tells whether the token is a keyword, or the mark.
+// Is reports whether the token is a keyword, or the mark.
 func (t Token) Is(keyword string) bool {
 	return (t.Kind == Word || t.Kind == Mark) && strings.EqualFold(t.Value, keyword)
 }
 
-// Names tells whether the token may be a name, in any case.
+// Names reports whether the token may be a name, in any case.
 func (t Token) Names(value string) bool {
 	return (t.Kind == Word || t.Kind == Name) && strings.EqualFold(t.Value, value)
 }
@@ -146,7 +146,7 @@ func dollarEnd(sql string, at int) int {
 	return through(sql, at+len(open), open)
 }
 
-// Named tells whether a name is among the tokens, in any case.
+// Named reports whether a name is among the tokens, in any case.
 func Named(tokens []Token, value string) bool {
 	return slices.ContainsFunc(tokens, func(t Token) bool { return t.Names(value) })
 }

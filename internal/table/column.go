@@ -35,7 +35,7 @@ var (
 	nextval     = regexp.MustCompile(`(?i)\bnextval\(`)
 )
 
-// callsNextval tells whether a default takes a number of a sequence.
+// callsNextval reports whether a default takes a number of a sequence.
 func callsNextval(value string) bool {
 	return nextval.MatchString(textLiteral.ReplaceAllString(value, "''"))
 }

@@ -17,7 +17,7 @@ const (
 	Decimal        // of Digits before the point
 	Floating       // rounds keys
 	Text           // of at most Digits letters
-	Time           // a date with a time of day; Zoned tells whether it says which instant it is
+	Time           // a date with a time of day; Zoned reports whether it says which instant it is
 	JSON           // json, jsonb
 )
 
@@ -117,7 +117,7 @@ func (t *Table) Counts(c *Column) bool {
 	return c.Auto == "AUTO_INCREMENT" || strings.EqualFold(c.Type, "INTEGER") && !t.Rowless
 }
 
-// Updates tells whether the trigger fires when columns of the table are assigned, in a session that is no replica's.
+// Updates reports whether the trigger fires when columns of the table are assigned, in a session that is no replica's.
 func (t Trigger) Updates(columns []string) bool {
 	return strings.Contains(t.Timing, "UPDATE") && t.Enabled != "disabled" && t.Enabled != "replica" &&
 		(len(t.Of) == 0 || slices.ContainsFunc(t.Of, func(of string) bool {
@@ -125,7 +125,7 @@ func (t Trigger) Updates(columns []string) bool {
 		}))
 }
 
-// Stays tells whether the body of a trigger of SQLite changes rows of no other table than its own.
+// Stays reports whether the body of a trigger of SQLite changes rows of no other table than its own.
 func (t Trigger) Stays(table string) bool {
 	tokens := sqltoken.SQLite.Tokens(t.Definition)
 	from := slices.IndexFunc(tokens, func(t sqltoken.Token) bool { return t.Is("BEGIN") })

@@ -88,7 +88,7 @@ func (c *checker) table(ctx context.Context, name catalog.Name) (*catalog.Table,
 	return t, nil
 }
 
-// isKey tells whether keys of snowflakes are put in a column.
+// isKey reports whether keys of snowflakes are put in a column.
 func (c *checker) isKey(t *catalog.Table, col *catalog.Column) bool {
 	return slices.ContainsFunc(c.targets, func(of *target) bool {
 		return of.table == t && slices.ContainsFunc(of.keys, func(k targetKey) bool { return k.at == col })
@@ -228,7 +228,7 @@ func (c *checker) findKeys(t *target) {
 	}
 }
 
-// refers tells whether a column is a declared foreign key to another.
+// refers reports whether a column is a declared foreign key to another.
 func (c *checker) refers(t *catalog.Table, col *catalog.Column) bool {
 	return slices.ContainsFunc(c.references, func(r *catalog.Reference) bool {
 		return r.Child == t.Full && slices.Contains(r.Columns, col.Name)
@@ -279,7 +279,7 @@ func (c *checker) checkTarget(ctx context.Context, t *target) error {
 	return nil
 }
 
-// hasOtherKey tells whether all keys of a table without a primary key are in unique indexes of their own.
+// hasOtherKey reports whether all keys of a table without a primary key are in unique indexes of their own.
 func (c *checker) hasOtherKey(t *target) bool {
 	return len(t.keys) > 0 && !slices.ContainsFunc(t.keys, func(k targetKey) bool { return k.at.Nullable || !isUnique(t.table, k.at) })
 }
@@ -424,7 +424,7 @@ func (c *checker) checkReference(ctx context.Context, from, to place, filled boo
 	return nil
 }
 
-// found tells whether the width of a column is a finding already.
+// found reports whether the width of a column is a finding already.
 func (c *checker) found(t *catalog.Table, col *catalog.Column) bool {
 	return slices.ContainsFunc(c.findings, func(f Finding) bool {
 		return f.Table == t.String() && f.Column == col.Name && (f.Kind == NarrowKey || f.Kind == WrongType || f.Kind == NarrowReference)

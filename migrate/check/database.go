@@ -56,7 +56,7 @@ func uniques(t *catalog.Table) (found [][]string) {
 	return found
 }
 
-// isUnique tells whether no two rows can have the same value in a column.
+// isUnique reports whether no two rows can have the same value in a column.
 func isUnique(t *catalog.Table, col *catalog.Column) bool {
 	return slices.ContainsFunc(uniques(t), func(columns []string) bool { return len(columns) == 1 && columns[0] == col.Name })
 }

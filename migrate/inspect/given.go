@@ -118,7 +118,7 @@ func cutPart(text string) (part, rest string, err error) {
 	return part, rest, nil
 }
 
-// is tells whether a candidate is the reference that is spoken of.
+// is reports whether a candidate is the reference that is spoken of.
 func (t *given) is(c *candidate) bool {
 	return t.from == c.child && t.to == c.parent && strings.EqualFold(t.column, c.column.Name) && strings.EqualFold(t.toColumn, c.to.Name) && t.path == c.Path
 }
@@ -181,7 +181,7 @@ func (i *inspector) toldTable(ctx context.Context, t *given, name catalog.Name) 
 	return s, nil
 }
 
-// holdsIDs tells whether values of a column can be ids, as numbers or texts.
+// holdsIDs reports whether values of a column can be ids, as numbers or texts.
 func holdsIDs(col *catalog.Column) bool {
 	switch col.Class {
 	case catalog.Integer, catalog.Decimal, catalog.Floating, catalog.Text:

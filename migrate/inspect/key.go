@@ -199,7 +199,7 @@ func (i *inspector) countRows(ctx context.Context, s *subject) error {
 	return nil
 }
 
-// huge tells whether a table is too large to be read as a whole.
+// huge reports whether a table is too large to be read as a whole.
 func (s *subject) huge() bool { return s.rows > maxRows }
 
 // words are the words of a name in small letters: order_item_id, orderItemID and OrderItemId are all order, item, id.

@@ -75,7 +75,7 @@ func stemOf(column string) (stem []string, many bool) {
 	return nil, false
 }
 
-// separated tells whether a column's name has its id as a word of its own, unlike paid and customerid.
+// separated reports whether a column's name has its id as a word of its own, unlike paid and customerid.
 func separated(column string) bool {
 	w := words(column)
 	return len(w) > 1

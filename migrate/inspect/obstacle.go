@@ -184,7 +184,7 @@ func (i *inspector) mentioned(s *subject, expression string) (columns []string) 
 	return columns
 }
 
-// mentions tells whether an expression has a name as a word. A text in it counts, too: better one too many.
+// mentions reports whether an expression has a name as a word. A text in it counts, too: better one too many.
 func mentions(expression, name string) bool {
 	return expression != "" && regexp.MustCompile(`(?i)(?:^|[^\pL\pN_$])`+regexp.QuoteMeta(name)+`(?:[^\pL\pN_$]|$)`).MatchString(expression)
 }
@@ -222,7 +222,7 @@ func (i *inspector) ofTable(s *subject) {
 	}
 }
 
-// retyped tells whether one of the columns gets another type in a migration; of all that are changed, when none is named.
+// retyped reports whether one of the columns gets another type in a migration; of all that are changed, when none is named.
 func (i *inspector) retyped(s *subject, columns []string) bool {
 	return slices.ContainsFunc(s.Columns, func(c *catalog.Column) bool {
 		return c.Class == catalog.Integer && c.Bits < 64 && slices.Contains(s.changed, c.Name) && (len(columns) == 0 || slices.Contains(columns, c.Name))

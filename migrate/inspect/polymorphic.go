@@ -35,7 +35,7 @@ func (i *inspector) findPolymorphic(ctx context.Context) error {
 	return nil
 }
 
-// pointed tells whether a column is a reference to one table alone, for certain.
+// pointed reports whether a column is a reference to one table alone, for certain.
 func (i *inspector) pointed(s *subject, col *catalog.Column) bool {
 	return slices.ContainsFunc(i.candidates, func(c *candidate) bool { return c.child == s && c.column == col && c.OwnerType == "" })
 }

@@ -94,7 +94,7 @@ func (i *inspector) orderOf(s *subject) *catalog.Column {
 	return nil
 }
 
-// sample returns values of a reference from all over the table, as texts, without NULL, 0 and empty ones. It tells whether they are only
+// sample returns values of a reference from all over the table, as texts, without NULL, 0 and empty ones. It reports whether they are only
 // from the rows that the database gives first.
 func (i *inspector) sample(ctx context.Context, c *candidate) (values []string, first bool, err error) {
 	s := c.child

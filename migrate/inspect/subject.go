@@ -39,19 +39,19 @@ func (s *subject) changes(column string) {
 	}
 }
 
-// isChanged tells whether a migration changes one of columns.
+// isChanged reports whether a migration changes one of columns.
 func (s *subject) isChanged(columns []string) bool {
 	return slices.ContainsFunc(columns, func(c string) bool { return slices.Contains(s.changed, c) })
 }
 
-// indexed tells whether an index that has all rows begins with a column.
+// indexed reports whether an index that has all rows begins with a column.
 func (s *subject) indexed(column string) bool {
 	return slices.ContainsFunc(s.Indexes, func(x *catalog.Index) bool {
 		return x.Valid && x.Where == "" && len(x.Columns) > 0 && x.Columns[0] == column
 	})
 }
 
-// unique tells whether no two rows can have the same value in a column.
+// unique reports whether no two rows can have the same value in a column.
 func (s *subject) unique(column string) bool {
 	return slices.ContainsFunc(s.Indexes, func(x *catalog.Index) bool {
 		return x.Unique && x.Valid && x.Where == "" && len(x.Columns) == 1 && x.Columns[0] == column

@@ -206,7 +206,7 @@ func (b *builder) dateColumn(ctx context.Context, k *Key, name string) error {
 	return err
 }
 
-// isDate tells whether a column has dates without a time of day: days of the zone, over which the ids of their rows are spread from the day's beginning on.
+// isDate reports whether a column has dates without a time of day: days of the zone, over which the ids of their rows are spread from the day's beginning on.
 func isDate(c *catalog.Column) bool { return strings.EqualFold(c.Type, "date") }
 
 var precision = regexp.MustCompile(`\((\d)\)`)

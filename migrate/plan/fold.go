@@ -26,7 +26,7 @@ var (
 	nameCore = regexp.MustCompile("(?s)^([\"`]?(?:snowkey_[a-z]+_)?)(.*?)([\"`]?)$") // what stands around a name in a token
 )
 
-// mayDiffer tells whether a token may be another one in a statement that is shown with this one.
+// mayDiffer reports whether a token may be another one in a statement that is shown with this one.
 func mayDiffer(token string) bool {
 	return strings.ContainsAny(token[:1], "\"`") || word.MatchString(token) && !keyword.MatchString(token)
 }

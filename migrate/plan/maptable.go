@@ -104,7 +104,7 @@ func (b *builder) fillMaps() {
 	}
 }
 
-// keyedLater tells whether maps get their primary key when they are filled, which is faster. On MySQL and SQLite that is the table itself; in mode shadow
+// keyedLater reports whether maps get their primary key when they are filled, which is faster. On MySQL and SQLite that is the table itself; in mode shadow
 // triggers need it.
 func (b *builder) keyedLater() bool { return b.dialect() == dialect.Postgres && b.plan.Mode == Rekey }
 

@@ -100,7 +100,7 @@ func (b *builder) chosen() ([]inspect.Table, error) {
 	return chosen, nil
 }
 
-// acceptable tells whether a word could be the name of something that stands in the way, be it there or not any more.
+// acceptable reports whether a word could be the name of something that stands in the way, be it there or not any more.
 func (b *builder) acceptable(word string) bool {
 	_, rest, ok := strings.Cut(word, ":")
 	return ok && slices.ContainsFunc(b.report.Obstacles, func(o inspect.Obstacle) bool { return o.Accept() == word }) ||

@@ -34,7 +34,7 @@ func (b sqliteEngine) around(moves []move) (before, after []string) {
 	return before, after
 }
 
-// quiets tells whether batches of SQLite drop a trigger of a table and make it again: one that changes no other table, and whose text has nothing that
+// quiets reports whether batches of SQLite drop a trigger of a table and make it again: one that changes no other table, and whose text has nothing that
 // stands for a number in a plan's statements.
 func quiets(table string, t catalog.Trigger) bool {
 	return checkName(t.Name) == nil && marked(t.Definition) == "" && t.Stays(table)
@@ -70,7 +70,7 @@ func (b sqliteEngine) value(m move, to string) string {
 	return "m." + to
 }
 
-// untyped tells whether a column keeps numbers and texts as they come.
+// untyped reports whether a column keeps numbers and texts as they come.
 func (b sqliteEngine) untyped(m move) bool {
 	declared := strings.ToUpper(b.columnOf(m.table, m.column).Type)
 	return m.path == nil && !m.text && (declared == "" || strings.Contains(declared, "BLOB") || declared == "ANY")

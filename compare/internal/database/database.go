@@ -110,7 +110,7 @@ func (d *Database) connect(ctx context.Context) (err error) {
 	return d.keys.PingContext(ctx)
 }
 
-// inMemory tells whether an SQLite database is one connection's own, in memory.
+// inMemory reports whether an SQLite database is one connection's own, in memory.
 func inMemory(source string) bool {
 	path, query, _ := strings.Cut(strings.TrimPrefix(source, "file:"), "?")
 	return strings.HasPrefix(path, ":memory:") || path == "" || strings.Contains("&"+query+"&", "&mode=memory&")
@@ -148,7 +148,7 @@ func public(parsed dsn.DSN) string {
 // Kind is sqlite, mysql or postgres.
 func (d *Database) Kind() string { return d.dsn.Kind }
 
-// Private tells whether the database was opened as the run's own.
+// Private reports whether the database was opened as the run's own.
 func (d *Database) Private() bool { return d.private }
 
 // String is the DSN without a password.
@@ -176,7 +176,7 @@ func (d *Database) Session(ctx context.Context) (*gorm.DB, error) {
 	return db, d.wrap(err)
 }
 
-// Gone tells whether the database no longer answers. It waits at most three seconds, by a clock of its own: the end of ctx is no sign of it.
+// Gone reports whether the database no longer answers. It waits at most three seconds, by a clock of its own: the end of ctx is no sign of it.
 func (d *Database) Gone(ctx context.Context) bool {
 	if d.Alone() != "" {
 		return false // it is this process, and its connection may be busy

@@ -84,7 +84,7 @@ func (e mysqlEngine) status(ctx context.Context) (map[string]int64, error) {
 	})
 }
 
-// denied tells whether the server refused for want of a right.
+// denied reports whether the server refused for want of a right.
 func (mysqlEngine) denied(err error) bool {
 	return dialect.MySQL.Class(err) == dialect.Denied
 }

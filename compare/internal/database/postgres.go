@@ -92,7 +92,7 @@ func (e postgresEngine) settle(ctx context.Context) error {
 	return err
 }
 
-// checkpoint tells whether it was allowed. One that takes longer than [settleLimit] goes on without being waited for.
+// checkpoint reports whether it was allowed. One that takes longer than [settleLimit] goes on without being waited for.
 func (e postgresEngine) checkpoint(ctx context.Context) (allowed bool, err error) {
 	bounded, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
@@ -106,7 +106,7 @@ func (e postgresEngine) checkpoint(ctx context.Context) (allowed bool, err error
 	return false, err
 }
 
-// denied tells whether the server refused for want of a right.
+// denied reports whether the server refused for want of a right.
 func (postgresEngine) denied(err error) bool {
 	return dialect.Postgres.Class(err) == dialect.Denied
 }

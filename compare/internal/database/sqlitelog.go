@@ -71,7 +71,7 @@ func (e sqliteEngine) meter(ctx context.Context, scope Scope) (meter, error) {
 	return m, nil
 }
 
-// beginLog begins the log by a transaction that changes nothing. The log's header then tells whether it was begun anew since.
+// beginLog begins the log by a transaction that changes nothing. The log's header then reports whether it was begun anew since.
 func (e sqliteEngine) beginLog(ctx context.Context) (err error) {
 	conn, err := e.d.inserts.Conn(ctx)
 	if err != nil {

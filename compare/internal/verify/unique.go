@@ -77,7 +77,7 @@ func (r *run) processes(ctx context.Context) (checks []result.Check, err error) 
 	return []result.Check{check}, err
 }
 
-// reopens tells whether a process that is opened again can be told from the one before by something else than the clock.
+// reopens reports whether a process that is opened again can be told from the one before by something else than the clock.
 func (r *run) reopens() bool { return !r.info.Clock || r.info.Granted && r.at.DB != nil }
 
 // earlier are the calls of the goroutines, as those of their process.

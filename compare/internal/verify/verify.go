@@ -152,5 +152,5 @@ func (r *run) failed(ctx context.Context, check result.Check, cause error) (resu
 	return check, nil
 }
 
-// notHere tells whether an error says that the place has not what a strategy needs.
+// notHere reports whether an error says that the place has not what a strategy needs.
 func notHere(err error) bool { return errors.Is(err, strategy.ErrUnavailable) }

@@ -30,7 +30,7 @@ func newRunner() (string, error) {
 	return fmt.Sprintf("%.120s:%d:%s-%s", host, pid, began(pid), hex.EncodeToString(random[:])), nil
 }
 
-// Alive tells whether a runner is known to be at work: it is of this machine, and its process lives. Of another machine's it is false,
+// Alive reports whether a runner is known to be at work: it is of this machine, and its process lives. Of another machine's it is false,
 // as nothing can be known of it; the fence keeps such a one from writing, should it live.
 func Alive(runner string) bool {
 	if _, ok := working.Load(runner); ok {
@@ -51,7 +51,7 @@ func Alive(runner string) bool {
 	return lives(pid)
 }
 
-// lives tells whether there is a process of a number.
+// lives reports whether there is a process of a number.
 func lives(pid int) bool {
 	process, err := os.FindProcess(pid)
 	if err != nil {

@@ -70,7 +70,7 @@ func Create(ctx context.Context, c Conn, d dialect.Dialect) error {
 	return nil
 }
 
-// present tells whether the journal's tables are there.
+// present reports whether the journal's tables are there.
 func present(ctx context.Context, c Reader, d dialect.Dialect) (bool, error) {
 	var n int
 	if err := dialect.One(ctx, c, exists[d], nil, &n); err != nil {

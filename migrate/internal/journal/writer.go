@@ -117,7 +117,7 @@ func (w *Writer) update(ctx context.Context, c Conn, set string, args ...any) er
 	return err
 }
 
-// writes tells whether a statement changes the plan's row, or finds none.
+// writes reports whether a statement changes the plan's row, or finds none.
 func (w *Writer) writes(ctx context.Context, c Conn, text string, args ...any) (bool, error) {
 	result, err := c.ExecContext(ctx, statement(w.dialect, text), args...)
 	if err != nil {

@@ -27,7 +27,7 @@ func (c *clashing) any() bool {
 	return len(c.values) > 0 || c.ids()
 }
 
-// ids tells whether integer keys clash.
+// ids reports whether integer keys clash.
 func (c *clashing) ids() bool {
 	return slices.ContainsFunc(c.tables, func(t []string) bool { return len(t) > 0 })
 }

@@ -140,7 +140,7 @@ func differences(t *table, other *catalog.Table, into, label string) (found []st
 	return found
 }
 
-// holds tells whether a column can hold all that another one does, and keeps it as it is: an integer may be wider.
+// holds reports whether a column can hold all that another one does, and keeps it as it is: an integer may be wider.
 func holds(c, o *catalog.Column) bool {
 	if c.Class == catalog.Integer && o.Class == catalog.Integer && c.Unsigned == o.Unsigned {
 		return c.Bits >= o.Bits

@@ -57,7 +57,7 @@ func tableOf(s *side, name catalog.Name, t *catalog.Table) (*table, string) {
 	return m, ""
 }
 
-// transactional tells whether an engine of MySQL is known to have transactions.
+// transactional reports whether an engine of MySQL is known to have transactions.
 func transactional(engine string) bool {
 	return slices.ContainsFunc([]string{"InnoDB", "RocksDB", "TokuDB", ""}, func(e string) bool { return strings.EqualFold(e, engine) })
 }

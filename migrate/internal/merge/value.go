@@ -57,12 +57,12 @@ func integer(v any) any {
 	return v
 }
 
-// plain tells whether a column of MySQL that is of no class is a text nevertheless: a date, enum or set.
+// plain reports whether a column of MySQL that is of no class is a text nevertheless: a date, enum or set.
 func plain(c *catalog.Column) bool {
 	return len(c.Type) > 2 && (c.Type[0] == 'd' || c.Type[0] == 'e' || c.Type[:2] == "se" || c.Type[0] == 't' && c.Type[1] == 'i' && c.Type[2] == 'm' || c.Type[0] == 'y')
 }
 
-// same tells whether two values of one column are the same.
+// same reports whether two values of one column are the same.
 func same(a, b any) bool {
 	x, isBytes := a.([]byte)
 	y, areBytes := b.([]byte)

@@ -18,7 +18,7 @@ var (
 // Never is the lag of a replica that does not replicate.
 const Never = never
 
-// Granted tells whether a line of SHOW GRANTS grants something on a table.
+// Granted reports whether a line of SHOW GRANTS grants something on a table.
 func Granted(line, want, schema, table string) bool {
 	p, ok := parseGrant(line)
 	return ok && p.covers(want, schema, table)

@@ -83,7 +83,7 @@ func die() {
 	select {}
 }
 
-// command runs a process with orders. It tells whether it was killed.
+// command runs a process with orders. It reports whether it was killed.
 func (w *world) command(t *testing.T, o orders) (killed bool, output string) {
 	t.Helper()
 	text, err := json.Marshal(o)

@@ -96,7 +96,7 @@ func (r *runner) row(layout idgen.Layout) grant.Row {
 	return grant.Row{Number: r.p.Node >> layout.Bits(idgen.Shard), Holder: fmt.Sprintf("migrate of old rows, plan %.40s", r.hash), From: grant.Forever, Until: grant.Forever}
 }
 
-// taken tells whether the plan has its node. The error wraps [ErrAssertion] when another has it.
+// taken reports whether the plan has its node. The error wraps [ErrAssertion] when another has it.
 func (r *runner) taken(ctx context.Context, store grant.Store, row grant.Row) (bool, error) {
 	listing, err := store.List(ctx, r.p.Space, row.Number, row.Number)
 	if err != nil || len(listing.Rows) == 0 {

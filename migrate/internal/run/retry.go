@@ -46,7 +46,7 @@ func (r *runner) within(ctx context.Context, settings []string, attempt func(*se
 	})
 }
 
-// stalePlan tells whether an attempt has failed for a plan of PostgreSQL's, made on the same connection before the type of a column was
+// stalePlan reports whether an attempt has failed for a plan of PostgreSQL's, made on the same connection before the type of a column was
 // changed, and sees to it that the next attempt has a new one.
 func (r *runner) stalePlan(err error) bool {
 	if err == nil || r.dialect != dialect.Postgres || r.dialect.Code(err) != "0A000" || !r.last.reused {

@@ -73,7 +73,7 @@ func (r *runner) mysqlRights(ctx context.Context) (missing []string, err error) 
 // version.
 var trust = []string{"SUPER", "ALL PRIVILEGES", "BINLOG ADMIN", "SET USER", "SET_USER_ID", "SET_ANY_DEFINER"}
 
-// privileges reads SHOW GRANTS. roles tells whether a role is granted.
+// privileges reads SHOW GRANTS. roles reports whether a role is granted.
 func (r *runner) privileges(ctx context.Context) (grants []privilege, roles bool, err error) {
 	err = dialect.Each(ctx, r.db, "SHOW GRANTS", nil, func(rows *sql.Rows) error {
 		var line string
@@ -113,7 +113,7 @@ func parseGrant(line string) (p privilege, ok bool) {
 	return p, true
 }
 
-// covers tells whether the line grants something on a table.
+// covers reports whether the line grants something on a table.
 func (p privilege) covers(want, schema, table string) bool {
 	return (slices.Contains(p.names, want) || slices.Contains(p.names, "ALL PRIVILEGES")) &&
 		(p.schema == "*" || like(p.schema, schema)) && (p.table == "*" || strings.EqualFold(p.table, table))
@@ -122,7 +122,7 @@ func (p privilege) covers(want, schema, table string) bool {
 // patternPart is a character of a pattern, with the \ before it.
 var patternPart = regexp.MustCompile(`(?s)\\?.`)
 
-// like tells whether a name is of a pattern with _ and %, and \ before those that stand for themselves; in any case of letters, as
+// like reports whether a name is of a pattern with _ and %, and \ before those that stand for themselves; in any case of letters, as
 // servers with lower_case_table_names have it.
 func like(pattern, name string) bool {
 	expression, err := regexp.Compile("(?is)^" + patternPart.ReplaceAllStringFunc(pattern, func(part string) string {

@@ -19,7 +19,7 @@ type task struct {
 	end    string       // and after that
 }
 
-// resumed tells whether the task was begun before, by this run or another.
+// resumed reports whether the task was begun before, by this run or another.
 func (t *task) resumed() bool { return t.row.State == t.begun }
 
 // task returns that of an action, to be gone on with where the journal has it as begun.

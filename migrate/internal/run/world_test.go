@@ -227,7 +227,7 @@ func (w *world) contents(t *testing.T) string {
 	return b.String() + w.fingerprint(t)
 }
 
-// has tells whether there is a table.
+// has reports whether there is a table.
 func (w *world) has(t *testing.T, table string) bool {
 	t.Helper()
 	return w.number(t, w.of("SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '"+table+"'",

@@ -101,7 +101,7 @@ func (v *verifier) tablesToCount() []string {
 	return tables
 }
 
-// counted tells whether the plan has counted the orphans of a reference.
+// counted reports whether the plan has counted the orphans of a reference.
 func (v *verifier) counted(r plan.Reference) bool {
 	return slices.ContainsFunc(subjects(r), func(s plan.Subject) bool {
 		_, ok := v.baselines[s]

@@ -14,7 +14,7 @@ type change struct {
 	differ map[int64]bool // by the sets' numbers
 }
 
-// explains tells whether a row of an old id may have been changed by the application, or has come since the digest.
+// explains reports whether a row of an old id may have been changed by the application, or has come since the digest.
 func (c change) explains(old int64) bool { return old > c.Top || c.differ[old>>c.Shift] }
 
 // difference is a set that is not as it was; a set of no rows where it is not there.

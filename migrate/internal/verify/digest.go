@@ -190,7 +190,7 @@ func (d *database) oldOf(ctx context.Context, k *plan.Key, value string) (string
 	return "COALESCE((SELECT m.old_id FROM " + m + " m WHERE m.new_id = " + value + "), " + value + ")", nil
 }
 
-// plain tells whether a reference is an integer column of which each value is an id.
+// plain reports whether a reference is an integer column of which each value is an id.
 func (d *database) plain(t *catalog.Table, r plan.Reference) bool {
 	c := t.Column(r.Column, false)
 	return c != nil && c.Class == catalog.Integer && r.Path == "" && r.OwnerType == "" && !r.Text

@@ -148,7 +148,7 @@ func pairs(list []mapping.Pair) (examples []string) {
 	return examples
 }
 
-// minted tells whether an id has a time since the digest was taken, as those have that the database made.
+// minted reports whether an id has a time since the digest was taken, as those have that the database made.
 func (v *verifier) minted(id int64, since time.Time) bool {
 	layout, err := idgen.ParseLayout(v.plan.Layout)
 	if err != nil {
