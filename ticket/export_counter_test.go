@@ -108,7 +108,7 @@ func (c Counter) Thaw(ctx context.Context, conn *sql.Conn, to string, floor int6
 	return c.c.thaw(ctx, conn, MustLayout(to).layout, floor)
 }
 
-// Inspect returns what the condition has besides its findings, and those.
+// Inspect returns what the condition has beside its findings, and those.
 func (c Counter) Inspect(ctx context.Context, conn *sql.Conn) (Condition, []Finding, error) {
 	f, err := c.c.inspect(ctx, conn)
 	return Condition{f.table, f.row, fmt.Sprint(f.made), f.bare, f.stale, f.text, f.last, f.at, f.limit}, f.findings, err

@@ -46,7 +46,7 @@ func (n names) elsewhere(ctx context.Context, conn *sql.Conn, c *condition, colu
 		if err != nil {
 			return fmt.Errorf("looking for the sequence in %s: %w", other, err)
 		}
-		if n.besides(*c, label) {
+		if n.isPeer(*c, label) {
 			continue
 		}
 		text := ""
@@ -69,8 +69,8 @@ func (n names) elsewhere(ctx context.Context, conn *sql.Conn, c *condition, colu
 	return nil
 }
 
-// besides reports whether the layout is of another server in the same list, in a database of its own that the account sees as well.
-func (n names) besides(c condition, label string) bool {
+// isPeer reports whether the layout is of another server in the same list, in a database of its own that the account sees as well.
+func (n names) isPeer(c condition, label string) bool {
 	theirs, moving, err := parseFrozen(label)
 	if err != nil || theirs.number == n.number {
 		return false

@@ -56,21 +56,21 @@ func checkTable(d Dialect, table string) error {
 
 // statements are what an [SQLStore] runs, each with its parameters in the order that its comment names.
 type statements struct {
-	create string
-	header string // space: the rows of a space itself
-	insert string // space, node, holder, from, until, layout: adds the row if there is none, else does nothing
-	echo   string // space, node, holder, from, until: counts the rows with exactly that; empty where insert stores what it is given or fails
-	swap   string // holder, from, until, space, node, holder, until
-	mark   string // what is left beyond the new mark, space, the same: raises the space's mark
-	count  string // space: counts an added row
-	gone   string // space, space, space: from, until of the space's own row, how many others there are, and until when numbers without one are held
-	absent string // until, space, until: has these held
-	mend   string // from after, space, from before: counts rows that are gone no more
-	list   string // space, space, least, most: the clock, how many rows the space has, and its own two and the others; NULLs beside the first two when there are none
-	losses string // space
-	spaces string
-	has    string   // space: a row if the table has the space
-	rights []string // need the rights that granting does, and change nothing
+	create  string
+	header  string // space: the rows of a space itself
+	insert  string // space, node, holder, from, until, layout: adds the row if there is none, else does nothing
+	echo    string // space, node, holder, from, until: counts the rows with exactly that; empty where insert stores what it is given or fails
+	swap    string // holder, from, until, space, node, holder, until
+	mark    string // what is left beyond the new mark, space, the same: raises the space's mark
+	count   string // space: counts an added row
+	gone    string // space, space, space: from, until of the space's own row, how many others there are, and until when numbers without one are held
+	absent  string // until, space, until: has these held
+	recount string // from after, space, from before: counts rows that are gone no more
+	list    string // space, space, least, most: the clock, how many rows the space has, and its own two and the others; NULLs beside the first two when there are none
+	losses  string // space
+	spaces  string
+	has     string   // space: a row if the table has the space
+	rights  []string // need the rights that granting does, and change nothing
 }
 
 // What the statements are made of, with @ for the quoted table and ? for parameters. The rows of nodes below 0 are of the space itself: that of
@@ -95,9 +95,9 @@ const (
 	countText  = "UPDATE @ SET from_tick = from_tick - 1 WHERE space = ? AND node = -1"
 	goneText   = "SELECT from_tick, until_tick, (SELECT COUNT(*) FROM @ WHERE space = ? AND node >= 0)," +
 		" COALESCE((SELECT until_tick FROM @ WHERE space = ? AND node = -2), 0) FROM @ WHERE space = ? AND node = -1"
-	absentText = "UPDATE @ SET until_tick = ? WHERE space = ? AND node = -2 AND until_tick < ?"
-	mendText   = "UPDATE @ SET from_tick = ? WHERE space = ? AND node = -1 AND from_tick = ?"
-	listText   = "SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick FROM" +
+	absentText  = "UPDATE @ SET until_tick = ? WHERE space = ? AND node = -2 AND until_tick < ?"
+	recountText = "UPDATE @ SET from_tick = ? WHERE space = ? AND node = -1 AND from_tick = ?"
+	listText    = "SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick FROM" +
 		" (SELECT %s AS micros, (SELECT COUNT(*) FROM @ WHERE space = ? AND node >= 0) AS nodes) AS clock" +
 		" LEFT JOIN @ AS n ON n.space = ? AND (n.node IN (-2, -1) OR n.node BETWEEN ? AND ?) ORDER BY n.node"
 	lossesText = "SELECT node, holder, from_tick, until_tick, layout FROM @ WHERE space = ? AND node < -2 ORDER BY node DESC"
@@ -110,7 +110,7 @@ const (
 // statementsOf returns the statements for a table by its quoted name.
 func statementsOf(d Dialect, quoted string) statements {
 	s := statements{
-		header: headerText, insert: insertText, swap: swapText, mark: markText, count: countText, gone: goneText, absent: absentText, mend: mendText,
+		header: headerText, insert: insertText, swap: swapText, mark: markText, count: countText, gone: goneText, absent: absentText, recount: recountText,
 		losses: lossesText, spaces: spacesText, has: hasText,
 	}
 	switch d {
@@ -133,7 +133,7 @@ func statementsOf(d Dialect, quoted string) statements {
 		s.insert += " ON CONFLICT DO NOTHING"
 	}
 	s.list = fmt.Sprintf(listText, d.Clock())
-	for _, text := range []*string{&s.create, &s.header, &s.insert, &s.echo, &s.swap, &s.mark, &s.count, &s.gone, &s.absent, &s.mend, &s.list, &s.losses, &s.spaces, &s.has} {
+	for _, text := range []*string{&s.create, &s.header, &s.insert, &s.echo, &s.swap, &s.mark, &s.count, &s.gone, &s.absent, &s.recount, &s.list, &s.losses, &s.spaces, &s.has} {
 		*text = strings.ReplaceAll(d.Bind(*text), "@", quoted)
 	}
 	if d != SQLite { // which has no accounts

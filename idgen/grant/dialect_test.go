@@ -41,11 +41,11 @@ var said = map[grant.Dialect]texts{
 		echo:   "SELECT COUNT(*) FROM `test`.`snowkey_nodes` WHERE space = ? AND node = ? AND holder = ? AND from_tick = ? AND until_tick = ?",
 		swap: "UPDATE `test`.`snowkey_nodes` SET holder = ?, from_tick = ?, until_tick = ?" +
 			" WHERE space = ? AND node = ? AND CAST(holder AS BINARY) = CAST(? AS BINARY) AND until_tick = ?",
-		mark:   "UPDATE `test`.`snowkey_nodes` SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick > ?",
-		count:  "UPDATE `test`.`snowkey_nodes` SET from_tick = from_tick - 1 WHERE space = ? AND node = -1",
-		gone:   "SELECT from_tick, until_tick, (SELECT COUNT(*) FROM `test`.`snowkey_nodes` WHERE space = ? AND node >= 0), COALESCE((SELECT until_tick FROM `test`.`snowkey_nodes` WHERE space = ? AND node = -2), 0) FROM `test`.`snowkey_nodes` WHERE space = ? AND node = -1",
-		absent: "UPDATE `test`.`snowkey_nodes` SET until_tick = ? WHERE space = ? AND node = -2 AND until_tick < ?",
-		mend:   "UPDATE `test`.`snowkey_nodes` SET from_tick = ? WHERE space = ? AND node = -1 AND from_tick = ?",
+		mark:    "UPDATE `test`.`snowkey_nodes` SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick > ?",
+		count:   "UPDATE `test`.`snowkey_nodes` SET from_tick = from_tick - 1 WHERE space = ? AND node = -1",
+		gone:    "SELECT from_tick, until_tick, (SELECT COUNT(*) FROM `test`.`snowkey_nodes` WHERE space = ? AND node >= 0), COALESCE((SELECT until_tick FROM `test`.`snowkey_nodes` WHERE space = ? AND node = -2), 0) FROM `test`.`snowkey_nodes` WHERE space = ? AND node = -1",
+		absent:  "UPDATE `test`.`snowkey_nodes` SET until_tick = ? WHERE space = ? AND node = -2 AND until_tick < ?",
+		recount: "UPDATE `test`.`snowkey_nodes` SET from_tick = ? WHERE space = ? AND node = -1 AND from_tick = ?",
 		list: "SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick" +
 			" FROM (SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS micros," +
 			" (SELECT COUNT(*) FROM `test`.`snowkey_nodes` WHERE space = ? AND node >= 0) AS nodes) AS clock" +
@@ -73,11 +73,11 @@ var said = map[grant.Dialect]texts{
 		insert: `INSERT INTO "public"."snowkey_nodes" (space, node, holder, from_tick, until_tick, layout) VALUES ($1, $2, $3, CAST($4 AS bigint), CAST($5 AS bigint), $6) ON CONFLICT DO NOTHING`,
 		swap: `UPDATE "public"."snowkey_nodes" SET holder = $1, from_tick = $2, until_tick = $3` +
 			` WHERE space = $4 AND node = $5 AND holder = $6 AND until_tick = $7`,
-		mark:   `UPDATE "public"."snowkey_nodes" SET until_tick = $1 WHERE space = $2 AND node = -1 AND until_tick > $3`,
-		count:  `UPDATE "public"."snowkey_nodes" SET from_tick = from_tick - 1 WHERE space = $1 AND node = -1`,
-		gone:   `SELECT from_tick, until_tick, (SELECT COUNT(*) FROM "public"."snowkey_nodes" WHERE space = $1 AND node >= 0), COALESCE((SELECT until_tick FROM "public"."snowkey_nodes" WHERE space = $2 AND node = -2), 0) FROM "public"."snowkey_nodes" WHERE space = $3 AND node = -1`,
-		absent: `UPDATE "public"."snowkey_nodes" SET until_tick = $1 WHERE space = $2 AND node = -2 AND until_tick < $3`,
-		mend:   `UPDATE "public"."snowkey_nodes" SET from_tick = $1 WHERE space = $2 AND node = -1 AND from_tick = $3`,
+		mark:    `UPDATE "public"."snowkey_nodes" SET until_tick = $1 WHERE space = $2 AND node = -1 AND until_tick > $3`,
+		count:   `UPDATE "public"."snowkey_nodes" SET from_tick = from_tick - 1 WHERE space = $1 AND node = -1`,
+		gone:    `SELECT from_tick, until_tick, (SELECT COUNT(*) FROM "public"."snowkey_nodes" WHERE space = $1 AND node >= 0), COALESCE((SELECT until_tick FROM "public"."snowkey_nodes" WHERE space = $2 AND node = -2), 0) FROM "public"."snowkey_nodes" WHERE space = $3 AND node = -1`,
+		absent:  `UPDATE "public"."snowkey_nodes" SET until_tick = $1 WHERE space = $2 AND node = -2 AND until_tick < $3`,
+		recount: `UPDATE "public"."snowkey_nodes" SET from_tick = $1 WHERE space = $2 AND node = -1 AND from_tick = $3`,
 		list: `SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick` +
 			` FROM (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS micros,` +
 			` (SELECT COUNT(*) FROM "public"."snowkey_nodes" WHERE space = $1 AND node >= 0) AS nodes) AS clock` +
@@ -99,11 +99,11 @@ var said = map[grant.Dialect]texts{
 		insert: `INSERT INTO "main"."snowkey_nodes" (space, node, holder, from_tick, until_tick, layout) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		swap: `UPDATE "main"."snowkey_nodes" SET holder = ?, from_tick = ?, until_tick = ?` +
 			` WHERE space = ? AND node = ? AND holder = ? AND until_tick = ?`,
-		mark:   `UPDATE "main"."snowkey_nodes" SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick > ?`,
-		count:  `UPDATE "main"."snowkey_nodes" SET from_tick = from_tick - 1 WHERE space = ? AND node = -1`,
-		gone:   `SELECT from_tick, until_tick, (SELECT COUNT(*) FROM "main"."snowkey_nodes" WHERE space = ? AND node >= 0), COALESCE((SELECT until_tick FROM "main"."snowkey_nodes" WHERE space = ? AND node = -2), 0) FROM "main"."snowkey_nodes" WHERE space = ? AND node = -1`,
-		absent: `UPDATE "main"."snowkey_nodes" SET until_tick = ? WHERE space = ? AND node = -2 AND until_tick < ?`,
-		mend:   `UPDATE "main"."snowkey_nodes" SET from_tick = ? WHERE space = ? AND node = -1 AND from_tick = ?`,
+		mark:    `UPDATE "main"."snowkey_nodes" SET until_tick = ? WHERE space = ? AND node = -1 AND until_tick > ?`,
+		count:   `UPDATE "main"."snowkey_nodes" SET from_tick = from_tick - 1 WHERE space = ? AND node = -1`,
+		gone:    `SELECT from_tick, until_tick, (SELECT COUNT(*) FROM "main"."snowkey_nodes" WHERE space = ? AND node >= 0), COALESCE((SELECT until_tick FROM "main"."snowkey_nodes" WHERE space = ? AND node = -2), 0) FROM "main"."snowkey_nodes" WHERE space = ? AND node = -1`,
+		absent:  `UPDATE "main"."snowkey_nodes" SET until_tick = ? WHERE space = ? AND node = -2 AND until_tick < ?`,
+		recount: `UPDATE "main"."snowkey_nodes" SET from_tick = ? WHERE space = ? AND node = -1 AND from_tick = ?`,
 		list: `SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick` +
 			` FROM (SELECT CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000 AS micros,` +
 			` (SELECT COUNT(*) FROM "main"."snowkey_nodes" WHERE space = ? AND node >= 0) AS nodes) AS clock` +
@@ -120,7 +120,7 @@ type texts struct {
 	create, grants                          string
 	header, insert, echo, swap, mark, count string
 	gone, list, losses, spaces, has         string
-	absent, mend, durable                   string
+	absent, recount, durable                string
 }
 
 var oldRow, newRow = grant.Row{Number: 5, Holder: "a", From: 1, Until: 2}, grant.Row{Number: 5, Holder: "b", From: 3, Until: 4}
@@ -825,7 +825,7 @@ func TestSQLPrepareHoldsNumbersThatAreGone(t *testing.T) {
 		}
 		m.exec(m.insert, "default", -2, "numbers without a row are held until until_tick, since rows were gone", 0, 71, "")
 		m.exec(m.absent, 71, "default", 71)
-		m.exec(m.mend, math.MaxInt64-7, "default", math.MaxInt64-9)
+		m.exec(m.recount, math.MaxInt64-7, "default", math.MaxInt64-9)
 		m.commit()
 		if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
 			t.Errorf("got %q, %v", got, err)

@@ -46,7 +46,7 @@ func (f *file) Prepare(ctx context.Context, space, layout string) (inForce strin
 			s.Spaces[space] = c
 		}
 		inForce = c.Layout
-		return c.mend() || !found
+		return c.repair() || !found
 	})
 	if err != nil {
 		return "", err

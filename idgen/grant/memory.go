@@ -76,8 +76,8 @@ func (c *contents) swap(old, new Row) bool {
 // gone returns how many rows are.
 func (c *contents) gone() int64 { return max(0, c.Made-int64(len(c.Rows))) }
 
-// mend has numbers without a row held, if some may be of rows that are gone, and returns whether.
-func (c *contents) mend() bool {
+// repair has numbers without a row held, if some may be of rows that are gone, and returns whether.
+func (c *contents) repair() bool {
 	if c.gone() == 0 {
 		return false
 	}
@@ -101,7 +101,7 @@ func (m *memory) Prepare(ctx context.Context, space, layout string) (string, err
 	if m.spaces[space] == nil {
 		m.spaces[space] = &contents{Layout: layout, ID: randomID()}
 	}
-	m.spaces[space].mend()
+	m.spaces[space].repair()
 	return m.spaces[space].Layout, nil
 }
 

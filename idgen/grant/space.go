@@ -88,7 +88,7 @@ func (s *SQLStore) Prepare(ctx context.Context, space, layout string) (inForce s
 	case !valid:
 		return "", fmt.Errorf("%w: the space's own row is not as it was written: read %v", ErrTable, h)
 	default:
-		if err := s.mend(ctx, at, space); err != nil {
+		if err := s.repair(ctx, at, space); err != nil {
 			return "", s.tableError(at, err)
 		}
 		s.mu.Lock()
@@ -173,8 +173,8 @@ func readGone(ctx context.Context, conn *sql.Conn, at *settled, space string) (l
 	return l, h, nil
 }
 
-// mend has numbers without a row held, where some may be of rows that are gone, and counts the rows anew.
-func (s *SQLStore) mend(ctx context.Context, at *settled, space string) error {
+// repair has numbers without a row held, where some may be of rows that are gone, and counts the rows anew.
+func (s *SQLStore) repair(ctx context.Context, at *settled, space string) error {
 	gone := false
 	err := s.transact(ctx, func(conn *sql.Conn) error {
 		l, _, err := readGone(ctx, conn, at, space)
@@ -198,7 +198,7 @@ func (s *SQLStore) mend(ctx context.Context, at *settled, space string) error {
 		}{
 			{at.texts.insert, []any{space, absentNode, "numbers without a row are held until until_tick, since rows were gone", 0, l.Mark, ""}},
 			{at.texts.absent, []any{l.Mark, space, l.Mark}},
-			{at.texts.mend, []any{h.from + l.Gone, space, h.from}},
+			{at.texts.recount, []any{h.from + l.Gone, space, h.from}},
 		} {
 			if _, err := conn.ExecContext(ctx, change.text, change.args...); err != nil {
 				return fmt.Errorf("having numbers held whose rows are gone: %w", err)
