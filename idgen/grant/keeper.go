@@ -278,6 +278,23 @@ func (k *Keeper) State() State {
 	return s
 }
 
+// Ready returns nil when keys can be made now, for a readiness probe. While the grant lasts it asks no database, also while renewals fail.
+// When the grant has ended it has it renewed and waits for that, as [Keeper.Next] does, until the context ends. The error is an [EndedError]
+// when the renewal has failed, wraps [ErrClosed] after the keeper's end, and else wraps the context's.
+func (k *Keeper) Ready(ctx context.Context) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("grant: asking whether keys can be made: %w", err)
+		}
+		if k.State().Held {
+			return nil
+		}
+		if err := k.await(ctx, idgen.ErrGrant); err != nil {
+			return err
+		}
+	}
+}
+
 // IsOf reports whether a database is the one that the number is granted in, as another connection reaches it: the grant is renewed, and has to be
 // there as renewed. A copy of the database has an older row. So has a replica that has not followed yet, which is asked again until the
 // context ends. The error is that of a database, of a renewal that did not come about by then, or [ErrClosed].
