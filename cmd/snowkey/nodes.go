@@ -26,8 +26,10 @@ back, or cannot reach the database); rows that are gone; and the losses: grants 
 exist twice, see "snowkey nodes doubt". Nothing is written. The time that counts is the database's.
 
 The exit status is 1 when a key space cannot be listed, such as one with a name that is not valid, and when a key space is in
-two tables, which are both listed. The rest is listed all the same.`,
+two tables, which are both listed. The rest is listed all the same. With --max-held 80% it is 1 too when more than that part of
+a space's numbers is held; where rows are gone, numbers without a row count as held. A space with one number is not judged.`,
 		Example: `  SNOWKEY_DB=postgres://app:secret@127.0.0.1:5432/app snowkey nodes
+  snowkey nodes --db sqlite:app.db --max-held 80%
   snowkey nodes --db-file /run/secrets/app --space orders --json
   snowkey nodes --db sqlite:app.db
   snowkey nodes doubt --db sqlite:app.db --table orders
@@ -38,12 +40,19 @@ two tables, which are both listed. The rest is listed all the same.`,
 	table := c.Flags().String("table", grant.DefaultTable, "table that the grants are in")
 	space := c.Flags().String("space", "", "list this key space alone")
 	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
+	var most percentage
+	c.Flags().Var(&most, "max-held", "exit with 1 when more of a space's numbers are held, such as 80%")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		write := writeNodes
 		if *asJSON {
 			write = writeNodesJSON
 		}
-		return withNodes(c, named, "--table", *table, *space, func(_ database, nodes nodeList) error { return write(c.OutOrStdout(), nodes) })
+		var full error
+		err := withNodes(c, named, "--table", *table, *space, func(_ database, nodes nodeList) error {
+			full = nodes.checkHeld(most)
+			return write(c.OutOrStdout(), nodes)
+		})
+		return errors.Join(err, full)
 	}
 	c.AddCommand(newNodesDDL(), newNodesDoubt())
 	return c
