@@ -27,7 +27,7 @@ var (
 // Options say what to plan.
 type Options struct {
 	Mode    Mode              // default Widen; Shadow is PostgreSQL's alone
-	Tables  []string          // whose keys change; default: all tables of the report that have a key
+	Tables  []string          // whose keys change; default: all tables of the report that have a key; with "!" in front: not that one
 	Layout  idgen.Layout      // of the new ids; default idgen.Snowkey's
 	Node    *int64            // the node number in the new ids of old rows; default: the greatest that was never granted
 	Grants  string            // table of grants; default grant.DefaultTable

@@ -38,6 +38,8 @@ func TestMakeOptions(t *testing.T) {
 		"mode":          {plan.Options{Mode: "swap"}, `the mode "swap"`},
 		"table":         {plan.Options{Tables: []string{"nobody"}}, "the report has no table nobody"},
 		"name":          {plan.Options{Tables: []string{`"x`}}, "not closed"},
+		"left out":      {plan.Options{Tables: []string{`!"x`}}, "not closed"},
+		"in and out":    {plan.Options{Tables: []string{"users", "!users"}}, "users is named both with and without !"},
 		"no key":        {plan.Options{Tables: []string{"plain"}}, "plain has no key that can be migrated"},
 		"shared alone":  {plan.Options{Tables: []string{"details"}}, "the key details.user_id is a reference to users.id and has its ids: name the table users too"},
 		"created":       {plan.Options{Created: map[string]string{"nobody": "keep"}}, "nobody"},
@@ -61,6 +63,25 @@ func TestMakeOptions(t *testing.T) {
 				t.Errorf("got %v, want ErrOption with %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestMakeWithout checks that a table with ! in front is left out of a plan, whether the report has it or not.
+func TestMakeWithout(t *testing.T) {
+	t.Parallel()
+	s := open(t, "sqlite", small...)
+	for _, inspected := range [][]string{nil, {"!notes"}} {
+		report, err := inspect.Read(t.Context(), s.gorm, inspect.Options{Tables: inspected})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := plan.Make(t.Context(), s.DB, report, plan.Options{Mode: plan.Rekey, Tables: []string{"!notes"}, Now: made})
+		if err != nil {
+			t.Fatalf("inspected %q: %v", inspected, err)
+		}
+		if slices.ContainsFunc(p.Keys, func(k plan.Key) bool { return k.Table == "notes" }) || len(p.Keys) == 0 {
+			t.Errorf("inspected %q: got the keys %v, want some, without that of notes", inspected, p.Keys)
+		}
 	}
 }
 

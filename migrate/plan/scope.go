@@ -63,9 +63,22 @@ func compareNames(x, y catalog.Name) int {
 // chosen returns the report's tables whose keys are to change.
 func (b *builder) chosen() ([]inspect.Table, error) {
 	var chosen []inspect.Table
-	if len(b.options.Tables) == 0 {
+	var named, without []string
+	for _, name := range b.options.Tables {
+		bare, out := strings.CutPrefix(name, "!")
+		if !out {
+			named = append(named, name)
+			continue
+		}
+		left, err := catalog.Parse(bare)
+		if err != nil {
+			return nil, fmt.Errorf("%w: the table %q: %v", ErrOption, name, err)
+		}
+		without = append(without, left.String()) // the report need not have it: an inspection with the same names has left it out
+	}
+	if len(named) == 0 {
 		for _, t := range b.report.Tables {
-			if t.Key != nil {
+			if t.Key != nil && !slices.Contains(without, t.Name) {
 				chosen = append(chosen, t)
 			}
 		}
@@ -73,13 +86,15 @@ func (b *builder) chosen() ([]inspect.Table, error) {
 			return nil, fmt.Errorf("%w: none of the report's %d tables has a key that can be migrated", ErrOption, len(b.report.Tables))
 		}
 	}
-	for _, name := range b.options.Tables {
+	for _, name := range named {
 		i, err := b.find(name)
 		switch {
 		case err != nil:
 			return nil, err
 		case b.report.Tables[i].Key == nil:
 			return nil, fmt.Errorf("%w: %s has no key that can be migrated: %s", ErrOption, name, b.report.Tables[i].NoKey)
+		case slices.Contains(without, b.report.Tables[i].Name):
+			return nil, fmt.Errorf("%w: the table %s is named both with and without ! in front", ErrOption, name)
 		case !slices.ContainsFunc(chosen, func(t inspect.Table) bool { return t.Name == b.report.Tables[i].Name }):
 			chosen = append(chosen, b.report.Tables[i])
 		}
