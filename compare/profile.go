@@ -37,8 +37,8 @@ type Profile struct {
 	Keys int
 	// Kills are how often a private server is killed for each strategy.
 	Kills int
-	// Sharded has strategies whose keys carry a bucket take part without being named.
-	Sharded bool
+	// Every has all strategies take part where none is named, and not only those of [strategy.Usual].
+	Every bool
 }
 
 // Quick is the profile of a look around: a minute or so on SQLite. Full takes some minutes to an hour on a server, for figures to decide by.
@@ -49,7 +49,7 @@ var (
 	}
 	Full = Profile{
 		Name: "full", Rows: 300_000, Batch: 100, Rounds: 5, Budget: 30 * time.Minute, Slow: 2 * time.Minute,
-		Rate: 1000, Steady: 2 * time.Second, Keys: 100_000, Kills: 3, Sharded: true,
+		Rate: 1000, Steady: 2 * time.Second, Keys: 100_000, Kills: 3, Every: true,
 	}
 )
 

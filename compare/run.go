@@ -19,7 +19,7 @@ const cleanup = 30 * time.Second
 // Config says what to run.
 type Config struct {
 	Targets    []*Target
-	Strategies []strategy.Strategy // of different names; nil: all, but see [Profile]
+	Strategies []strategy.Strategy // of different names; nil: those that the profile says
 	Profile    Profile             // the zero value: [Quick]
 	Seed       uint64              // of the rows and of the order of the strategies; 0: 1
 	Tool       string              // the program's name and version, for the result
@@ -38,7 +38,9 @@ func (c Config) complete() (Config, error) {
 		return c, fmt.Errorf("%w: no database", ErrConfig)
 	}
 	if len(c.Strategies) == 0 {
-		c.Strategies = slices.DeleteFunc(strategy.All(), func(s strategy.Strategy) bool { return s.Info().Sharding != nil && !c.Profile.Sharded })
+		if c.Strategies = strategy.Usual(); c.Profile.Every {
+			c.Strategies = strategy.All()
+		}
 	}
 	if err := strategy.Check(c.Strategies); err != nil {
 		return c, err

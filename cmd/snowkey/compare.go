@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowkey-go/snowkey/compare"
+	"github.com/snowkey-go/snowkey/compare/report"
 	"github.com/snowkey-go/snowkey/compare/result"
 	"github.com/snowkey-go/snowkey/compare/strategy"
 )
@@ -31,6 +32,7 @@ type comparison struct {
 	from       string
 	format     string
 	json       bool
+	why        bool
 
 	// What the flags come to.
 	databases []namedDSN
@@ -73,7 +75,7 @@ its tables behind.`,
 	flags := c.Flags()
 	asked.db = addDSN(c, dsnFlag{name: "db", about: "database, see above", variable: databaseVariable, several: true, others: []cobra.Completion{"private:mysql", "private:postgres"}})
 	asked.second = addDSN(c, dsnFlag{name: "second", about: "a second server of the same kind, for the strategy flickr, beside one database"})
-	flags.StringSliceVar(&asked.strategies, "strategies", nil, "strategies, separated by commas: "+strategyNames()+" (default: all, in the profile quick without those whose keys carry a bucket)")
+	flags.StringSliceVar(&asked.strategies, "strategies", nil, "strategies, separated by commas: "+strategyNames()+" (default: "+usualNames()+"; all in the profile full)")
 	flags.StringVar(&asked.profile, "profile", compare.Quick.Name, "quick, or full: more rows, longer, for figures to decide by")
 	flags.DurationVar(&asked.budget, "budget", 0, fmt.Sprintf("how long the run may take; fewer rows where that is too little (default: %v, full %v)", compare.Quick.Budget, compare.Full.Budget))
 	flags.IntVar(&asked.rows, "rows", 0, fmt.Sprintf("rows a table and round, %d to %d; without --budget, the run takes as long as they need (default: up to %d, full %d, as the budget allows)", compare.MinRows, compare.MaxRows, compare.Quick.Rows, compare.Full.Rows))
@@ -81,6 +83,7 @@ its tables behind.`,
 	flags.StringVar(&asked.out, "out", "", "folder for result.json, report.html, report.md, bench.txt and charts as SVG (default: a new one in the temporary folder)")
 	flags.StringVar(&asked.from, "from", "", `measure nothing: read the result.json of an earlier run, "-" for standard input`)
 	flags.StringVar(&asked.format, "format", renderings[0].name, "what is printed: "+renderingNames())
+	flags.BoolVar(&asked.why, "why", false, "print the reasons for each key, and against others")
 	flags.BoolVar(&asked.json, "json", false, "the same as --format json")
 	completeCompare(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -133,6 +136,12 @@ func (a *comparison) check(c *cobra.Command) (err error) {
 	}
 	if a.rendering, err = lookupRendering(a.format); err != nil {
 		return err
+	}
+	if a.why {
+		if a.rendering.name != renderings[0].name {
+			return fmt.Errorf("--why is for --format %s; %s has all reasons", renderings[0].name, a.rendering.name)
+		}
+		a.rendering.write = report.Explained
 	}
 	if changed("from") {
 		for _, name := range []string{"db", "db-file", "second", "second-file", "strategies", "profile", "budget", "rows", "rounds"} {
@@ -269,6 +278,7 @@ func noteLeftovers(ctx context.Context, c *cobra.Command, target *compare.Target
 
 // write prints a result, and writes it to the folder where there is one.
 func (a *comparison) write(c *cobra.Command, r result.Document) error {
+	r = report.Decide(r)
 	var failed error
 	if a.out != "" {
 		if failed = writeFolder(a.out, r); failed == nil {
@@ -278,10 +288,14 @@ func (a *comparison) write(c *cobra.Command, r result.Document) error {
 	return errors.Join(failed, a.rendering.write(c.OutOrStdout(), r))
 }
 
-func strategyNames() string {
-	var names []string
-	for _, s := range strategy.All() {
-		names = append(names, s.Info().Name)
+func strategyNames() string { return namesOf(strategy.All()) }
+
+func usualNames() string { return namesOf(strategy.Usual()) }
+
+func namesOf(strategies []strategy.Strategy) string {
+	names := make([]string, len(strategies))
+	for i, s := range strategies {
+		names[i] = s.Info().Name
 	}
 	return strings.Join(names, ", ")
 }

@@ -19,7 +19,7 @@ var (
 )
 
 var pages = template.Must(template.New("page").Funcs(template.FuncMap{
-	"line": line, "count": count[int], "check": checkText, "taken": Advice.take,
+	"line": line, "count": count[int], "check": checkText, "taken": taken,
 	"few": func(all []string) []string { return all[:min(len(all), few)] },
 	// cut parts a figure from the interval behind it; words stay whole.
 	"cut": func(text string, words bool) []string {

@@ -175,7 +175,7 @@ func TestHTMLSays(t *testing.T) {
 	r.Interrupted, r.Databases[2].Failed = "by Ctrl-C", "the server went away"
 	page, at := html(t, r), 0
 	for _, want := range []string{
-		"Content-Security-Policy", "snowkey v0.9.0", "Not complete: by Ctrl-C", "the server went away", "In short", "Which key to use, and why", "Not to be used",
+		"Content-Security-Policy", "snowkey v0.9.0", "NOT COMPLETE: by Ctrl-C", "the server went away", "In short", "Which key to use, and why", "Not to be used",
 		"was made by process 0 as its 1st and by process 3", "Skipped here", "SQLite has no sequences", `class="chart wide"`, "rows/s", "Bytes a row", "Time a key takes",
 		"Spread over shards", "no hash mends a hot tenant", "What a key is", "When the database is killed", "How it was measured", "EPYC", "snowkey compare --from result.json",
 	} {

@@ -13,13 +13,9 @@ import (
 func Markdown(w io.Writer, r result.Document) error {
 	var out strings.Builder
 	out.WriteString("# Keys compared\n\n")
-	if r.Interrupted != "" {
-		fmt.Fprintf(&out, "**Not complete:** %s. What was measured until then follows.\n\n", escape(r.Interrupted))
-	}
-	for _, d := range r.Databases {
-		if d.Failed != "" {
-			fmt.Fprintf(&out, "**Failed:** %s: %s\n\n", escape(d.Name), escape(d.Failed))
-		}
+	for _, text := range alerts(r) {
+		what, text, _ := strings.Cut(text, ": ")
+		fmt.Fprintf(&out, "**%s:** %s\n\n", what, escape(text))
 	}
 	bullets(&out, []string{runText(r), machineText(r.Machine), planText(r.Plan), "strategies: " + list(r.Plan.Strategies)})
 	out.WriteString("Figures are medians of the rounds, with the interval that the median lies in behind them.\n\n")
@@ -46,7 +42,7 @@ func markdownDatabase(out *strings.Builder, r result.Document, title string, d r
 	if len(v.measured) == 0 {
 		out.WriteString("No strategy was measured.\n\n")
 	} else {
-		markdownAdvice(out, Advise(d))
+		markdownDecisions(out, decisions(d))
 	}
 	if len(v.failing) > 0 {
 		out.WriteString("### Strategies that fail\n\nThey are wrong, so they were not timed.\n\n")
@@ -86,15 +82,15 @@ func filled(texts ...string) []string {
 	return out
 }
 
-// markdownAdvice writes the decision table: criteria, names and reasons first, then what speaks against the others.
-func markdownAdvice(out *strings.Builder, all []Advice) {
+// markdownDecisions writes the decision table: criteria, names and reasons first, then what speaks against the others.
+func markdownDecisions(out *strings.Builder, all []result.Decision) {
 	if len(all) == 0 {
 		return
 	}
 	out.WriteString("### Which key?\n\n")
 	g := grid{head: []string{"you want", "take", "because"}, left: 3}
 	for _, a := range all {
-		g.rows = append(g.rows, []string{a.Want, a.take(), strings.Join(a.Because, "; ")})
+		g.rows = append(g.rows, []string{a.Want, taken(a), strings.Join(a.Because, "; ")})
 	}
 	g.write(out)
 	out.WriteString("Why not another?\n\n")

@@ -24,7 +24,7 @@ type page struct {
 // pageDatabase is the part of a database.
 type pageDatabase struct {
 	ID, Kind, Name, Text, Settings, Failed string
-	Advice                                 []Advice
+	Decisions                              []result.Decision
 	Doubled                                []string
 	Failing, Skipped                       []result.Strategy
 	Measured                               int
@@ -82,15 +82,9 @@ func (c *pageCell) note(below *notes, text, column, strategy string) {
 }
 
 func newPage(r result.Document) page {
-	p := page{Style: style(), Title: "Which key?", Run: runText(r), Machine: machineText(r.Machine), Plan: planText(r.Plan), Version: r.Schema}
-	if r.Interrupted != "" {
-		p.Alerts = append(p.Alerts, "Not complete: "+line(r.Interrupted)+". What was measured until then is here.")
-	}
+	p := page{Style: style(), Title: "Which key?", Run: runText(r), Machine: machineText(r.Machine), Plan: planText(r.Plan), Version: r.Schema, Alerts: alerts(r)}
 	titles := titlesOf(r.Databases)
 	for i, d := range r.Databases {
-		if d.Failed != "" {
-			p.Alerts = append(p.Alerts, "Measuring on "+titles[i]+" ended early: "+line(d.Failed))
-		}
 		p.Databases = append(p.Databases, newPageDatabase(fmt.Sprintf("db%d", i+1), titles[i], d, r.Plan.Rows))
 	}
 	if len(r.Databases) > 0 {
@@ -104,7 +98,7 @@ func newPageDatabase(id, title string, d result.Database, plan int) pageDatabase
 	p := pageDatabase{ID: id, Kind: title, Name: line(d.Name), Text: databaseText(d), Settings: settingsText(d), Failed: line(d.Failed),
 		Doubled: v.doubled(), Failing: v.failing, Skipped: v.skipped, Measured: len(v.measured), Strategies: d.Strategies}
 	if len(v.measured) > 0 {
-		p.Advice, p.Families, p.Sections = Advise(d), pageFamilies(v.measured), pageSections(id, v, plan)
+		p.Decisions, p.Families, p.Sections = decisions(d), pageFamilies(v.measured), pageSections(id, v, plan)
 	}
 	return p
 }
@@ -185,9 +179,9 @@ func sides(all []result.Database, pages []pageDatabase) []pageTable {
 	for i, w := range criteria {
 		row := pageRow{Name: w.want}
 		for _, p := range pages {
-			cell := pageCell{Text: Advice{open: true}.take()}
-			if len(p.Advice) > 0 {
-				cell.Text = p.Advice[i].take()
+			cell := pageCell{Text: result.NotMeasured}
+			if len(p.Decisions) > 0 {
+				cell.Text = taken(p.Decisions[i])
 			}
 			row.Cells = append(row.Cells, cell)
 		}

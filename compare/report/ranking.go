@@ -72,14 +72,14 @@ func (c *ranking) crowd(e *candidate) {
 
 // decide fills a line of the decision table. Of the strategies that fit the criterion,
 //
-//  1. those whose tables grew about as far as the furthest stay, as who was given up for slowness was measured while it was still fast;
-//  2. of these, those whose rows a second cannot be told apart from the highest median;
-//  3. of these, those whose bytes a row cannot be told apart from the lowest median;
-//  4. of these, the first of the document of those whose processes have the least to agree upon.
+//  1. those whose tables grew about as far as the furthest stay: a strategy that was given up for slowness was measured while it was fast;
+//  2. of these, those whose rows a second do not differ from the highest median;
+//  3. of these, those whose bytes a row do not differ from the lowest median.
 //
-// A strategy without a rate, or without bytes, is behind those that have them. See [apart] for what can be told apart. The time that making a
-// key takes does not decide: it is within the rate, and what is too little to be seen there does not matter.
-func (c *ranking) decide(w criterion) Advice {
+// The strategies that are left tie: all are named, those whose processes have the least to agree upon first. A single strategy that fits needs
+// no rates. Of several, none is named before the rates of [enough] rounds are there. See [apart] for what differs. The time to make a key does not
+// decide: the rate has it.
+func (c *ranking) decide(w criterion) result.Decision {
 	var fit, others []candidate
 	for _, s := range c.measured {
 		switch e := c.enter(w, s); {
@@ -91,17 +91,50 @@ func (c *ranking) decide(w criterion) Advice {
 		}
 	}
 	if len(fit) == 0 {
-		a := Advice{Want: w.want}
-		a.Because, a.open = noneFits(others)
-		return a
+		return noneFits(w, others)
+	}
+	if why := unmeasured(fit); why != "" && len(fit) > 1 {
+		names := make([]string, len(fit))
+		for i, e := range fit {
+			names[i] = line(e.Name)
+		}
+		return result.Decision{Want: w.want, State: result.NotMeasured, Because: []string{why, "what fits: " + who(names)}}
 	}
 	furthest := slices.MaxFunc(fit, func(a, b candidate) int { return cmp.Compare(a.rows, b.rows) })
 	grown := slices.DeleteFunc(slices.Clone(fit), func(e candidate) bool { return e.short(furthest) })
 	short := slices.DeleteFunc(fit, func(e candidate) bool { return !e.short(furthest) })
 	fastest, slow := front(grown, func(e candidate) result.Figure { return e.rate }, true)
 	smallest, large := front(fastest, func(e candidate) result.Figure { return e.bytes }, false)
-	taken := slices.MinFunc(smallest, func(a, b candidate) int { return cmp.Compare(effort(a.Coordination), effort(b.Coordination)) })
-	return Advice{Want: w.want, Take: taken.Name, Because: c.reasons(taken, smallest), Not: against(w, taken, slices.Concat(large, slow, short), others)}
+	slices.SortStableFunc(smallest, func(a, b candidate) int { return cmp.Compare(effort(a.Coordination), effort(b.Coordination)) })
+	d := result.Decision{Want: w.want, State: result.Taken, Because: c.reasons(w, smallest), Not: against(w, smallest[0], slices.Concat(large, slow, short), others)}
+	for _, e := range smallest {
+		d.Take = append(d.Take, e.Name)
+	}
+	d.Rate, d.Bytes = median(smallest[0].rate), median(smallest[0].bytes)
+	if len(smallest) > 1 {
+		d.State = result.Tie
+	}
+	return d
+}
+
+// median is that of a figure, 0 where it was not measured.
+func median(f result.Figure) float64 {
+	if !f.OK() {
+		return 0
+	}
+	return f.Median()
+}
+
+// unmeasured says why the rates do not tell strategies apart, "" where they do.
+func unmeasured(all []candidate) string {
+	best := slices.MaxFunc(all, func(a, b candidate) int { return cmp.Compare(len(a.rate.Samples), len(b.rate.Samples)) }).rate
+	switch n := len(best.Samples); {
+	case n == 0:
+		return "rows/s were not measured: " + because(best)
+	case n < enough:
+		return fmt.Sprintf("rounds: %d; rates are told apart from %d on", n, enough)
+	}
+	return ""
 }
 
 // short tells that a table grew to less than nine tenths of another.
@@ -135,35 +168,23 @@ func front(all []candidate, figure func(candidate) result.Figure, highest bool) 
 // notable is how far figures have to be from each other before a choice goes by them: closer ones differ by less than from machine to machine.
 const notable = 0.03
 
-// apart compares figures for a choice. They are the same where [result.Differ] says so and where the medians are within [notable]. Where there
-// are too few samples for a test, they differ if all samples of one are beyond all of the other and the medians are a tenth from each other.
+// apart compares figures for a choice. They are the same where [result.Differ] does not tell them apart and where the medians are within
+// [notable]; Unknown where one was not measured.
 func apart(a, b result.Figure) result.Verdict {
 	d := result.Differ(a, b)
-	far := func(bound float64) bool { return d.Ratio > 1+bound || d.Ratio < 1/(1+bound) }
-	if d.Verdict != result.Unknown {
-		if !far(notable) {
-			return result.Same
-		}
-		return d.Verdict
+	near := d.Ratio <= 1+notable && d.Ratio >= 1/(1+notable)
+	if a.OK() && b.OK() && (near || d.Verdict == result.Unknown) {
+		return result.Same
 	}
-	if !a.OK() || !b.OK() {
-		return result.Unknown
-	}
-	lowA, highA := a.Range()
-	lowB, highB := b.Range()
-	switch {
-	case highA < lowB && far(0.1):
-		return result.Less
-	case lowA > highB && far(0.1):
-		return result.Greater
-	}
-	return result.Same
+	return d.Verdict
 }
 
-// noneFits is why nothing is taken, what was not measured first. Open tells that it is for nothing else.
-func noneFits(others []candidate) (because []string, open bool) {
+// noneFits says why nothing is taken, what was not measured first.
+func noneFits(w criterion, others []candidate) result.Decision {
+	d := result.Decision{Want: w.want, State: result.NotMeasured}
 	if len(others) == 0 {
-		return []string{"no strategy was measured"}, true
+		d.Because = []string{"no strategy was measured"}
+		return d
 	}
 	var missing, unfit notes
 	for _, e := range others {
@@ -174,15 +195,19 @@ func noneFits(others []candidate) (because []string, open bool) {
 		}
 	}
 	if len(unfit.all) == 0 && len(missing.all) == 1 {
-		return []string{missing.all[0].text}, true
+		d.Because = []string{missing.all[0].text}
+		return d
 	}
 	for _, n := range missing.all {
-		because = append(because, fmt.Sprintf("not measured of %s: %s", who(n.strategies), n.text))
+		d.Because = append(d.Because, fmt.Sprintf("not measured of %s: %s", who(n.strategies), n.text))
 	}
 	for _, n := range unfit.all {
-		because = append(because, fmt.Sprintf("%s: %s", who(n.strategies), n.text))
+		d.Because = append(d.Because, fmt.Sprintf("%s: %s", who(n.strategies), n.text))
 	}
-	return because, len(unfit.all) == 0
+	if len(unfit.all) > 0 {
+		d.State = result.NoneFits
+	}
+	return d
 }
 
 // who names strategies, and of many the first few.

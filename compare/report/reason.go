@@ -12,9 +12,9 @@ import (
 // enough is the fewest rounds that [result.Differ] can tell figures apart by.
 const enough = 4
 
-// reasons are what was measured in favour of a strategy. Equals are those that rate and bytes do not tell from it, itself among them.
-func (c *ranking) reasons(e candidate, equals []candidate) []string {
-	var out []string
+// reasons are what was measured in favour of the first strategy of a tie, and what it has before the others.
+func (c *ranking) reasons(w criterion, equals []candidate) []string {
+	e, out := equals[0], []string(nil)
 	if e.verdict.reason != "" {
 		out = append(out, e.verdict.reason)
 	}
@@ -22,8 +22,8 @@ func (c *ranking) reasons(e candidate, equals []candidate) []string {
 	if e.alone {
 		out = append(out, "measured with one process: what many do to its table was not measured")
 	}
-	if n := len(e.rate.Samples); n > 0 && n < enough {
-		out = append(out, fmt.Sprintf("rounds: %d, too few to tell figures that are near each other apart", n))
+	if w.also != "" {
+		out = append(out, w.also)
 	}
 	return append(out, tie(e, equals)...)
 }
@@ -57,9 +57,9 @@ func (c *ranking) standing(e candidate) string {
 	case result.Same:
 		return ", no difference to " + line(c.reference.Name)
 	case result.Unknown:
-		return fmt.Sprintf(", %s × %s (too few rounds to be sure)", ratio(quotient(d)), line(c.reference.Name))
+		return ""
 	}
-	return fmt.Sprintf(", %s × %s", ratio(quotient(d)), line(c.reference.Name))
+	return fmt.Sprintf(", %s × %s", ratio(d.Ratio), line(c.reference.Name))
 }
 
 // bytesText says how large rows are, with their indexes.

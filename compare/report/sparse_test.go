@@ -56,8 +56,8 @@ func TestSparseDocuments(t *testing.T) {
 				}
 			}
 			for _, d := range r.Databases {
-				for _, a := range report.Advise(d) {
-					if a.Take == "" && len(a.Because) == 0 {
+				for _, a := range decide(d) {
+					if len(a.Take) == 0 && len(a.Because) == 0 {
 						t.Errorf("%s: nothing is taken, without a reason", a.Want)
 					}
 				}
@@ -73,8 +73,8 @@ func TestBrokenRunsSayItFirst(t *testing.T) {
 	r.Databases[1].Failed = "the server is gone | for ever"
 	for want, to := range map[string]func(io.Writer, result.Document) error{
 		"NOT COMPLETE: a signal, interrupt. What was measured until then follows.\nFAILED: mysql://root@tcp(127.0.0.1:3307)/compare: the server is gone | for ever\n": report.Table,
-		"# Keys compared\n\n**Not complete:** a signal, interrupt. What was measured until then follows.\n\n" +
-			"**Failed:** mysql://root@tcp(127.0.0.1:3307)/compare: the server is gone \\| for ever\n": report.Markdown,
+		"# Keys compared\n\n**NOT COMPLETE:** a signal, interrupt. What was measured until then follows.\n\n" +
+			"**FAILED:** mysql://root@tcp(127.0.0.1:3307)/compare: the server is gone \\| for ever\n": report.Markdown,
 	} {
 		if got := write(t, to, r); !bytes.HasPrefix(got, []byte(want)) {
 			t.Errorf("got\n%.300s\nwant at first\n%s", got, want)
@@ -98,8 +98,9 @@ func TestTableOfATerminal(t *testing.T) {
 	if n := strings.Count(got, why); n != len(r.Databases) {
 		t.Errorf("got %q %d times, want once for each of %d databases", why, n, len(r.Databases))
 	}
-	if which := strings.Index(got, "Which key?"); which < 0 || which > strings.Index(got, "== ") {
-		t.Error("a database is told of before which key to take")
+	figures, which := strings.Index(got, "strategy  "), strings.Index(got, "Which key on ")
+	if figures < 0 || which < figures {
+		t.Error("which key to take is told of before its figures")
 	}
 	for _, want := range []string{
 		"FAILS  objectid-published, unique: processes", "key 69b52a1d1f2e3d0001000000", "skipped  sequence: SQLite has no sequences", "1.01 same",
@@ -162,7 +163,7 @@ func TestWhatNobodyMeasuredIsSaidOnce(t *testing.T) {
 	const why = "SQLite has no server to kill"
 	r := sample()
 	r.Databases = r.Databases[:1]
-	got := string(write(t, report.Table, r))
+	got := string(write(t, report.Explained, r))
 	if n := strings.Count(got, why); n != 1 || !strings.Contains(got, "killed: not measured\n       "+why+"\n") {
 		t.Errorf("got %q %d times, want it once, alone below the criterion, in\n%s", why, n, got)
 	}
@@ -174,9 +175,9 @@ func TestDatabasesOfOneVersionAreToldApart(t *testing.T) {
 	r.Databases = append(r.Databases[:1], r.Databases[0])
 	r.Databases[1].Name = "sqlite:other.db"
 	for want, to := range map[string]func(io.Writer, result.Document) error{
-		"   You want  SQLite 3.50.4 (sqlite:compare.db) SQLite 3.50.4 (sqlite:other.db)": report.Table,
-		"## SQLite 3.50.4 (sqlite:other.db)\n":                                           report.Markdown,
-		`<h2 id="db2">SQLite 3.50.4 (sqlite:other.db)</h2>`:                              report.HTML,
+		"Which key on SQLite 3.50.4 (sqlite:other.db)?":     report.Table,
+		"## SQLite 3.50.4 (sqlite:other.db)\n":              report.Markdown,
+		`<h2 id="db2">SQLite 3.50.4 (sqlite:other.db)</h2>`: report.HTML,
 	} {
 		want = strings.Join(strings.Fields(want), " ")
 		if got := string(write(t, to, r)); !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
@@ -200,12 +201,12 @@ func TestKeysIssuedTwiceAreSaidFirst(t *testing.T) {
 func TestThreeReasonsAreEnough(t *testing.T) {
 	r := sample()
 	r.Databases = r.Databases[1:2]
-	all := report.Advise(r.Databases[0])[0].Not
+	all := decide(r.Databases[0])[0].Not
 	if len(all) < 5 {
 		t.Fatalf("only %q, of which none is left out", all)
 	}
-	table, markdown, page := string(write(t, report.Table, r)), string(write(t, report.Markdown, r)), string(write(t, report.HTML, r))
-	why := table[strings.Index(table, "Why?"):]
+	table, markdown, page := string(write(t, report.Explained, r)), string(write(t, report.Markdown, r)), string(write(t, report.HTML, r))
+	why := table[strings.Index(table, "Which key on"):]
 	if n := strings.Count(why[:strings.Index(why, "● Keys made")], "– not "); n != 3 {
 		t.Errorf("got %d others in the first line of the terminal, want 3", n)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -15,15 +14,16 @@ import (
 // wide is how many characters a line of text has at most; tables with long names of strategies are wider.
 const wide = 110
 
-// Table writes the result as text for a terminal: which key to take, and for each database the figures, what failed, what was left out, and why
-// to take that key. What was not measured is a dash, with the reason below. Its errors are those of w.
-func Table(w io.Writer, r result.Document) error {
+// Table writes the result as text for a terminal: for each database the figures, what failed and what was left out, and at the end which key to
+// take. What was not measured is a dash, with the reason below. Its errors are those of w.
+func Table(w io.Writer, r result.Document) error { return table(w, r, false) }
+
+// Explained writes what [Table] does, and the reasons for each key at the end.
+func Explained(w io.Writer, r result.Document) error { return table(w, r, true) }
+
+func table(w io.Writer, r result.Document, why bool) error {
 	var out strings.Builder
 	tableHead(&out, r)
-	if slices.ContainsFunc(r.Databases, func(d result.Database) bool { return len(look(d).measured) > 0 }) {
-		out.WriteByte('\n')
-		tableTake(&out, r.Databases)
-	}
 	explained := ""
 	for _, d := range r.Databases {
 		out.WriteByte('\n')
@@ -32,19 +32,24 @@ func Table(w io.Writer, r result.Document) error {
 	if len(r.Databases) == 0 {
 		out.WriteString("\nNo database was measured.\n")
 	}
+	for i, title := range titlesOf(r.Databases) {
+		if d := r.Databases[i]; len(look(d).measured) > 0 {
+			fmt.Fprintf(&out, "\nWhich key on %s?\n\n", title)
+			if all := decisions(d); why {
+				tableWhy(&out, all)
+			} else {
+				tableTake(&out, all)
+			}
+		}
+	}
 	_, err := io.WriteString(w, out.String())
 	return err
 }
 
 // tableHead says first whether the run was broken off, then what ran where.
 func tableHead(out *strings.Builder, r result.Document) {
-	if r.Interrupted != "" {
-		wrap(out, wide, "NOT COMPLETE: ", r.Interrupted+". What was measured until then follows.")
-	}
-	for _, d := range r.Databases {
-		if d.Failed != "" {
-			wrap(out, wide, "FAILED: ", line(d.Name)+": "+d.Failed)
-		}
+	for _, text := range alerts(r) {
+		wrap(out, wide, "", text)
 	}
 	wrap(out, wide, "", runText(r))
 	wrap(out, wide, "", machineText(r.Machine))
@@ -66,7 +71,27 @@ func machineText(m result.Machine) string {
 	if m.Memory > 0 {
 		parts = append(parts, size(float64(m.Memory))+" of memory")
 	}
+	if m.Load > 0 {
+		parts = append(parts, fmt.Sprintf("load %.1f before the run", m.Load))
+	}
 	return strings.Join(append(parts, m.Go), ", ")
+}
+
+// alerts are what a reader has to know before any figure.
+func alerts(r result.Document) (all []string) {
+	if r.Interrupted != "" {
+		all = append(all, "NOT COMPLETE: "+line(r.Interrupted)+". What was measured until then follows.")
+	}
+	for _, d := range r.Databases {
+		if d.Failed != "" {
+			all = append(all, "FAILED: "+line(d.Name)+": "+line(d.Failed))
+		}
+	}
+	if m := r.Machine; m.Load > float64(m.CPUs) {
+		all = append(all, fmt.Sprintf("BUSY: the load was %.1f on %d CPUs before the run. Other programs took their part: figures are lower and less certain "+
+			"than on an idle machine.", m.Load, m.CPUs))
+	}
+	return all
 }
 
 // planText says what the run set out to do.
@@ -110,12 +135,6 @@ func tableDatabase(out *strings.Builder, r result.Document, d result.Database, e
 	}
 	for _, s := range v.skipped {
 		wrap(out, wide, "   skipped  ", line(s.Name)+": "+s.Skipped)
-	}
-	if len(v.failing)+len(v.doubled())+len(v.skipped) > 0 {
-		out.WriteByte('\n')
-	}
-	if len(v.measured) > 0 {
-		tableWhy(out, Advise(d))
 	}
 	return explained
 }
@@ -223,38 +242,29 @@ func legend(v view) string {
 		"time for one key at a fixed rate."
 }
 
-// tableTake writes which key to take for each criterion, with the databases beside each other: for those who want no more.
-func tableTake(out *strings.Builder, databases []result.Database) {
-	out.WriteString("Which key?\n\n")
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	if len(databases) > 1 {
-		fmt.Fprint(table, "   You want")
-		for _, title := range titlesOf(databases) {
-			fmt.Fprintf(table, "\t%s", title)
+// tableTake writes which key to take for each criterion, with its figures.
+func tableTake(out *strings.Builder, all []result.Decision) {
+	table, tie := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), false
+	for _, d := range all {
+		row := "   " + d.Want + "\t" + taken(d)
+		if figures := measured(d); figures != "" {
+			row += "\t" + figures
 		}
-		fmt.Fprintln(table)
-	}
-	advice := make([][]Advice, len(databases))
-	for i, d := range databases {
-		advice[i] = Advise(d)
-	}
-	for i := range criteria {
-		fmt.Fprintf(table, "   %s", criteria[i].want)
-		for _, a := range advice {
-			fmt.Fprintf(table, "\t%s", a[i].take())
-		}
-		fmt.Fprintln(table)
+		fmt.Fprintln(table, row)
+		tie = tie || d.State == result.Tie
 	}
 	_ = table.Flush() // into a strings.Builder, which never fails
+	if tie {
+		out.WriteString("\n   " + tieText + "\n")
+	}
 }
 
-// tableWhy writes the reasons.
-func tableWhy(out *strings.Builder, all []Advice) {
-	out.WriteString("   Why?\n\n")
-	for _, a := range all {
-		wrap(out, wide, "   ● ", a.Want+": "+a.take())
-		wrap(out, wide, "       ", strings.Join(a.Because[:min(len(a.Because), few)], "; "))
-		for _, not := range a.Not[:min(len(a.Not), few)] {
+// tableWhy writes the same with reasons.
+func tableWhy(out *strings.Builder, all []result.Decision) {
+	for _, d := range all {
+		wrap(out, wide, "   ● ", d.Want+": "+taken(d))
+		wrap(out, wide, "       ", strings.Join(d.Because[:min(len(d.Because), few)], "; "))
+		for _, not := range d.Not[:min(len(d.Not), few)] {
 			wrap(out, wide, "       – not ", not)
 		}
 	}

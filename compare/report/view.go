@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -49,7 +48,7 @@ func namesOf(strategies []result.Strategy) []string {
 	return names
 }
 
-// times is a rate over that of the reference, with "same" where the rounds show no difference.
+// times is the median rate over that of the reference, with "same" where the rounds show no difference.
 func (v view) times(s result.Strategy) (text, note string) {
 	f := s.Growth.Overall()
 	switch {
@@ -59,7 +58,7 @@ func (v view) times(s result.Strategy) (text, note string) {
 		return "1", ""
 	}
 	d := result.Differ(f, v.reference.Growth.Overall())
-	text = ratio(quotient(d))
+	text = ratio(d.Ratio)
 	if d.Verdict == result.Same {
 		text += " same"
 	}
@@ -73,14 +72,6 @@ func partly(g result.Growth, plan int) string {
 		return ""
 	}
 	return fmt.Sprintf("%s of %s rows were inserted a round: figures of rows are of a table of that size", count(g.Rows), count(plan))
-}
-
-// quotient is how many times the second figure the first one is, by the rounds where they can be paired.
-func quotient(d result.Difference) float64 {
-	if math.IsNaN(d.Paired) {
-		return d.Ratio
-	}
-	return d.Paired
 }
 
 // tenth is one of a growth's tenths, from 0, with reasons where it is missing.

@@ -48,9 +48,6 @@ type Difference struct {
 	Verdict Verdict
 	// Ratio is the median of the first over that of the second, NaN where one has no samples or the second median is 0.
 	Ratio float64
-	// Paired is the median of the ratios of the two samples of each round. It is the better ratio, because what slowed a whole round is in both
-	// its samples. It is NaN where the figures have not equally many samples, or a sample of the second is 0.
-	Paired float64
 	// P is the chance that samples of equal distributions would lie as far apart as these, or farther, by the Mann-Whitney U test; it is exact
 	// up to 50 samples each, or 25 with equal ones among them. It is NaN where the verdict is Unknown.
 	P float64
@@ -62,7 +59,7 @@ type Difference struct {
 // alone: who looks at twenty pairs without a difference may expect one that seems to have one. The samples of a round are not tested as pairs:
 // five pairs, the rounds of a full run, could never be significant that way.
 func Differ(a, b Figure) Difference {
-	d := Difference{Ratio: ratio(a.Median(), b.Median()), Paired: paired(a.Samples, b.Samples), P: math.NaN()}
+	d := Difference{Ratio: ratio(a.Median(), b.Median()), P: math.NaN()}
 	for _, f := range []Figure{a, b} {
 		if !f.OK() {
 			d.Why = "there are no samples"
@@ -109,19 +106,4 @@ func ratio(a, b float64) float64 {
 		return math.NaN()
 	}
 	return a / b
-}
-
-// paired is the median of the ratios of samples of one round.
-func paired(a, b []float64) float64 {
-	if len(a) != len(b) {
-		return math.NaN()
-	}
-	ratios := make([]float64, len(a))
-	for i := range a {
-		ratios[i] = ratio(a[i], b[i])
-		if math.IsNaN(ratios[i]) {
-			return math.NaN()
-		}
-	}
-	return median(ratios)
 }

@@ -13,26 +13,26 @@ import (
 func TestDiffer(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
-		name             string
-		a, b             []float64
-		verdict          result.Verdict
-		ratio, paired, p float64
+		name     string
+		a, b     []float64
+		verdict  result.Verdict
+		ratio, p float64
 	}{
-		{"apart, less", []float64{1, 2, 3, 4}, []float64{10, 20, 30, 40}, result.Less, 0.1, 0.1, 2.0 / 70},
-		{"apart, greater", []float64{10, 20, 30, 40, 50}, []float64{1, 2, 3, 4, 5}, result.Greater, 10, 10, 2.0 / 252},
-		{"one pair out of order", []float64{1, 2, 3, 4, 6}, []float64{5, 7, 8, 9, 10}, result.Less, 3.0 / 8, 3.0 / 8, 4.0 / 252},
-		{"two pairs out of order, four each", []float64{1, 2, 3, 6}, []float64{4, 5, 7, 8}, result.Same, 2.5 / 6, 0.4142857142857143, 2 * 4.0 / 70},
-		{"interleaved", []float64{1, 4, 5, 8}, []float64{2, 3, 6, 7}, result.Same, 1, (5.0/6 + 8.0/7) / 2, 1},
-		{"all equal", []float64{3, 3, 3, 3}, []float64{3, 3, 3, 3}, result.Same, 1, 1, 1},
-		{"three each", []float64{1, 2, 3}, []float64{10, 20, 30}, result.Unknown, 0.1, 0.1, nan},
-		{"one each", []float64{1}, []float64{10}, result.Unknown, 0.1, 0.1, nan},
-		{"three and five are enough", []float64{1, 2, 3}, []float64{10, 20, 30, 40, 50}, result.Less, 2.0 / 30, nan, 2.0 / 56},
-		{"against zeros", []float64{5, 6, 7, 8}, []float64{0, 0, 0, 0}, result.Greater, nan, nan, 2.0 / 70},
-		{"nothing", nil, []float64{1, 2, 3, 4}, result.Unknown, nan, nan, nan},
+		{"apart, less", []float64{1, 2, 3, 4}, []float64{10, 20, 30, 40}, result.Less, 0.1, 2.0 / 70},
+		{"apart, greater", []float64{10, 20, 30, 40, 50}, []float64{1, 2, 3, 4, 5}, result.Greater, 10, 2.0 / 252},
+		{"one pair out of order", []float64{1, 2, 3, 4, 6}, []float64{5, 7, 8, 9, 10}, result.Less, 3.0 / 8, 4.0 / 252},
+		{"two pairs out of order, four each", []float64{1, 2, 3, 6}, []float64{4, 5, 7, 8}, result.Same, 2.5 / 6, 2 * 4.0 / 70},
+		{"interleaved", []float64{1, 4, 5, 8}, []float64{2, 3, 6, 7}, result.Same, 1, 1},
+		{"all equal", []float64{3, 3, 3, 3}, []float64{3, 3, 3, 3}, result.Same, 1, 1},
+		{"three each", []float64{1, 2, 3}, []float64{10, 20, 30}, result.Unknown, 0.1, nan},
+		{"one each", []float64{1}, []float64{10}, result.Unknown, 0.1, nan},
+		{"three and five are enough", []float64{1, 2, 3}, []float64{10, 20, 30, 40, 50}, result.Less, 2.0 / 30, 2.0 / 56},
+		{"against zeros", []float64{5, 6, 7, 8}, []float64{0, 0, 0, 0}, result.Greater, nan, 2.0 / 70},
+		{"nothing", nil, []float64{1, 2, 3, 4}, result.Unknown, nan, nan},
 	} {
 		d := result.Differ(result.Measured(c.a...), result.Measured(c.b...))
-		if d.Verdict != c.verdict || !near(d.Ratio, c.ratio) || !near(d.Paired, c.paired) || !near(d.P, c.p) {
-			t.Errorf("%s: got %+v, want %v, ratio %v, paired %v, p %v", c.name, d, c.verdict, c.ratio, c.paired, c.p)
+		if d.Verdict != c.verdict || !near(d.Ratio, c.ratio) || !near(d.P, c.p) {
+			t.Errorf("%s: got %+v, want %v, ratio %v, p %v", c.name, d, c.verdict, c.ratio, c.p)
 		}
 		if (d.Why != "") != (d.Verdict == result.Unknown) {
 			t.Errorf("%s: %v because of %q", c.name, d.Verdict, d.Why)
@@ -42,14 +42,6 @@ func TestDiffer(t *testing.T) {
 		if want, ok := turned[c.verdict]; ok && back.Verdict != want || !ok && back.Verdict != c.verdict || !near(back.P, c.p) {
 			t.Errorf("%s, turned round: got %+v", c.name, back)
 		}
-	}
-}
-
-// A round that is slow for both does not hide their difference from the paired ratio.
-func TestDifferPaired(t *testing.T) {
-	d := result.Differ(result.Measured(10, 11, 40, 10, 41), result.Measured(5, 5.5, 20, 5, 20.5))
-	if d.Paired != 2 {
-		t.Errorf("got %v, want 2", d.Paired)
 	}
 }
 

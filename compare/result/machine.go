@@ -24,6 +24,9 @@ func ThisMachine() Machine {
 	if b, err := os.ReadFile("/proc/meminfo"); err == nil {
 		m.Memory = memory(b)
 	}
+	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
+		m.Load = load(b)
+	}
 	return m
 }
 
@@ -42,6 +45,16 @@ func memory(meminfo []byte) int64 {
 		return 0
 	}
 	return kib * 1024
+}
+
+// load is the average of the last minute in /proc/loadavg, 0 where it is not there.
+func load(loadavg []byte) float64 {
+	first, _, _ := strings.Cut(string(loadavg), " ")
+	n, err := strconv.ParseFloat(first, 64)
+	if err != nil || !(n >= 0 && n < 1e9) {
+		return 0
+	}
+	return n
 }
 
 // entry finds the first line "name: value".

@@ -38,7 +38,10 @@ type Machine struct {
 	CPUs   int    `json:"cpus"`
 	CPU    string `json:"cpu,omitempty"`          // its name, where the system tells
 	Memory int64  `json:"memory_bytes,omitempty"` // of the machine, where the system tells
-	Go     string `json:"go"`
+	// Load is the average number of running programs in the minute before the run, 0 where the system does not tell. Above CPUs, others took part of the
+	// machine's time, and figures are lower and less certain.
+	Load float64 `json:"load,omitempty"`
+	Go   string  `json:"go"`
 }
 
 // Setting is a setting of the database that the figures depend on.
@@ -57,6 +60,28 @@ type Database struct {
 	Cache      Figure     `json:"cache"`            // bytes of pages that the database keeps in memory
 	Failed     string     `json:"failed,omitempty"` // why measuring on it ended early
 	Strategies []Strategy `json:"strategies"`
+	// Decisions are the lines of the decision table, which reports draw from the figures above; absent: nobody has drawn it yet.
+	Decisions []Decision `json:"decisions,omitempty"`
+}
+
+// The states of a [Decision].
+const (
+	Taken       = "taken"        // one strategy fits best
+	Tie         = "tie"          // several fit, and the measurements do not tell them apart
+	NoneFits    = "none"         // no strategy fits
+	NotMeasured = "not measured" // too little was measured to say
+)
+
+// Decision is what the measurements say of one wish of a team.
+type Decision struct {
+	Want    string   `json:"want"`
+	State   string   `json:"state"`   // Taken, Tie, NoneFits or NotMeasured
+	Take    []string `json:"take"`    // names of the strategies that fit best: one when Taken, two or more of a Tie, the easiest to coordinate first
+	Because []string `json:"because"` // what was measured for them, or why none is named
+	Not     []string `json:"not"`     // strategies that one would have thought of, the nearest first, and what was measured against them
+	// Of the first strategy in Take, or of its fleet where many processes are wished for; 0: not measured.
+	Rate  float64 `json:"rows_per_second,omitempty"`
+	Bytes float64 `json:"bytes_per_row,omitempty"`
 }
 
 // Strategy is what was measured of one strategy on one database.

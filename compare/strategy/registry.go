@@ -63,6 +63,22 @@ func All() []Strategy {
 	return slices.Concat(builtIn(), registry.own)
 }
 
+// usual are the strategies that most teams choose between.
+var usual = []string{"autoincrement", "uuidv4", "uuidv7", "objectid", "ticket", "blocks", "snowkey"}
+
+// Usual returns the seven strategies of this package that most teams choose between, and all that were registered. It is safe for concurrent
+// use.
+func Usual() []Strategy {
+	own := len(builtIn())
+	var chosen []Strategy
+	for i, s := range All() {
+		if i >= own || slices.Contains(usual, s.Info().Name) {
+			chosen = append(chosen, s)
+		}
+	}
+	return chosen
+}
+
 // Select returns the strategies of the names given, in that order, and all for none. The error wraps [ErrStrategy] for a name that is given
 // twice, and for one that is no strategy, and then lists the names there are and the one that is most like it.
 func Select(names ...string) ([]Strategy, error) {

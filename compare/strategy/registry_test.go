@@ -16,7 +16,7 @@ import (
 func TestAll(t *testing.T) {
 	want := []string{
 		"autoincrement", "uuidv1", "uuidv4", "uuidv7", "uuidv1-text", "uuidv4-text", "uuidv7-text", "objectid-published", "objectid",
-		"replace", "flickr", "blocks", "sequence", "twitter", "shardingjdbc", "leaf", "k8sip", "game", "snowkey", "snowkey-fleet16",
+		"ticket", "flickr", "blocks", "sequence", "twitter", "shardingjdbc", "leaf", "k8sip", "game", "js53", "snowkey", "snowkey-fleet16",
 		"snowkey-sharded", "snowkey-scattered",
 	}
 	var got []string

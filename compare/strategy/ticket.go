@@ -15,7 +15,7 @@ import (
 func tickets() []Strategy {
 	return []Strategy{
 		New(Info{
-			Name: "replace",
+			Name: "ticket",
 			About: "64-bit numbers from a ticket server: for each key a REPLACE of the one row of a table, whose AUTO_INCREMENT is the key. The number is the table's " +
 				"unique key and not its primary key, as was published, so that REPLACEs do not deadlock. On SQLite the same statement; on PostgreSQL, which has no " +
 				"REPLACE, a SEQUENCE drawn so that a crash of the server gives no number twice.",

@@ -48,7 +48,7 @@ func TestNotHere(t *testing.T) {
 		at       strategy.Environment
 		want     string
 	}{
-		{"replace", strategy.Environment{Kind: "sqlite"}, "none in memory"},
+		{"ticket", strategy.Environment{Kind: "sqlite"}, "none in memory"},
 		{"blocks", strategy.Environment{Kind: "sqlite"}, "none in memory"},
 		{"blocks", strategy.Environment{DB: sqlite, Kind: "oracle"}, `not "oracle"`},
 		{"sequence", strategy.Environment{Kind: "postgres"}, "needs a database"},
@@ -87,7 +87,7 @@ func TestOpenFails(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	there := open(t, dbtest.MySQL(t))
-	for _, name := range []string{"replace", "blocks", "snowkey", "flickr", "sequence"} {
+	for _, name := range []string{"ticket", "blocks", "snowkey", "flickr", "sequence"} {
 		at := strategy.Environment{DB: gone, Kind: "mysql", Pair: gone, Prefix: prefix, Processes: 1}
 		if keys, err := byName(t, name).Open(t.Context(), at); keys != nil || err == nil || errors.Is(err, strategy.ErrUnavailable) {
 			t.Errorf("%s of a closed pool: got %v, %v, want another error than ErrUnavailable", name, keys, err)
@@ -102,7 +102,7 @@ func TestOpenFails(t *testing.T) {
 // TestOneFile has two processes insert into a file of SQLite at once, whose keys come from the same file by another pool.
 func TestOneFile(t *testing.T) {
 	for _, settings := range []string{"", "?_journal_mode=WAL"} {
-		for _, name := range []string{"replace", "blocks", "snowkey"} {
+		for _, name := range []string{"ticket", "blocks", "snowkey"} {
 			t.Run(name+settings, func(t *testing.T) {
 				t.Parallel()
 				made := dbtest.SQLite(t)
