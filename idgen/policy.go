@@ -3,7 +3,6 @@ package idgen
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 	"time"
 )
 
@@ -18,16 +17,8 @@ type policy struct {
 }
 
 type (
-	backPolicy  uint8
 	fullPolicy  uint8
 	startPolicy uint8
-)
-
-const (
-	backIgnore backPolicy = iota
-	backWait
-	backRefuse
-	backSwitch
 )
 
 const (
@@ -43,46 +34,6 @@ const (
 )
 
 var defaultPolicy = policy{back: backIgnore, full: fullWait, start: startSpread}
-
-// IgnoreBack makes a generator take no notice of a wall clock that steps back: its time goes on with the monotonic clock. The default.
-func IgnoreBack() Option {
-	return policyOption(func(p *policy) { p.back = backIgnore })
-}
-
-// WaitBack makes a generator wait, in each call, until a wall clock that stepped back is where it was before, for at most the bound
-// and as long as the call's context lasts; beyond the bound the call returns a [ClockError] at once. Its clock is the wall clock.
-func WaitBack(bound time.Duration) Option {
-	return optionFunc(func(c *config) error {
-		if bound <= 0 {
-			return fmt.Errorf("%w: WaitBack(%s), the bound must be positive", ErrRange, bound)
-		}
-		c.policy.back, c.policy.bound = backWait, bound
-		return nil
-	})
-}
-
-// RefuseBack makes every call return a [ClockError] as long as a wall clock that stepped back is not where it was before. Its clock is
-// the wall clock.
-func RefuseBack() Option {
-	return policyOption(func(p *policy) { p.back = backRefuse })
-}
-
-// SwitchBack gives a generator more node numbers of its own, to be used in turn while the wall clock is behind where it was before.
-// Since no id may be smaller than the last, the generator stays in the tick it had reached: there it goes on with the sequence of its
-// own node number, and then with those of the ones given here; when all are used up, the policy for a full tick applies. Its clock is
-// the wall clock.
-//
-// The numbers must be greater than the generator's own, and the layout must have the node between the time and the sequence.
-func SwitchBack(nodes ...int64) Option {
-	return optionFunc(func(c *config) error {
-		if len(nodes) == 0 {
-			return fmt.Errorf("%w: SwitchBack() without a node number", ErrRange)
-		}
-		c.policy.back = backSwitch
-		c.spare = slices.Sorted(slices.Values(nodes))
-		return nil
-	})
-}
 
 // WaitFull makes a generator wait for the next tick when the sequence of the current one is used up. The default.
 func WaitFull() Option {

@@ -320,18 +320,3 @@ func (q *queue) divide(room int64) (served []*waiter) {
 	}
 	return served
 }
-
-// clockBehind counts the time that a call waits for a clock that is behind, or no longer is. The caller has locked the queue.
-func (w *waiter) clockBehind(behind bool) {
-	if !behind && w.since.IsZero() {
-		return
-	}
-	now := time.Now()
-	if !w.since.IsZero() {
-		w.waited += max(now.Sub(w.since), 1)
-	}
-	w.since = now
-	if !behind {
-		w.since = time.Time{}
-	}
-}

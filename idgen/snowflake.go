@@ -336,24 +336,6 @@ func (g *Snowflake) borrowed() int64 {
 	return 0
 }
 
-// read returns the clock's tick, and how far a followed clock is behind where it was, when that is a tick or more; the tick is the one
-// it had reached then.
-func (g *Snowflake) read() (tick, behind int64, err error) {
-	if !g.clock.follow {
-		now, due := g.clock.now()
-		tick, err = g.tick(now, due)
-		return tick, 0, err
-	}
-	latest := g.clock.latest.Load()
-	now, due := g.clock.now()
-	behind = g.clock.stepBack(latest, now, g.unit.d)
-	if behind > 0 {
-		now = latest
-	}
-	tick, err = g.tick(now, due)
-	return tick, behind, err
-}
-
 // tick returns the tick that a time lies in. When a recheck is due it warns of the layout's end.
 func (g *Snowflake) tick(now int64, due bool) (int64, error) {
 	if due && now >= g.warnAt {
@@ -382,12 +364,6 @@ func (g *Snowflake) start(last, now, n int64) (start int64) {
 		start = int64(g.random() % uint64(g.spread+1))
 	}
 	return max(0, min(start, g.room-n)) // low enough for all n
-}
-
-// spared reports whether the tick may go on in the sequence of the next spare node, at the word given.
-func (g *Snowflake) spared(word, behind int64) bool {
-	return behind > 0 && word>>(g.seqBits&63)&(1<<(g.spareBits&63)-1) < int64(len(g.bases)) && g.spareBits > 0 &&
-		word>>(g.tickBits&63) == (word-1)>>(g.tickBits&63)
 }
 
 // id composes the id of a word that was taken under a liveGrant.

@@ -13,15 +13,6 @@ const (
 	precise = 1100 * time.Microsecond
 )
 
-// errBack returns the error of a clock that is behind where it was, for a call that has waited for it, or nil where the policy says to
-// wait.
-func (g *Snowflake) errBack(by, waited time.Duration) error {
-	if by > 0 && (g.policy.back == backRefuse || by > g.policy.bound || waited >= g.policy.bound) {
-		return &ClockError{By: by, Last: g.layout.Epoch().Add(time.Duration(g.clock.latest.Load()))}
-	}
-	return nil
-}
-
 // sleep returns after about a time or when it is woken, when the clock is worth looking at again, or with an error when the context ends.
 func (g *Snowflake) sleep(ctx context.Context, wake <-chan struct{}, d time.Duration) error {
 	// Not longer than the interval at which the clock is compared with the wall clock, so that a step forward ends the wait.
