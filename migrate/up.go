@@ -59,7 +59,29 @@ func Up(ctx context.Context, db *gorm.DB, c Config) (Outcome, error) {
 			return Outcome{Done: done}, err
 		}
 	}
+	if behind, err := passed(ctx, pool, d, p, c.Run.Continue); err != nil {
+		return Outcome{}, err
+	} else if behind {
+		c.Run.Continue = ""
+	}
 	return through(ctx, db, p, c)
+}
+
+// passed reports whether a run has passed the hold of a name, and stands at no other.
+func passed(ctx context.Context, pool *sql.DB, d dialect.Dialect, p *Plan, hold string) (behind bool, err error) {
+	hash, err := p.Hash()
+	if err != nil {
+		return false, err
+	}
+	_, steps, err := journal.Read(ctx, pool, d, hash)
+	for _, s := range steps {
+		if s.State == journal.StepHeld {
+			return false, err
+		}
+		do := &p.Steps[s.Number-1].Do
+		behind = behind || s.State == journal.StepDone && do.Kind == plan.Hold && do.Name == hold
+	}
+	return behind, err
 }
 
 // did reports whether a plan has nothing to do: no steps, or those of one of the same mode and tables that was done, and has left the schema as

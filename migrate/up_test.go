@@ -123,6 +123,37 @@ func TestUp(t *testing.T) {
 	})
 }
 
+// A program names a hold at each start. Before the hold is reached that is refused; behind it, whatever has ended the run, Up goes on.
+func TestUpNamesHold(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, d *database) {
+		d.library()
+		c := upConfig(migrate.Rekey)
+		c.Plan.Window, c.Plan.Keep = 20*time.Millisecond, true
+		held := d.up(migrate.Up, c)
+		c.Run.Continue = held.Hold
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		c.Run.Progress = func(p migrate.Progress) {
+			if p.Step > held.Step+2 {
+				cancel()
+			}
+		}
+		if outcome, err := migrate.Up(ctx, d.gorm, c); !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %+v, %v, want the end of the context", outcome, err)
+		}
+		c.Run.Progress, c.Run.Continue = nil, migrate.DropMaps
+		hold := new(migrate.HoldError)
+		if outcome, err := migrate.Up(t.Context(), d.gorm, c); !errors.As(err, &hold) || hold.Stands != "" {
+			t.Errorf("a hold that was not reached: got %+v, %v, want HoldError at none", outcome, err)
+		}
+		c.Run.Continue = held.Hold
+		if outcome := d.up(migrate.Up, c); !outcome.Done {
+			t.Errorf("a hold that is passed: got %+v, want it done", outcome)
+		}
+	})
+}
+
 // A context may end at any moment: the next Up, or Down, goes on.
 func TestUpGoesOn(t *testing.T) {
 	t.Parallel()

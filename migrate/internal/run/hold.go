@@ -19,7 +19,7 @@ func (r *runner) findHold() error {
 	if holds := r.p.Holds(); name != plan.Here && !slices.Contains(holds, name) {
 		return &HoldError{reason: fmt.Sprintf("the plan has no hold %q, it has %s", name, cmp.Or(strings.Join(holds, ", "), "none"))}
 	}
-	next, passed := 0, false // the first step that is not done; the hold of the name is done
+	next := 0 // the first step that is not done
 	for n := 1; n <= len(r.p.Steps); n++ {
 		step, state := &r.p.Steps[n-1], r.steps[n].State
 		switch {
@@ -29,14 +29,9 @@ func (r *runner) findHold() error {
 		case state == journal.StepHeld:
 			return &HoldError{Stands: step.Do.Name, reason: fmt.Sprintf("the run stands at the hold %q, step %d of %d, and not at %q. %s Once that is done, continue with its name",
 				step.Do.Name, n, len(r.p.Steps), name, step.Do.Text)}
-		case state == journal.StepDone:
-			passed = passed || step.Do.Kind == plan.Hold && step.Do.Name == name
-		case next == 0:
+		case state != journal.StepDone && next == 0:
 			next = n
 		}
-	}
-	if passed { // a run that has passed it was ended: the same command goes on
-		return nil
 	}
 	where := "it was not begun"
 	switch {

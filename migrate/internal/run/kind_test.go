@@ -64,13 +64,15 @@ func TestContinue(t *testing.T) {
 		stopped(plan.Here) // which has passed the second, and reached no other
 		refused(plan.Here, "", "ended before step 3 of 5 (stops)")
 		refused("third", "", "ended before step 3 of 5 (stops)")
-		stopped("second") // the same command once more: it passes what is passed
+		refused("second", "", "ended before step 3 of 5 (stops)") // not what is passed either
+		stopped("")
 		w.exec(t, "UPDATE parent SET name = 'go' WHERE id = 1")
-		held("second", "third")
+		held("", "third")
 		w.exec(t, "UPDATE parent SET name = 'stay' WHERE id = 1")
 		stopped("third")
 		w.exec(t, "UPDATE parent SET name = 'go' WHERE id = 1")
-		if outcome, err := do("third"); err != nil || !outcome.Done {
+		refused("third", "", "ended before step 5 of 5 (stops)")
+		if outcome, err := do(""); err != nil || !outcome.Done {
 			t.Errorf("got %+v, %v, want it done", outcome, err)
 		}
 		finish(t, w.db, w.plan, run.Rollback)
@@ -176,6 +178,7 @@ func TestSteadyBeginsWithTheRun(t *testing.T) {
 			if !errors.Is(err, run.ErrAssertion) || !strings.Contains(err.Error(), "parents moved from 900 to 901") {
 				t.Errorf("got %v, want ErrAssertion for a row that came while the run began", err)
 			}
+			passes.Continue = "" // the hold is passed
 			if err := through(func() { time.Sleep(window) }); err != nil || looks != 2 {
 				t.Errorf("got %d looks and %v, want one before the run took the plan, and one after it", looks, err)
 			}
