@@ -17,7 +17,7 @@ const Guarded = "IF " + GuardVariable + " IS NULL THEN"
 // mysqlMaking is under what a trigger was made, and what the user may do.
 type mysqlMaking struct {
 	mode, client, collation, definer string
-	mariadb, may                     bool // may: make triggers of this definer
+	mariadb, own, may                bool // own: the definer is the user; may: the user makes triggers of this definer
 }
 
 // unreadable are the parts of sql_mode under which no run reads its journal and the schema.
@@ -27,7 +27,7 @@ var unreadable = []string{"NO_FIELD_OPTIONS", "NO_TABLE_OPTIONS", "NO_KEY_OPTION
 // that is replaced goes to the end of its order: so they name its neighbour.
 func (s mysqlSource) guard(t *Table, i int, m mysqlMaking) (g *Guard, why string) {
 	trigger := t.Triggers[i]
-	if !m.mariadb || trigger.Timing != "BEFORE UPDATE" && trigger.Timing != "AFTER UPDATE" {
+	if !m.mariadb || trigger.Definition == "" || trigger.Timing != "BEFORE UPDATE" && trigger.Timing != "AFTER UPDATE" {
 		return nil, ""
 	}
 	body := -1

@@ -64,15 +64,15 @@ func (s mysqlSource) readNext(ctx context.Context, t *Table) error {
 
 func (s mysqlSource) readTriggers(ctx context.Context, tables []*Table) error {
 	made := map[*Table][]mysqlMaking{}
-	err := s.EachOf(ctx, tables, `SELECT EVENT_OBJECT_TABLE, TRIGGER_NAME, CONCAT(ACTION_TIMING, ' ', EVENT_MANIPULATION), SQL_MODE, CHARACTER_SET_CLIENT, COLLATION_CONNECTION, DEFINER,
-			CONCAT(VERSION(), @@version_comment) LIKE '%mariadb%', DEFINER = CURRENT_USER() OR EXISTS
+	err := s.EachOf(ctx, tables, `SELECT EVENT_OBJECT_TABLE, TRIGGER_NAME, CONCAT(ACTION_TIMING, ' ', EVENT_MANIPULATION), SQL_MODE, CHARACTER_SET_CLIENT, COLLATION_CONNECTION, COALESCE(DEFINER, ''),
+			CONCAT(VERSION(), @@version_comment) LIKE '%mariadb%', COALESCE(DEFINER = CURRENT_USER(), FALSE), EXISTS
 				(SELECT 1 FROM information_schema.USER_PRIVILEGES WHERE REPLACE(GRANTEE, '''', '') = CURRENT_USER() AND (PRIVILEGE_TYPE = 'SET USER' OR PRIVILEGE_TYPE = 'SUPER' AND VERSION() LIKE '10.%'))
 		FROM information_schema.TRIGGERS
 		WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE IN (?) ORDER BY EVENT_OBJECT_TABLE, ACTION_TIMING, EVENT_MANIPULATION, ACTION_ORDER`,
 		func(scan func(...any) (*Table, error)) error {
 			var found Trigger
 			var m mysqlMaking
-			t, err := scan(&found.Name, &found.Timing, &m.mode, &m.client, &m.collation, &m.definer, &m.mariadb, &m.may)
+			t, err := scan(&found.Name, &found.Timing, &m.mode, &m.client, &m.collation, &m.definer, &m.mariadb, &m.own, &m.may)
 			if err != nil {
 				return err
 			}
@@ -84,13 +84,40 @@ func (s mysqlSource) readTriggers(ctx context.Context, tables []*Table) error {
 	}
 	for _, t := range tables {
 		for i := range t.Triggers {
-			if t.Triggers[i].Definition, err = s.show(ctx, "TRIGGER", Name{Schema: t.Full.Schema, Name: t.Triggers[i].Name}); err != nil {
+			g, m := &t.Triggers[i], made[t][i]
+			if m.definer == "" { // the user has no right to triggers
+				continue
+			}
+			if g.Definition, err = s.show(ctx, "TRIGGER", Name{Schema: t.Full.Schema, Name: g.Name}); err != nil {
 				return err
 			}
-			t.Triggers[i].Guard, t.Triggers[i].Unguarded = s.guard(t, i, made[t][i])
+			if !m.own {
+				g.Definer = m.definer
+				if g.Account, err = s.account(ctx, m.definer); err != nil {
+					return err
+				}
+			}
+			m.may = m.may || m.own
+			g.Guard, g.Unguarded = s.guard(t, i, m)
 		}
 	}
 	return nil
+}
+
+// account says what is known of a definer's account, see [Trigger]. The host of an account is a pattern, and one without a name is for everybody.
+func (s mysqlSource) account(ctx context.Context, definer string) (string, error) {
+	user, host := definer, "" // of a role
+	if at := strings.LastIndexByte(definer, '@'); at >= 0 {
+		user, host = definer[:at], definer[at+1:]
+	}
+	found, err := s.Texts(ctx, "SELECT User FROM mysql.user WHERE User IN (?, '') AND ? LIKE Host LIMIT 1", user, host)
+	switch {
+	case err != nil && dialect.MySQL.Class(err) == dialect.Denied:
+		return "hidden", nil
+	case err == nil && len(found) == 0:
+		return "gone", nil
+	}
+	return "", err
 }
 
 // show returns the statement that makes something, empty where the user may not see it. It stands in the one column whose name begins so.

@@ -96,11 +96,13 @@ type Check struct {
 type Trigger struct {
 	Name       string
 	Timing     string   // such as BEFORE INSERT
-	Definition string   // the statement that makes it
+	Definition string   // the statement that makes it; empty on MySQL where the user may not see it
 	Of         []string `json:"-"` // the columns of UPDATE OF; none: any
 	Enabled    string   `json:"-"` // of PostgreSQL, whose sessions it fires in: empty for those that are no replica's, else disabled, always or replica
 	Guard      *Guard   `json:"-"` // of MariaDB, for UPDATE: how sessions keep it from firing; nil where none can
 	Unguarded  string   `json:"-"` // of MariaDB: why none can
+	Definer    string   `json:"-"` // of MySQL: as whom it runs, where that is not the user
+	Account    string   `json:"-"` // of Definer: "gone" where there is no such account, "hidden" where the user may not see accounts
 }
 
 // Guard is how a trigger of MariaDB is kept from firing in sessions that have set [GuardVariable]: its body is put into an IF. It goes on to fire in all others.

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/migrate/inspect"
 )
 
@@ -55,6 +58,75 @@ func TestKeylessPrograms(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestUnreadablePrograms has a routine and a view of another definer, whose texts the user may not see, until a right lets the user read them.
+func TestUnreadablePrograms(t *testing.T) {
+	t.Parallel()
+	database := dbtest.MySQL(t)
+	admin, user := open(t, database.Admin()), open(t, database)
+	run(t, admin, "CREATE TABLE customers (id int AUTO_INCREMENT PRIMARY KEY, name text)", "CREATE TABLE orders (id int AUTO_INCREMENT PRIMARY KEY, customer_id int REFERENCES customers (id))",
+		"CREATE PROCEDURE addorder(c int unsigned) INSERT INTO orders (customer_id) VALUES (c)", "CREATE TRIGGER twice AFTER INSERT ON customers FOR EACH ROW INSERT INTO orders (customer_id) VALUES (NEW.id)",
+		"CREATE EVENT nightly ON SCHEDULE EVERY 1 DAY DISABLE DO INSERT INTO orders (customer_id) VALUES (1)")
+	const blocks = " widen,rekey,shadow"
+	seen := []string{"keyless:orders.nightly" + blocks, "keyless:orders.twice" + blocks}
+	report := mustInspect(t, user, inspect.Options{})
+	requireLines(t, obstacles(report, "keyless", "unreadable", "routine"), append(seen, "unreadable:addorder"+blocks)...)
+	for _, o := range report.Obstacles {
+		if o.Kind == "unreadable" && (!slices.Equal(o.Tables, []string{"customers", "orders"}) || !strings.Contains(o.Do, "GRANT SELECT ON mysql.proc")) {
+			t.Errorf("got %+v, want both tables and the right", o)
+		}
+	}
+	var account string
+	if err := user.Raw("SELECT CONCAT(QUOTE(SUBSTRING_INDEX(CURRENT_USER(), '@', 1)), '@', QUOTE(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)))").Scan(&account).Error; err != nil {
+		t.Fatal(err)
+	}
+	run(t, admin, "GRANT SELECT ON mysql.proc TO "+account)
+	requireLines(t, obstacles(mustInspect(t, open(t, database), inspect.Options{}), "keyless", "unreadable", "routine"), append(seen, "keyless:orders.addorder"+blocks)...)
+}
+
+// TestUnreadable has a user who may read and write the tables, and no more.
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	database := dbtest.MySQL(t)
+	admin := open(t, database.Admin())
+	run(t, admin, "CREATE TABLE orders (id int AUTO_INCREMENT PRIMARY KEY, customer_id int)", "CREATE VIEW v AS SELECT id FROM orders", "CREATE VIEW w AS SELECT id FROM orders",
+		"CREATE TRIGGER t AFTER INSERT ON orders FOR EACH ROW SET @a = 1")
+	name := admin.Migrator().CurrentDatabase()
+	user := "u" + name[len(name)-8:]
+	run(t, admin, "CREATE USER "+user+"@localhost IDENTIFIED BY 'word'", "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER ON `"+name+"`.* TO "+user+"@localhost")
+	defer run(t, admin, "DROP USER "+user+"@localhost")
+	config, err := mysql.ParseDSN(database.DriverDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.User, config.Passwd = user, "word"
+	database.DSN = "mysql:" + config.FormatDSN()
+	const blocks = " widen,rekey,shadow"
+	requireLines(t, obstacles(mustInspect(t, open(t, database), inspect.Options{})), "unreadable:events"+blocks, "unreadable:t"+blocks, "unreadable:v"+blocks, "unreadable:w"+blocks)
+	run(t, admin, "GRANT EVENT, TRIGGER, SHOW VIEW ON `"+name+"`.* TO "+user+"@localhost")
+	requireLines(t, obstacles(mustInspect(t, open(t, database), inspect.Options{})), "view:orders."+name+".v", "view:orders."+name+".w")
+}
+
+// TestDefinerGone has triggers for UPDATE whose definer was dropped, or may have been.
+func TestDefinerGone(t *testing.T) {
+	t.Parallel()
+	database := dbtest.MySQL(t)
+	admin := open(t, database.Admin())
+	user := admin.Migrator().CurrentDatabase()
+	user = "u" + user[len(user)-8:]
+	run(t, admin, "CREATE TABLE notes (id int AUTO_INCREMENT PRIMARY KEY, n int)", "CREATE USER "+user+"@localhost", "CREATE USER "+user+"_there@'%'",
+		"CREATE DEFINER="+user+"@localhost TRIGGER touched BEFORE UPDATE ON notes FOR EACH ROW SET NEW.n = 1", "CREATE DEFINER="+user+"@localhost TRIGGER made BEFORE INSERT ON notes FOR EACH ROW SET NEW.n = 1",
+		"CREATE DEFINER="+user+"_there@localhost TRIGGER other AFTER UPDATE ON notes FOR EACH ROW SET @a = 1", "DROP USER "+user+"@localhost")
+	defer run(t, admin, "DROP USER "+user+"_there@'%'")
+	report := mustInspect(t, admin, inspect.Options{})
+	requireLines(t, obstacles(report), "definer:notes.touched rekey,shadow")
+	for _, o := range report.Obstacles {
+		if o.Kind == "definer" && (!strings.Contains(o.Text, user+"@localhost, and there is no such account") || !slices.Contains(o.Firm, "rekey")) {
+			t.Errorf("got %+v, want the account, and that accepting it is of no use", o)
+		}
+	}
+	requireLines(t, obstacles(mustInspect(t, open(t, database), inspect.Options{})), "definer:notes.other", "definer:notes.touched")
 }
 
 // TestTablesLeftOut names tables that are not to be looked at.

@@ -235,6 +235,21 @@ func (i *inspector) ofTriggers(s *subject) {
 		if strings.HasPrefix(t.Name, ownPrefix) {
 			continue // of a migration that is under way
 		}
+		if t.Definition == "" {
+			i.ofUnreadable(s, catalog.User{Kind: "trigger", Name: catalog.Name{Schema: s.Full.Schema, Name: t.Name}})
+			continue
+		}
+		if i.dialect == dialect.MySQL && t.Account != "" && t.Updates(s.changed) {
+			o := Obstacle{
+				Kind: "definer", Name: t.Name, Text: "the trigger " + t.Name + " (" + t.Timing + ") runs as its definer " + t.Definer + ", whose account this user may not look at: if it is gone, each UPDATE fails (1449)",
+				Do: "see that the account is there",
+			}
+			if t.Account == "gone" {
+				o.Text = "the trigger " + t.Name + " (" + t.Timing + ") runs as its definer " + t.Definer + ", and there is no such account: each UPDATE fails (1449)"
+				o.Do, o.Blocks, o.Firm = "make the trigger again with a definer that is there, or drop it", rewriting, rewriting
+			}
+			i.obstacle(s, o)
+		}
 		o := Obstacle{
 			Kind: "trigger", Name: t.Name, Text: "the trigger " + t.Name + " (" + t.Timing + ") fires for each row that is rewritten",
 			Do: "see that it does no harm when keys change, or drop it until the migration is done; then accept it", Blocks: rewriting,

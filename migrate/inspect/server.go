@@ -14,7 +14,7 @@ import (
 func (i *inspector) ofDatabase(ctx context.Context) error {
 	switch i.dialect {
 	case dialect.MySQL:
-		return errors.Join(i.ofMode(ctx), i.ofReplicas(ctx, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'"))
+		return errors.Join(i.ofMode(ctx), i.ofEvents(ctx), i.ofReplicas(ctx, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'"))
 	case dialect.Postgres:
 		return i.ofReplicas(ctx, "SELECT COUNT(*) FROM pg_catalog.pg_stat_replication")
 	}
@@ -35,6 +35,19 @@ func (i *inspector) ofMode(ctx context.Context) error {
 			})
 		}
 	}
+	return nil
+}
+
+// ofEvents notes that the user may not see the events of the database.
+func (i *inspector) ofEvents(ctx context.Context) error {
+	err := i.catalog.Each(ctx, "SHOW EVENTS", nil, func(func(...any) error) error { return nil })
+	if err == nil || i.dialect.Class(err) != dialect.Denied {
+		return err
+	}
+	i.obstacle(nil, Obstacle{
+		Kind: "unreadable", Name: "events", Text: "the events of the database could not be read, for this user has no right to them: one may insert rows without keys, or hold ids in types that hold no snowflake",
+		Do: "GRANT EVENT ON the database TO the user, and inspect again; or have somebody look who may, and accept it", Blocks: everything,
+	})
 	return nil
 }
 

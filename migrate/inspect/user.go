@@ -16,6 +16,10 @@ func (i *inspector) ofUsers(s *subject) {
 		if slices.Contains([]string{"generated column", "partition", "replica identity"}, u.Kind) {
 			continue // ofColumns and ofPostgres say more of them
 		}
+		if u.Definition == "" && i.dialect == dialect.MySQL {
+			i.ofUnreadable(s, u)
+			continue
+		}
 		i.ofInserts(s, u)
 		if len(u.Columns) > 0 && !s.isChanged(u.Columns) && u.Kind != "full-text table" && u.Kind != "publication" {
 			continue // it uses other columns
@@ -70,21 +74,37 @@ var uses = map[string]Obstacle{
 	"statistics": {Text: "the extended statistics %s are made of it; they are kept, and empty until the next ANALYZE", Do: "ANALYZE afterwards"},
 }
 
-// ofProgram notes a routine, an event, or a trigger of another table whose text holds ids of a table in types that hold no snowflake. It is one obstacle for all
-// tables that it concerns.
+// ofProgram notes a routine, an event, or a trigger of another table whose text holds ids of a table in types that hold no snowflake.
 func (i *inspector) ofProgram(s *subject, u catalog.User) {
-	narrow := i.catalog.Narrow(u.Definition, s.changed)
-	if len(narrow) == 0 {
-		return
-	}
 	name := i.local(s, u.Name)
-	at := slices.IndexFunc(i.report.Obstacles, func(o Obstacle) bool { return o.Kind == u.Kind && o.Table == "" && o.Name == name })
+	if narrow := i.catalog.Narrow(u.Definition, s.changed); len(narrow) > 0 {
+		i.shared(s, Obstacle{Kind: u.Kind, Name: name, Text: i.tooNarrow(u.Kind, name, narrow), Do: widenFirst, Blocks: everything})
+	}
+}
+
+// shared notes an obstacle that is one for all tables that it concerns.
+func (i *inspector) shared(s *subject, o Obstacle) {
+	at := slices.IndexFunc(i.report.Obstacles, func(other Obstacle) bool { return other.Kind == o.Kind && other.Table == "" && other.Name == o.Name })
 	if at < 0 {
 		at = len(i.report.Obstacles)
-		i.report.Obstacles = append(i.report.Obstacles, Obstacle{Kind: u.Kind, Name: name, Text: i.tooNarrow(u.Kind, name, narrow), Do: widenFirst, Blocks: everything})
+		i.report.Obstacles = append(i.report.Obstacles, o)
 	}
-	o := &i.report.Obstacles[at]
-	o.Tables = append(o.Tables, s.Name.String())
+	i.report.Obstacles[at].Tables = append(i.report.Obstacles[at].Tables, s.Name.String())
+}
+
+// rightsToRead are what lets a user of MySQL or MariaDB read the text of a user of tables.
+var rightsToRead = map[string]string{
+	"routine": "SELECT ON mysql.proc on MariaDB, SHOW_ROUTINE ON *.* on MySQL 8.0.20 or newer", "view": "SHOW VIEW ON the view", "event": "EVENT ON its database", "trigger": "TRIGGER ON its table",
+}
+
+// ofUnreadable notes what names the table, or may: its text is not shown to this user.
+func (i *inspector) ofUnreadable(s *subject, u catalog.User) {
+	name := i.local(s, u.Name)
+	i.shared(s, Obstacle{
+		Kind: "unreadable", Name: name, Text: fmt.Sprintf("the %s %s could not be read, for this user has no right to its text: it may insert rows without keys, or hold ids in types that hold no snowflake", u.Kind, name),
+		Do:     fmt.Sprintf("inspect and plan as its definer, or GRANT %s TO the user, and inspect again; or have its definer look, and accept it", rightsToRead[u.Kind]),
+		Blocks: everything,
+	})
 }
 
 // local returns a name as the table's own is written.
