@@ -13,7 +13,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/grant"
 	"github.com/snowkey-go/snowkey/migrate/check"
 )
 
@@ -28,7 +27,7 @@ statements that fix it, where these are certain to run and to change nothing els
 reason and what to do. Nothing is written; run them yourself, while nothing writes to the tables.
 
 Without --table all tables are checked, on PostgreSQL those of the current schema. The exit status is 1
-when something was found.`,
+when something was found, and when the user has no right to see the tables.`,
 		Example: `  SNOWKEY_DB=postgres://app:secret@127.0.0.1:5432/app snowkey check
   snowkey check --db-file /run/secrets/app --table orders --table shop.customers
   snowkey check --db sqlite:app.db --layout twitter --json`,
@@ -78,7 +77,6 @@ func checkTables(ctx context.Context, db *gorm.DB, layout idgen.Layout, tables [
 		if tables, err = check.List(ctx, db); err != nil {
 			return nil, 0, err
 		}
-		tables = slices.DeleteFunc(tables, func(name string) bool { return name == grant.DefaultTable })
 	}
 	findings, err = check.Tables(ctx, db, layout, tables...)
 	return findings, len(tables), err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/grant"
 	"github.com/snowkey-go/snowkey/internal/filled"
 )
 
@@ -84,8 +85,8 @@ func Tables(ctx context.Context, db *gorm.DB, layout idgen.Layout, tables ...str
 	return c.check(ctx, targets, nil)
 }
 
-// List returns the tables of a database, on PostgreSQL those of the current schema, as [Tables] takes them. Views, virtual tables and
-// partitions are not among them.
+// List returns the tables of a database, on PostgreSQL those of the current schema, as [Tables] takes them. Views, virtual tables,
+// partitions and the table of node numbers are not among them. Where there are none, and the user may have no right to see them, the error wraps [ErrDatabase].
 func List(ctx context.Context, db *gorm.DB) ([]string, error) {
 	database, _, err := newDatabase(db)
 	if err != nil {
@@ -95,9 +96,16 @@ func List(ctx context.Context, db *gorm.DB) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("check: listing the tables: %w", cmp.Or(ctx.Err(), err))
 	}
-	texts := make([]string, len(names))
-	for i, name := range names {
-		texts[i] = name.String()
+	var texts []string
+	for _, name := range names {
+		if text := name.String(); text != grant.DefaultTable {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == 0 {
+		if hidden, err := database.Hidden(ctx); err != nil || hidden != "" {
+			return nil, cmp.Or(err, fmt.Errorf("%w: %s", ErrDatabase, hidden))
+		}
 	}
 	return texts, nil
 }

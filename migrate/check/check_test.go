@@ -18,6 +18,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/dsn"
 	"github.com/snowkey-go/snowkey/migrate/check"
+	"github.com/snowkey-go/snowkey/migrate/inspect"
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
@@ -472,6 +473,41 @@ func TestWithoutRights(t *testing.T) {
 			findings, err := check.Tables(t.Context(), limited, idgen.Layout{}, "orders")
 			if err != nil || len(findings) != 1 {
 				t.Errorf("got %v, %v, want one finding", findings, err)
+			}
+		})
+	}
+}
+
+// A user who has no right to see any table is told so, and no table is not taken for no fault. An inspection says the same.
+func TestHiddenTables(t *testing.T) {
+	for kind, want := range map[string]string{dsn.MySQL: "GRANT SELECT ON the database", dsn.Postgres: "GRANT USAGE ON SCHEMA app TO the user"} {
+		t.Run(kind, func(t *testing.T) {
+			database := map[string]func(testing.TB) dbtest.Database{dsn.MySQL: dbtest.MySQL, dsn.Postgres: dbtest.Postgres}[kind](t)
+			db := openDatabase(t, database.Admin().DSN) // who may make users
+			user := "u" + snowflake(t)
+			hidden := db
+			if kind == dsn.MySQL {
+				name := db.Migrator().CurrentDatabase()
+				mustRun(t, db, "CREATE TABLE orders (id int PRIMARY KEY)", "CREATE USER "+user, "GRANT CREATE TEMPORARY TABLES ON `"+name+"`.* TO "+user)
+				t.Cleanup(func() { mustRun(t, db, "DROP USER "+user) })
+				parsed, err := dsn.Parse(database.DSN)
+				if err != nil {
+					t.Fatal(err)
+				}
+				hidden = openDatabase(t, "mysql:"+user+parsed.Source[strings.Index(parsed.Source, "@"):])
+			} else {
+				mustRun(t, db, "CREATE SCHEMA app", "CREATE SCHEMA fresh", "SET search_path = app, public", "CREATE TABLE orders (id int PRIMARY KEY)", "CREATE ROLE "+user, "SET ROLE "+user)
+				t.Cleanup(func() { mustRun(t, db, "RESET ROLE", "DROP ROLE "+user) })
+			}
+			if got, err := check.List(t.Context(), hidden); !errors.Is(err, check.ErrDatabase) || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %q, %v, want %q", got, err, want)
+			}
+			if report, err := inspect.Read(t.Context(), hidden, inspect.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %+v, %v, want %q", report, err, want)
+			}
+			mustRun(t, db, map[string]string{dsn.MySQL: "DROP TABLE orders", dsn.Postgres: "SET search_path = fresh"}[kind])
+			if got, err := check.List(t.Context(), db); err != nil || len(got) > 0 {
+				t.Errorf("got %q, %v of an empty database, want neither", got, err)
 			}
 		})
 	}

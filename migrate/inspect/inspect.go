@@ -175,6 +175,11 @@ func (i *inspector) readTables(ctx context.Context) error {
 	}
 	current = slices.DeleteFunc(current, func(n catalog.Name) bool { return strings.HasPrefix(strings.ToLower(n.Name), ownPrefix) })
 	names := slices.Concat(asked, current)
+	if len(names) == 0 {
+		if hidden, err := i.catalog.Hidden(ctx); err != nil || hidden != "" {
+			return cmp.Or(err, errors.New(hidden))
+		}
+	}
 	for n, name := range names {
 		i.progress(n, len(names), "reading the definition of "+name.String())
 		if n%readAtOnce == 0 {
