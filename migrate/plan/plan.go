@@ -54,6 +54,25 @@ func (p *Plan) Holds() []string {
 	return names
 }
 
+// Peak returns how many bytes more than now there are on the disk at most, at about, and the step at which that is, both 0 where nothing is known to grow. Steps
+// that are done, by their numbers from 1, are left out.
+func (p *Plan) Peak(done func(step int) bool) (bytes int64, step int) {
+	var kept int64
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if done(i+1) || s.Disk <= 0 {
+			continue
+		}
+		if kept+s.Disk > bytes {
+			bytes, step = kept+s.Disk, i+1
+		}
+		if !s.copies() {
+			kept += s.Disk
+		}
+	}
+	return bytes, step
+}
+
 // Key returns the plan's key of a table, nil when it changes none there.
 func (p *Plan) Key(table string) *Key {
 	i := slices.IndexFunc(p.Keys, func(k Key) bool { return k.Table == table })

@@ -121,7 +121,7 @@ func (s Step) expected() time.Duration {
 		return per(batchRate)
 	case Transactional, Autocommit:
 		switch {
-		case s.Algorithm == "rewrite" || s.Algorithm == "COPY":
+		case s.copies():
 			if s.Bytes < 0 {
 				return -1
 			}

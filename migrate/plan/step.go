@@ -32,6 +32,9 @@ type Step struct {
 // String returns the title with its names.
 func (s *Step) String() string { return filled(s.Title, s.Names) }
 
+// copies reports whether the step writes tables anew: the old ones go when the new ones are there.
+func (s *Step) copies() bool { return s.Algorithm == "rewrite" || s.Algorithm == "COPY" }
+
 // filled puts each name in the place of a ….
 func filled(pattern string, names []string) string {
 	for _, name := range names {

@@ -258,21 +258,16 @@ func (p *Plan) does(phase string, steps []Step, later bool) string {
 
 // totals writes what the steps cost together.
 func (w *writer) totals(p *Plan) {
-	var rows, bytes, kept, peak, longest int64
+	var rows, bytes, longest int64
 	var took time.Duration
 	unknown, locks, step := false, false, 0
 	for i, s := range p.Steps {
 		took += max(s.expected(), 0)
 		unknown = unknown || s.Rows < 0 && s.Bytes != 0 || s.Bytes < 0 || s.Disk < 0
-		copied := s.Algorithm == "rewrite" || s.Algorithm == "COPY"
-		if s.Bytes != 0 && (copied || s.Do.Kind == Batch) {
+		if s.Bytes != 0 && (s.copies() || s.Do.Kind == Batch) {
 			rows += max(s.Rows, 0)
 		}
 		bytes += max(s.Bytes, 0)
-		peak = max(peak, kept+max(s.Disk, 0))
-		if !copied { // else the old table goes when the new one is there
-			kept += max(s.Disk, 0)
-		}
 		if s.Do.Kind != Transactional && s.Do.Kind != Autocommit || s.Lock == (Lock{}) {
 			continue
 		}
@@ -281,11 +276,12 @@ func (w *writer) totals(p *Plan) {
 			longest, step = s.Bytes, i+1
 		}
 	}
+	peak, _ := p.Peak(func(int) bool { return false })
 	about := magnitude(took)
 	if about != "" {
 		about += ", "
 	}
-	text := fmt.Sprintf("%sabout %s rows rewritten, %s written, %s more on disk at the peak", about, grouped(rows), size(bytes), size(peak))
+	text := fmt.Sprintf("%sabout %s rows rewritten, %s written, %s more on disk at the peak", about, grouped(rows), Size(bytes), Size(peak))
 	if unknown {
 		text = "at least " + text + ": of some tables the numbers are not known"
 		if p.Database.Kind == "postgres" {
@@ -297,7 +293,7 @@ func (w *writer) totals(p *Plan) {
 	switch {
 	case step > 0:
 		s := p.Steps[step-1]
-		w.comment("longest lock", fmt.Sprintf("step %d, %s (%s): %s", step, &s, size(s.Bytes), s.Lock.Text))
+		w.comment("longest lock", fmt.Sprintf("step %d, %s (%s): %s", step, &s, Size(s.Bytes), s.Lock.Text))
 	case locks:
 		w.comment("longest lock", "none for longer than a moment")
 	default:

@@ -163,8 +163,8 @@ func grouped(n int64) string {
 	return sign + digits
 }
 
-// size returns bytes as people read them, 1.2 GB.
-func size(n int64) string {
+// Size returns bytes as people read them, 1.2 GB; "unknown" below 0.
+func Size(n int64) string {
 	if n < 0 {
 		return "unknown"
 	}

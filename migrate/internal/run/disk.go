@@ -4,24 +4,20 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
 	"github.com/snowkey-go/snowkey/migrate/internal/journal"
+	"github.com/snowkey-go/snowkey/migrate/plan"
 )
 
-// checkDisk returns an error that wraps [ErrDisk] when the step that needs most has not enough. Where the free space cannot be known, as of a
+// checkDisk returns an error that wraps [ErrDisk] when the steps that are not done have not enough at their peak. Where the free space cannot be known, as of a
 // server on another machine, it is not looked at.
 func (r *runner) checkDisk(ctx context.Context) error {
-	var need int64
-	var title string
-	for i, step := range r.p.Steps {
-		if r.steps[i+1].State != journal.StepDone && step.Disk > need {
-			need, title = step.Disk, step.String()
-		}
-	}
+	need, step := r.p.Peak(func(n int) bool { return r.steps[n].State == journal.StepDone })
 	if need == 0 {
 		return nil
 	}
@@ -33,7 +29,8 @@ func (r *runner) checkDisk(ctx context.Context) error {
 		return nil
 	}
 	if free, known := free(folder); known && free < uint64(need) {
-		return fmt.Errorf("%w: %d bytes are free in %s, and the step %q needs about %d", ErrDisk, free, folder, title, need)
+		return fmt.Errorf("%w: %s are free in %s, and the plan needs about %s more there at its peak, step %d (%s); make room, then run again",
+			ErrDisk, plan.Size(int64(min(free, math.MaxInt64))), folder, plan.Size(need), step, &r.p.Steps[step-1])
 	}
 	return nil
 }

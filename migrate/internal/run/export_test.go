@@ -13,6 +13,7 @@ var (
 	Bind         = bind
 	Like         = like
 	LagOfReplica = replicaLagOf
+	Free         = free
 )
 
 // Never is the lag of a replica that does not replicate.

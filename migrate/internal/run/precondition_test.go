@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -67,6 +68,36 @@ func TestRefusedBeforeAnythingIsWritten(t *testing.T) {
 		}
 		w.untouched(t, before)
 	})
+}
+
+// The steps together have to find room on the disk: each may grow what is there, and a table that is written anew goes away after its step.
+func TestDiskAtThePeak(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	folder := filepath.Dir(w.plan.Database.Name)
+	free, known := run.Free(folder)
+	if !known {
+		t.Skip("the free space of the test's folder is not known on this system")
+	}
+	dry := func(algorithm string) error {
+		p, o := *w.plan, fast
+		o.Dry = true
+		p.Steps = slices.Clone(w.plan.Steps)
+		for _, n := range []int{1, 2, 3} {
+			p.Steps[n].Disk, p.Steps[n].Algorithm = int64(free/5*2), algorithm
+		}
+		_, err := run.Plan(t.Context(), w.db, &p, o)
+		return err
+	}
+	before := w.contents(t)
+	err := dry("batches")
+	want := fmt.Sprintf("are free in %s, and the plan needs about %s more there at its peak, step 4 (", folder, plan.Size(int64(free/5*2*3)))
+	if !errors.Is(err, run.ErrDisk) || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want ErrDisk, %q", err, want)
+	}
+	if err := dry("rewrite"); err != nil {
+		t.Errorf("tables that are written anew: got %v, want no error", err)
+	}
+	w.untouched(t, before)
 }
 
 // A pool that would make a run wait for itself is refused, and one that is just large enough does.
