@@ -110,8 +110,8 @@ func (b *shadowBuilder) exchangeColumn(m *moved) []string {
 }
 
 // unswap returns the statements that undo the swap. What was written since is taken over: rows that are new keep their ids, in old columns that get
-// 64 bits, and references have the old ids of rows that have any. No trigger of the application fires for that where the user may keep it from firing:
-// one that writes another table of the plan would leave rows there without old columns. The second columns are as they were before the swap but not kept any more.
+// 64 bits, and references have the old ids of rows that have any. No trigger of the application fires for that, for the owner of a table may disable it: one that
+// writes another table of the plan would leave rows there without old columns. The second columns are as they were before the swap but not kept any more.
 func (b *shadowBuilder) unswap(x *exchange) []string {
 	var sql []string
 	add := func(format string, args ...any) { sql = append(sql, fmt.Sprintf(format, args...)) }
@@ -121,17 +121,20 @@ func (b *shadowBuilder) unswap(x *exchange) []string {
 	for _, l := range x.links {
 		add("ALTER TABLE %s DROP CONSTRAINT %s", b.whole(l.child), b.quote(l.of.Name))
 	}
-	silence := b.silence()
-	for _, statement := range silence {
-		add("SET LOCAL%s", strings.TrimPrefix(statement, "SET"))
+	var enable []string
+	for _, t := range x.tables {
+		for _, g := range t.of.Triggers {
+			if strings.Contains(g.Timing, "UPDATE") && g.Enabled != "disabled" {
+				add("ALTER TABLE %s DISABLE TRIGGER %s", b.whole(t), b.quote(g.Name))
+				enable = append(enable, fmt.Sprintf("ALTER TABLE %s %s TRIGGER %s", b.whole(t), strings.TrimSpace("ENABLE "+strings.ToUpper(g.Enabled)), b.quote(g.Name)))
+			}
+		}
 	}
 	for _, t := range x.tables {
 		sql = append(sql, b.takeBack(t)...)
 	}
-	if len(silence) > 0 {
-		add("SET LOCAL session_replication_role = origin")
-	}
 	add("SET CONSTRAINTS ALL IMMEDIATE")
+	sql = append(sql, enable...)
 	for _, w := range x.twins {
 		table, name := "ALTER TABLE "+b.whole(w.table)+" ", b.quote(w.index.Name)
 		switch {
