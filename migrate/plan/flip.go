@@ -77,8 +77,8 @@ func (w *writer) refusals(p *Plan) {
 		case Keyless:
 			keyless = r.From
 		case Filling:
-			filling = fmt.Sprintf("from step %d to step %d; deploy their writers at the hold of step %d, not before, and run on at once: then about %s, longer only while others keep a table's lock",
-				r.From, r.To, r.Hold, r.Most)
+			filling = fmt.Sprintf("from step %d until a run with --continue=%s has done step %d; deploy their writers at the hold of step %d, not before, and run on at once: "+
+				"then for about %s, longer only while others keep a table's lock", r.From, DeployWriters, r.To, r.Hold, r.Most)
 		}
 	}
 	w.comment("inserts refused", fmt.Sprintf("those that leave keys to the database: from step %d on, for good. Those that fill keys: %s", keyless, filling))

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -24,6 +25,7 @@ func (b *postgresEngine) widen(ctx context.Context) error {
 		}
 	}
 	if len(changes) > 0 {
+		b.noteRewrites()
 		b.analyze(changes)
 		b.note("Clients with prepared statements may fail once with \"cached plan must not change result type\" after a type change: recycle the pools.")
 	}
@@ -45,7 +47,7 @@ func (b *postgresEngine) widen(ctx context.Context) error {
 			all[i] = sequenceWatched(k.table, k.full(), s.name)
 		}
 	}
-	b.beforeFlip(heldSince, all)
+	b.beforeFlip(heldSince+fmt.Sprintf(" No insert that fills keys is refused. Those that leave keys to the database are, for good, once the run that goes on from here has looked for them for %s.", b.options.Window), all)
 	var tables []catalog.Name
 	var of, do, undo []string
 	var ended, left []Change
@@ -63,6 +65,19 @@ func (b *postgresEngine) widen(ctx context.Context) error {
 	})
 	b.refusesKeyless()
 	return nil
+}
+
+// noteRewrites says who waits, and for how long at most, while tables get wide columns.
+func (b *postgresEngine) noteRewrites() {
+	var longest *Step
+	for i := range b.plan.Steps {
+		if s := &b.plan.Steps[i]; s.copies() && (longest == nil || s.Bytes > longest.Bytes) {
+			longest = s
+		}
+	}
+	b.note(fmt.Sprintf("Inserts, and all other reads and writes of a table, wait while it is written anew with wide columns: of %s, the largest, for %s (%s rows, %s). "+
+		"Where that is too long, --mode shadow is the way without: it locks no table for longer than a moment, and gives old rows new ids, too.",
+		strings.Join(longest.Tables, ", "), cmp.Or(magnitude(longest.expected()), "a moment"), grouped(longest.Rows), Size(longest.Bytes)))
 }
 
 // widenTable changes the types of columns of one table, and makes the views again that are made of them.

@@ -34,8 +34,9 @@
 --     100,000 into digests, 200,000 written anew (and 50 MB), 500,000 into indexes, 1,000,000 counted
 -- longest lock: none
 -- lock rows: writers wait for the rows of a batch, for as long as it takes
--- inserts refused: those that leave keys to the database: from step 14 on, for good. Those that fill keys: from step 2 to step 14;
---     deploy their writers at the hold of step 12, not before, and run on at once: then about 2.15s, longer only while others keep a table's lock
+-- inserts refused: those that leave keys to the database: from step 14 on, for good. Those that fill keys: from step 2 until a run with
+--     --continue=deploy-writers has done step 14; deploy their writers at the hold of step 12, not before, and run on at once: then for about 2.15s, longer
+--     only while others keep a table's lock
 -- rollback: undoes what was done, the last step first; there is none once step 26 has begun
 --
 -- references by foreign keys: books.author_id → authors

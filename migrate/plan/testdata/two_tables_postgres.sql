@@ -45,8 +45,10 @@
 --
 -- references by foreign keys: orders.customer_id → customers
 --
--- note 1: Clients with prepared statements may fail once with "cached plan must not change result type" after a type change: recycle the pools.
--- note 2: Rewritten rows are written anew, and the old ones are space to be used again after a VACUUM of the rewritten tables, which autovacuum does in
+-- note 1: Inserts, and all other reads and writes of a table, wait while it is written anew with wide columns: of customers, the largest, for <1 s (2
+--     rows, 32.8 kB). Where that is too long, --mode shadow is the way without: it locks no table for longer than a moment, and gives old rows new ids, too.
+-- note 2: Clients with prepared statements may fail once with "cached plan must not change result type" after a type change: recycle the pools.
+-- note 3: Rewritten rows are written anew, and the old ones are space to be used again after a VACUUM of the rewritten tables, which autovacuum does in
 --     time. VACUUM (ANALYZE) them after the run; only VACUUM FULL or pg_repack gives the space back to the system.
 
 -- == expand · a node is taken for the new ids; keys, and what refers to them, get 64 bits
@@ -64,7 +66,8 @@ ANALYZE "orders", "customers";
 -- == flip · the database stops making keys
 -- 5 · deploy writers that fill their keys
 --    the run ends here, and run --continue=deploy-writers goes on: Now deploy the program that fills its keys with snowflakes, and stop every writer
---     that leaves them to the database. Until the plan is done, change nothing else in the definitions of its tables.
+--     that leaves them to the database. Until the plan is done, change nothing else in the definitions of its tables. No insert that fills keys is refused.
+--     Those that leave keys to the database are, for good, once the run that goes on from here has looked for them for 10s.
 -- 6 · make sure, for 10s, that no writer leaves its keys to the database
 --    for 10s nothing may change there, else: So a writer is at work that leaves its keys to the database: find it by what it inserts, stop it or deploy
 --     it as one that fills keys, and run again. From the flip on its inserts fail. pg_stat_activity has the sessions, with the addresses that they come

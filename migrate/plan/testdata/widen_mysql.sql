@@ -25,8 +25,9 @@
 -- longest lock: step 13, give boss_id, id of customers 64 bits (1.2 MB): writes to the table wait for as long as it is copied
 -- lock writes, briefly: writes to one table after another wait for a moment; or writes to both tables wait for a moment
 -- lock writes: writes to the table wait for as long as it is copied
--- inserts refused: those that leave keys to the database: from step 26 on, for good. Those that fill keys: from step 1 to step 26;
---     deploy their writers at the hold of step 24, not before, and run on at once: then about 2.15s, longer only while others keep a table's lock
+-- inserts refused: those that leave keys to the database: from step 26 on, for good. Those that fill keys: from step 1 until a run with
+--     --continue=deploy-writers has done step 26; deploy their writers at the hold of step 24, not before, and run on at once: then for about 2.15s, longer
+--     only while others keep a table's lock
 -- rollback: undoes what was done, the last step first
 --
 -- references by foreign keys: lines.order_id → "or`der s", "or`der s".customer_id → customers, "or`der s".payer_id → customers, customers.boss_id →
