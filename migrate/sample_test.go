@@ -11,7 +11,6 @@ import (
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
-	"github.com/snowkey-go/snowkey/internal/migratetest"
 	"github.com/snowkey-go/snowkey/migrate"
 	"github.com/snowkey-go/snowkey/migrate/check"
 	"github.com/snowkey-go/snowkey/sqltype"
@@ -19,7 +18,7 @@ import (
 
 // sampleInspection knows the application's models, and what they do not say.
 var sampleInspection = migrate.InspectOptions{
-	Models:     migratetest.OldModels(),
+	Models:     oldModels(),
 	References: []string{"audit_log.user_id=users.id", "events.data:$.user.id=users.id"},
 }
 
@@ -119,7 +118,7 @@ func TestModels(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, d *database) {
 		d.sample(20)
-		for _, model := range append(migratetest.OldModels(), models()...) {
+		for _, model := range append(oldModels(), models()...) {
 			var count int64
 			if err := d.gorm.Model(model).Unscoped().Count(&count).Error; err != nil || count == 0 {
 				t.Errorf("%T: counted %d rows, %v", model, count, err)
@@ -128,15 +127,15 @@ func TestModels(t *testing.T) {
 				t.Errorf("%T: %v", model, err)
 			}
 		}
-		var order migratetest.OldOrder
+		var order OldOrder
 		if err := d.gorm.Preload(clause.Associations).Order("id DESC").Take(&order).Error; err != nil || len(order.Items) == 0 {
 			t.Errorf("got order %+v, %v", order, err)
 		}
-		var product migratetest.OldProduct
+		var product OldProduct
 		if err := d.gorm.Preload("Categories").Preload("Taggings").Take(&product, "name = ?", "product 2").Error; err != nil || len(product.Categories) != 2 || len(product.Taggings) != 1 {
 			t.Errorf("got product %+v, %v", product, err)
 		}
-		user := migratetest.OldUser{Email: "new@example.org", Name: "new", Addresses: []migratetest.OldAddress{{Street: "new street"}}}
+		user := OldUser{Email: "new@example.org", Name: "new", Addresses: []OldAddress{{Street: "new street"}}}
 		if err := d.gorm.Create(&user).Error; err != nil || user.ID == 0 || user.Addresses[0].UserID != user.ID {
 			t.Errorf("created %+v, %v", user, err)
 		}

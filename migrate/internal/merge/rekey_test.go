@@ -57,7 +57,7 @@ func TestRekeysShop(t *testing.T) {
 		}
 	}
 	got := settle(t, places[0], places[1:], merge.Options{
-		Inspect: inspect.Options{Models: migratetest.OldModels(), References: []string{"events.data:$.user.id=users.id", "audit_log.user_id=users.id"}},
+		Inspect: inspect.Options{References: []string{"events.data:$.user.id=users.id", "audit_log.user_id=users.id"}},
 		Plan:    plan.Options{Zone: "UTC", Window: 1},
 	})
 	if a, b := got.Rekeys[0], got.Rekeys[1]; a.Node != 1023 || b.Node != 1022 || a.Mode != plan.Rekey || b.Mode != plan.Rekey || got.Widen != nil {

@@ -1,4 +1,4 @@
-package migratetest
+package migrate_test
 
 import (
 	"time"
@@ -6,8 +6,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// OldModels returns the models of the application as it was, whose keys have the widths that came to mind.
-func OldModels() []any {
+// oldModels returns the models of the application as it was, whose keys have the widths that came to mind.
+func oldModels() []any {
 	return []any{&OldUser{}, &OldProfile{}, &OldAddress{}, &OldCategory{}, &OldProduct{}, &OldOrder{}, &OldOrderItem{}, &OldPayment{}, &OldComment{}, &OldTag{}, &OldTagging{}, &OldEvent{}, &OldAuditLog{}}
 }
 
