@@ -39,28 +39,20 @@ func FillKeys(ctx context.Context, db *sql.DB, kind string, rows int, seed uint6
 		return err
 	}
 	defer done()
-	return write(ctx, conn, kind, seed, key, func(f *filler) {
-		f.people(rows)
-		f.goods(rows)
-		f.sales(rows)
-		f.marks(rows)
-		f.flush()
-		if kind == "postgres" {
-			f.sequences()
-		}
-	})
-}
-
-// write fills tables in one transaction.
-func write(ctx context.Context, conn *sql.Conn, kind string, seed uint64, key func(string, time.Time) int64, fill func(*filler)) error {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() // which does nothing after the commit
 	f := &filler{ctx: ctx, tx: tx, kind: kind, key: key, random: rand.New(rand.NewPCG(seed, 2)), seed: seed, ids: map[string][]int64{}}
-	fill(f)
+	f.people(rows)
+	f.goods(rows)
+	f.sales(rows)
+	f.marks(rows)
 	f.flush()
+	if kind == "postgres" {
+		f.sequences()
+	}
 	if f.err != nil {
 		return f.err
 	}
@@ -97,8 +89,6 @@ type filler struct {
 	into   string   // the table and columns that wait
 	wait   []string // rows that wait
 	err    error
-
-	overriding bool // all keys are GENERATED ALWAYS, on PostgreSQL
 }
 
 // now returns the time of the next row, and of what was made after it.
@@ -120,7 +110,7 @@ func (f *filler) any(table string) int64 {
 // add writes a row; nil is NULL.
 func (f *filler) add(table, columns string, values ...any) {
 	into := "INSERT INTO " + table + " (" + columns + ")"
-	if f.kind == "postgres" && (f.overriding || table == "orders") {
+	if f.kind == "postgres" && table == "orders" {
 		into += " OVERRIDING SYSTEM VALUE"
 	}
 	if into != f.into || len(f.wait) == 200 {

@@ -1,6 +1,6 @@
 -- The schema of the Pagila database, version 4.1, by Devrim Gündüz and others, https://github.com/devrimgunduz/pagila, under the MIT licence
 -- (copyright (c) Devrim Gündüz): names and types of tables, columns, keys, indexes, foreign keys, triggers, views and functions are those of
--- pagila-schema.sql. The statements are written anew, bodies of views and functions do the same in fewer words; pagila.go makes the rows up.
+-- pagila-schema.sql. The statements are written anew, bodies of views and functions do the same in fewer words; the rows are made up.
 --
 -- What differs, so that PostgreSQL 15 alone is enough: film_embedding, which needs an extension, is left out; film.length_hours is STORED
 -- rather than VIRTUAL; gen_random_uuid() stands for uuidv7(). Of the partitions there are the seven first: as published, six of them have
@@ -245,7 +245,8 @@ DECLARE
 	v_overfees INTEGER;
 	v_payments DECIMAL(5,2);
 BEGIN
-	SELECT COALESCE(SUM(f.rental_rate), 0), COALESCE(SUM(GREATEST(r.return_date::date - r.rental_date::date - f.rental_duration, 0)), 0) INTO v_rentfees, v_overfees
+	SELECT COALESCE(SUM(f.rental_rate), 0), COALESCE(SUM(GREATEST(r.return_date::date - r.rental_date::date - f.rental_duration, 0)), 0) INTO v_rentfees,
+		v_overfees
 		FROM film f JOIN inventory i ON i.film_id = f.film_id JOIN rental r ON r.inventory_id = i.inventory_id
 		WHERE r.rental_date <= p_effective_date AND r.customer_id = p_customer_id;
 	SELECT COALESCE(SUM(p.amount), 0) INTO v_payments FROM payment p WHERE p.payment_date <= p_effective_date AND p.customer_id = p_customer_id;
@@ -284,7 +285,8 @@ CREATE VIEW customer_list AS
 	FROM customer cu JOIN address a ON a.address_id = cu.address_id JOIN city ON city.city_id = a.city_id JOIN country ON country.country_id = city.country_id;
 
 CREATE VIEW film_list AS
-	SELECT f.film_id AS fid, f.title, f.description, c.name AS category, f.rental_rate AS price, f.length, f.rating, group_concat(a.first_name || ' ' || a.last_name) AS actors
+	SELECT f.film_id AS fid, f.title, f.description, c.name AS category, f.rental_rate AS price, f.length, f.rating,
+		group_concat(a.first_name || ' ' || a.last_name) AS actors
 	FROM category c LEFT JOIN film_category fc ON fc.category_id = c.category_id LEFT JOIN film f ON f.film_id = fc.film_id
 		JOIN film_actor fa ON fa.film_id = f.film_id JOIN actor a ON a.actor_id = fa.actor_id
 	GROUP BY f.film_id, f.title, f.description, c.name, f.rental_rate, f.length, f.rating;
@@ -310,7 +312,8 @@ CREATE VIEW sales_by_store AS
 	GROUP BY cy.country, c.city, s.store_id, m.first_name, m.last_name ORDER BY cy.country, c.city;
 
 CREATE VIEW staff_list AS
-	SELECT s.staff_id AS id, s.first_name || ' ' || s.last_name AS name, a.address, a.postal_code AS "zip code", a.phone, city.city, country.country, s.store_id AS sid
+	SELECT s.staff_id AS id, s.first_name || ' ' || s.last_name AS name, a.address, a.postal_code AS "zip code", a.phone, city.city, country.country,
+		s.store_id AS sid
 	FROM staff s JOIN address a ON a.address_id = s.address_id JOIN city ON city.city_id = a.city_id JOIN country ON country.country_id = city.country_id;
 
 CREATE MATERIALIZED VIEW rental_by_category AS
@@ -320,7 +323,93 @@ CREATE MATERIALIZED VIEW rental_by_category AS
 	GROUP BY c.name ORDER BY sum(p.amount) DESC
 	WITH NO DATA;
 
--- rows
+-- The rows, of which rental has :rows, and the others in proportion.
+INSERT INTO country (country_id, country, last_update)
+	SELECT n + 1, 'Country ' || n, timestamptz '2021-02-15 04:00:00+00' + n * interval '1 minute'
+	FROM numbers WHERE 150 * n < :rows + 450;
+
+INSERT INTO city (city_id, city, country_id, last_update)
+	SELECT n + 1, 'City ' || n, 1 + 7 * n % (SELECT COUNT(*) FROM country), timestamptz '2021-02-15 04:00:00+00' + n * interval '1 minute'
+	FROM numbers WHERE 27 * n < :rows + 108;
+
+INSERT INTO address (address_id, address, district, city_id, postal_code, phone, last_update)
+	SELECT n + 1, n || ' O''Hara Street', 'District ' || (n % 7), 1 + 7 * n % (SELECT COUNT(*) FROM city), CASE WHEN n % 4 > 0 THEN 10000 + n END, '555-' || n,
+		timestamptz '2021-02-15 04:00:00+00' + n * interval '1 minute'
+	FROM numbers WHERE 27 * n < :rows + 243;
+
+INSERT INTO store (store_id, manager_staff_id, address_id, last_update)
+	SELECT n + 1, n + 1, n + 1, timestamptz '2021-02-15 04:00:00+00' + n * interval '1 minute'
+	FROM numbers WHERE n < 2;
+
+INSERT INTO staff (staff_id, first_name, last_name, address_id, email, store_id, active, username, last_update)
+	SELECT n + 1, 'Staff ' || n, 'Hill', n + 3, 'staff' || n || '@example.org', n + 1, true, 'staff' || n,
+		timestamptz '2021-02-15 04:00:00+00' + n * interval '1 minute'
+	FROM numbers WHERE n < 2;
+
+INSERT INTO customer (customer_id, store_id, first_name, last_name, email, address_id, create_date, last_update, active, uuid)
+	SELECT n + 1, 1 + n % 2, 'First ' || n, 'Last ' || n, 'customer' || n || '@example.org', n + 5,
+		(timestamp '2022-01-02 08:00:00' + (466560000 * (n / 4)::bigint / (:rows + 135)) * interval '1 second')::date,
+		timestamptz '2022-01-02 08:00:00+00' + (466560000 * n::bigint / (:rows + 135)) * interval '1 second', 1,
+		('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid
+	FROM numbers WHERE 27 * n < :rows + 135;
+
+INSERT INTO actor (actor_id, first_name, last_name, last_update)
+	SELECT n + 1, 'ACTOR' || n, 'GUINESS' || (n % 40), timestamptz '2021-02-15 04:00:00+00' + n * interval '1 minute'
+	FROM numbers WHERE 80 * n < :rows + 400;
+
+INSERT INTO category (category_id, name, last_update)
+	SELECT n + 1, 'Category ' || n, timestamptz '2021-02-15 04:00:00+00' + n * interval '1 minute'
+	FROM numbers WHERE n < 16;
+
+INSERT INTO language (language_id, name, last_update)
+	SELECT n + 1, 'Language ' || n, timestamptz '2021-02-15 04:00:00+00' + n * interval '1 minute'
+	FROM numbers WHERE n < 6;
+
+INSERT INTO film (film_id, title, description, release_year, language_id, original_language_id, length, rating, special_features, last_update)
+	SELECT n + 1, 'ACADEMY DINOSAUR ' || n, 'An epic drama of number ' || n, 2006, 1 + 5 * n % 6, CASE WHEN n % 9 = 4 THEN 1 + n % 6 END, 60 + n % 120,
+		(ARRAY['G', 'PG', 'PG-13', 'R', 'NC-17'])[1 + n % 5]::mpaa_rating, CASE WHEN n % 5 > 0 THEN ARRAY['Trailers', 'Deleted Scenes'] END,
+		timestamptz '2021-02-15 04:00:00+00' + n * interval '1 minute'
+	FROM numbers WHERE 16 * n < :rows + 80;
+
+INSERT INTO film_actor (actor_id, film_id, last_update)
+	SELECT 1 + (film_id - 1 + n) % (SELECT COUNT(*) FROM actor), film_id, timestamptz '2021-02-15 04:00:00+00' + film_id * interval '1 minute'
+	FROM film, numbers WHERE n <= (film_id - 1) % 5;
+
+INSERT INTO film_category (film_id, category_id, last_update)
+	SELECT film_id, 1 + (film_id - 1) % 16, timestamptz '2021-02-15 04:00:00+00' + film_id * interval '1 minute'
+	FROM film;
+
+INSERT INTO inventory (inventory_id, film_id, store_id, last_update)
+	SELECT n + 1, 1 + 7 * n % (SELECT COUNT(*) FROM film), 1 + n % 2, timestamptz '2021-02-15 04:00:00+00' + n * interval '1 minute'
+	FROM numbers WHERE 4 * n < :rows + 20;
+
+INSERT INTO rental (rental_id, rental_date, inventory_id, customer_id, return_date, staff_id, last_update, uuid)
+	SELECT n + 1, timestamptz '2022-01-02 08:00:00+00' + (17280000 * n::bigint / :rows) * interval '1 second', 1 + 31 * n % (SELECT COUNT(*) FROM inventory),
+		1 + 7 * n % (SELECT COUNT(*) FROM customer),
+		CASE WHEN n % 90 <> 17 THEN timestamptz '2022-01-02 08:00:00+00' + (17280000 * n::bigint / :rows + 180000) * interval '1 second' END, 1 + n % 2,
+		timestamptz '2022-01-02 08:00:00+00' + (17280000 * n::bigint / :rows + 3600) * interval '1 second',
+		('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid
+	FROM numbers WHERE n < :rows;
+
+INSERT INTO payment (payment_id, customer_id, staff_id, rental_id, amount, payment_date, uuid)
+	SELECT row_number() OVER (ORDER BY rental_id), customer_id, 3 - staff_id, rental_id, (rental_id - 1) % 12 + 0.99, rental_date + interval '1 second',
+		('00000000-0000-7000-8000-' || lpad(to_hex(rental_id - 1), 12, '0'))::uuid
+	FROM rental WHERE (rental_id - 1) % 50 <> 11;
+
+SELECT setval('actor_actor_id_seq', (SELECT max(actor_id) FROM actor)),
+	setval('address_address_id_seq', (SELECT max(address_id) FROM address)),
+	setval('category_category_id_seq', (SELECT max(category_id) FROM category)),
+	setval('city_city_id_seq', (SELECT max(city_id) FROM city)),
+	setval('country_country_id_seq', (SELECT max(country_id) FROM country)),
+	setval('customer_customer_id_seq', (SELECT max(customer_id) FROM customer)),
+	setval('film_film_id_seq', (SELECT max(film_id) FROM film)),
+	setval('inventory_inventory_id_seq', (SELECT max(inventory_id) FROM inventory)),
+	setval('language_language_id_seq', (SELECT max(language_id) FROM language)),
+	setval('payment_payment_id_seq', (SELECT max(payment_id) FROM payment)),
+	setval('rental_rental_id_seq', (SELECT max(rental_id) FROM rental)),
+	setval('staff_staff_id_seq', (SELECT max(staff_id) FROM staff)),
+	setval('store_store_id_seq', (SELECT max(store_id) FROM store));
+
 -- As in the published dump, what follows is made after the rows.
 CREATE INDEX film_fulltext_idx ON film USING gist (fulltext);
 

@@ -1,6 +1,6 @@
 -- The schema of the Sakila sample database, version 1.x, by MySQL AB and Oracle, https://dev.mysql.com/doc/sakila/en/, under the New BSD
 -- licence: names and types of tables, columns, keys, indexes, foreign keys, triggers, views and routines are those of sakila-schema.sql and
--- sakila-data.sql. The statements are written anew, bodies of views and routines do the same in fewer words; sakila.go makes the rows up.
+-- sakila-data.sql. The statements are written anew, bodies of views and routines do the same in fewer words; the rows are made up.
 -- address.location, which MySQL alone has since 5.7.5, is left out.
 
 CREATE TABLE actor (
@@ -262,7 +262,8 @@ BEGIN
 	DECLARE v_rentfees DECIMAL(5,2);
 	DECLARE v_overfees INTEGER;
 	DECLARE v_payments DECIMAL(5,2);
-	SELECT IFNULL(SUM(f.rental_rate), 0), IFNULL(SUM(GREATEST(TO_DAYS(r.return_date) - TO_DAYS(r.rental_date) - f.rental_duration, 0)), 0) INTO v_rentfees, v_overfees
+	SELECT IFNULL(SUM(f.rental_rate), 0), IFNULL(SUM(GREATEST(TO_DAYS(r.return_date) - TO_DAYS(r.rental_date) - f.rental_duration, 0)), 0) INTO v_rentfees,
+		v_overfees
 		FROM film f JOIN inventory i ON i.film_id = f.film_id JOIN rental r ON r.inventory_id = i.inventory_id
 		WHERE r.rental_date <= p_effective_date AND r.customer_id = p_customer_id;
 	SELECT IFNULL(SUM(p.amount), 0) INTO v_payments FROM payment p WHERE p.payment_date <= p_effective_date AND p.customer_id = p_customer_id;
@@ -300,7 +301,79 @@ BEGIN
 	SELECT COUNT(*) FROM inventory WHERE film_id = p_film_id AND store_id = p_store_id AND NOT inventory_in_stock(inventory_id) INTO p_film_count;
 END;
 
--- rows
+-- The rows, of which rental has :rows, and the others in proportion.
+-- Tables refer to each other in circles; the connection is not used again.
+SET foreign_key_checks = 0;
+
+INSERT INTO country (country_id, country, last_update)
+	SELECT n + 1, CONCAT('Country ', n), '2021-02-15 04:00:00' + INTERVAL n MINUTE
+	FROM numbers WHERE 150 * n < :rows + 450;
+
+INSERT INTO city (city_id, city, country_id, last_update)
+	SELECT n + 1, CONCAT('City ', n), 1 + 7 * n % (SELECT COUNT(*) FROM country), '2021-02-15 04:00:00' + INTERVAL n MINUTE
+	FROM numbers WHERE 27 * n < :rows + 108;
+
+INSERT INTO address (address_id, address, district, city_id, postal_code, phone, last_update)
+	SELECT n + 1, CONCAT(n, ' O''Hara Street'), CONCAT('District ', n % 7), 1 + 7 * n % (SELECT COUNT(*) FROM city), CASE WHEN n % 4 > 0 THEN 10000 + n END,
+		CONCAT('555-', n), '2021-02-15 04:00:00' + INTERVAL n MINUTE
+	FROM numbers WHERE 27 * n < :rows + 243;
+
+INSERT INTO store (store_id, manager_staff_id, address_id, last_update)
+	SELECT n + 1, n + 1, n + 1, '2021-02-15 04:00:00' + INTERVAL n MINUTE
+	FROM numbers WHERE n < 2;
+
+INSERT INTO staff (staff_id, first_name, last_name, address_id, email, store_id, active, username, last_update)
+	SELECT n + 1, CONCAT('Staff ', n), 'Hill', n + 3, CONCAT('staff', n, '@example.org'), n + 1, TRUE, CONCAT('staff', n),
+		'2021-02-15 04:00:00' + INTERVAL n MINUTE
+	FROM numbers WHERE n < 2;
+
+INSERT INTO customer (customer_id, store_id, first_name, last_name, email, address_id, create_date, last_update, active)
+	SELECT n + 1, 1 + n % 2, CONCAT('First ', n), CONCAT('Last ', n), CONCAT('customer', n, '@example.org'), n + 5,
+		'2022-01-02 08:00:00' + INTERVAL (466560000 * (n DIV 4) DIV (:rows + 135)) SECOND,
+		'2022-01-02 08:00:00' + INTERVAL (466560000 * n DIV (:rows + 135)) SECOND, 1
+	FROM numbers WHERE 27 * n < :rows + 135;
+
+INSERT INTO actor (actor_id, first_name, last_name, last_update)
+	SELECT n + 1, CONCAT('ACTOR', n), CONCAT('GUINESS', n % 40), '2021-02-15 04:00:00' + INTERVAL n MINUTE
+	FROM numbers WHERE 80 * n < :rows + 400;
+
+INSERT INTO category (category_id, name, last_update)
+	SELECT n + 1, CONCAT('Category ', n), '2021-02-15 04:00:00' + INTERVAL n MINUTE
+	FROM numbers WHERE n < 16;
+
+INSERT INTO language (language_id, name, last_update)
+	SELECT n + 1, CONCAT('Language ', n), '2021-02-15 04:00:00' + INTERVAL n MINUTE
+	FROM numbers WHERE n < 6;
+
+INSERT INTO film (film_id, title, description, release_year, language_id, original_language_id, length, rating, special_features, last_update)
+	SELECT n + 1, CONCAT('ACADEMY DINOSAUR ', n), CONCAT('An epic drama of number ', n), 2006, 1 + 5 * n % 6, CASE WHEN n % 9 = 4 THEN 1 + n % 6 END,
+		60 + n % 120, ELT(1 + n % 5, 'G', 'PG', 'PG-13', 'R', 'NC-17'), CASE WHEN n % 5 > 0 THEN 'Trailers,Deleted Scenes' END,
+		'2021-02-15 04:00:00' + INTERVAL n MINUTE
+	FROM numbers WHERE 16 * n < :rows + 80;
+
+INSERT INTO film_actor (actor_id, film_id, last_update)
+	SELECT 1 + (film_id - 1 + n) % (SELECT COUNT(*) FROM actor), film_id, '2021-02-15 04:00:00' + INTERVAL film_id MINUTE
+	FROM film, numbers WHERE n <= (film_id - 1) % 5;
+
+INSERT INTO film_category (film_id, category_id, last_update)
+	SELECT film_id, 1 + (film_id - 1) % 16, '2021-02-15 04:00:00' + INTERVAL film_id MINUTE
+	FROM film;
+
+INSERT INTO inventory (inventory_id, film_id, store_id, last_update)
+	SELECT n + 1, 1 + 7 * n % (SELECT COUNT(*) FROM film), 1 + n % 2, '2021-02-15 04:00:00' + INTERVAL n MINUTE
+	FROM numbers WHERE 4 * n < :rows + 20;
+
+INSERT INTO rental (rental_id, rental_date, inventory_id, customer_id, return_date, staff_id, last_update)
+	SELECT n + 1, '2022-01-02 08:00:00' + INTERVAL (17280000 * n DIV :rows) SECOND, 1 + 31 * n % (SELECT COUNT(*) FROM inventory),
+		1 + 7 * n % (SELECT COUNT(*) FROM customer), CASE WHEN n % 90 <> 17 THEN '2022-01-02 08:00:00' + INTERVAL (17280000 * n DIV :rows + 180000) SECOND END,
+		1 + n % 2, '2022-01-02 08:00:00' + INTERVAL (17280000 * n DIV :rows + 3600) SECOND
+	FROM numbers WHERE n < :rows;
+
+INSERT INTO payment (payment_id, customer_id, staff_id, rental_id, amount, payment_date, last_update)
+	SELECT ROW_NUMBER() OVER (ORDER BY rental_id), customer_id, 3 - staff_id, CASE WHEN (rental_id - 1) % 100 <> 62 THEN rental_id END,
+		(rental_id - 1) % 12 + 0.99, rental_date + INTERVAL 1 SECOND, rental_date + INTERVAL 1 HOUR
+	FROM rental WHERE (rental_id - 1) % 50 <> 11;
+
 -- As in the published data, the triggers below are made after the rows.
 CREATE TRIGGER customer_create_date BEFORE INSERT ON customer FOR EACH ROW SET NEW.create_date = NOW();
 
