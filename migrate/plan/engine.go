@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/snowkey-go/snowkey/internal/catalog"
 	"github.com/snowkey-go/snowkey/internal/dialect"
@@ -19,8 +20,8 @@ type engine interface {
 	update(source string, m move, from, to, where, more string) []string
 	// value is what the map's column to has for a column that is in no document. A column of text gets a text.
 	value(m move, to string) string
-	// equal is the condition that c has the id; number the id that c has, as a number, NULL when it has none.
-	equal(m move, id string) string
+	// equalText is the condition that c, a column of texts, has the id; number the id that c has, as a number, NULL when it has none.
+	equalText(m move, id string) string
 	number(m move) string
 	// encoded returns a move with how numbers become texts that are compared as the column's are.
 	encoded(context.Context, move) (move, error)
@@ -40,12 +41,39 @@ type engine interface {
 	partitioning(context.Context, *catalog.Table) (string, error)
 }
 
+// plainEngine is an engine that needs nothing of what another one does around its statements.
+type plainEngine struct{ *builder }
+
+func (plainEngine) around([]move) (before, after []string)          { return nil, nil }
+func (plainEngine) loosen(context.Context, []rewriting) error       { return nil }
+func (plainEngine) tighten()                                        {}
+func (plainEngine) broken([]rewriting, *counting)                   {}
+func (plainEngine) guard([]rewriting) (on, off []Step)              { return nil, nil }
+func (plainEngine) encoded(_ context.Context, m move) (move, error) { return m, nil }
+func (plainEngine) partitioning(context.Context, *catalog.Table) (by string, err error) {
+	return "", nil
+}
+
+// column returns the column of a move as statements of a rekey have it.
+func (b *builder) column(m move) string { return "c." + b.quote(m.column) }
+
+// equal is the condition that c has the id of an expression.
+func (b *builder) equal(m move, id string) string {
+	switch {
+	case m.path != nil:
+		return fmt.Sprintf("%s = %s%s", b.engine.number(m), id, m.owner)
+	case m.text:
+		return b.engine.equalText(m, id) + m.owner
+	}
+	return fmt.Sprintf("%s = %s%s", b.column(m), id, m.owner)
+}
+
 func (b *builder) newEngine() engine {
 	switch b.dialect() {
 	case dialect.MySQL:
-		return mysqlEngine{b}
+		return mysqlEngine{plainEngine{b}}
 	case dialect.Postgres:
-		return &postgresEngine{builder: b}
+		return &postgresEngine{plainEngine: plainEngine{b}}
 	}
-	return sqliteEngine{b}
+	return sqliteEngine{plainEngine{b}}
 }

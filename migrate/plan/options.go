@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -21,21 +22,8 @@ var validSpace = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,64}$`) // as package gran
 
 // complete returns the options with their defaults, or an error that wraps ErrOption.
 func (o Options) complete() (Options, error) {
-	if o.Mode == "" {
-		o.Mode = Widen
-	}
-	if o.Layout == (idgen.Layout{}) {
-		o.Layout = idgen.Snowkey.Layout
-	}
-	if o.Grants == "" {
-		o.Grants = grant.DefaultTable
-	}
-	if o.Space == "" {
-		o.Space = grant.DefaultSpace
-	}
-	if o.Below == 0 {
-		o.Below = defaultBelow
-	}
+	o.Mode, o.Layout, o.Below = cmp.Or(o.Mode, Widen), cmp.Or(o.Layout, idgen.Snowkey.Layout), cmp.Or(o.Below, defaultBelow)
+	o.Grants, o.Space = cmp.Or(o.Grants, grant.DefaultTable), cmp.Or(o.Space, grant.DefaultSpace)
 	if o.Window == 0 && o.Exclusive {
 		o.Window = exclusiveWindow
 	}
@@ -50,50 +38,36 @@ func (o Options) check() error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrOption}, args...)...)
 	}
-	if o.Mode != Widen && o.Mode != Rekey && o.Mode != Shadow {
-		return refuse("the mode %q is none of widen, rekey and shadow", o.Mode)
-	}
-	if o.Exclusive && o.Mode != Rekey {
-		return refuse("exclusive is for the mode rekey alone, and the mode is %s", o.Mode)
-	}
-	if !dialect.ValidName(o.Grants) {
-		return refuse("the table of grants %q is not named by up to 63 letters, digits and underlines, with a schema and a dot before it or without", o.Grants)
-	}
-	if !validSpace.MatchString(o.Space) {
-		return refuse("the key space %q is not 1 to 64 of a-z, A-Z, 0-9, dash, dot and underline", o.Space)
-	}
-	if o.Below < 1 {
-		return refuse("below %d, must be more than 0", o.Below)
-	}
-	if o.Window < 0 {
-		return refuse("the window %s is negative", o.Window)
-	}
-	if strings.ContainsFunc(o.Tool, control) {
-		return refuse("the tool's name %q has control characters", o.Tool)
-	}
 	least, err := o.Layout.MinID(o.Now)
-	if err != nil {
+	_, unknown := time.LoadLocation(o.Zone) // "" is UTC
+	switch n := o.Layout.Generators(); {
+	case o.Mode != Widen && o.Mode != Rekey && o.Mode != Shadow:
+		return refuse("the mode %q is none of widen, rekey and shadow", o.Mode)
+	case o.Exclusive && o.Mode != Rekey:
+		return refuse("exclusive is for the mode rekey alone, and the mode is %s", o.Mode)
+	case !dialect.ValidName(o.Grants):
+		return refuse("the table of grants %q is not named by up to 63 letters, digits and underlines, with a schema and a dot before it or without", o.Grants)
+	case !validSpace.MatchString(o.Space):
+		return refuse("the key space %q is not 1 to 64 of a-z, A-Z, 0-9, dash, dot and underline", o.Space)
+	case o.Below < 1:
+		return refuse("below %d, must be more than 0", o.Below)
+	case o.Window < 0:
+		return refuse("the window %s is negative", o.Window)
+	case strings.ContainsFunc(o.Tool, control):
+		return refuse("the tool's name %q has control characters", o.Tool)
+	case err != nil:
 		return refuse("the layout %s has no ids for now: %v", o.Layout, err)
-	}
-	if least <= o.Below {
+	case least <= o.Below:
 		return refuse("below %d, which ids of the layout %s made now (%d) are themselves", o.Below, o.Layout, least)
-	}
-	if o.Zone != "" {
-		if _, err := time.LoadLocation(o.Zone); err != nil {
-			return refuse("the time zone %q: %v", o.Zone, err)
-		}
-	}
-	if o.Mode == Widen {
+	case unknown != nil:
+		return refuse("the time zone %q: %v", o.Zone, unknown)
+	case o.Mode == Widen:
 		return nil
-	}
-	if o.Layout.Bits(idgen.Shard) > 0 {
+	case o.Layout.Bits(idgen.Shard) > 0:
 		return refuse("the layout %s has shards, and old rows say nothing of theirs", o.Layout)
-	}
-	n := o.Layout.Generators()
-	if n == 1 {
+	case n == 1:
 		return refuse("the layout %s has one node, and old rows need one besides those that write", o.Layout)
-	}
-	if o.Node != nil && (*o.Node < 0 || *o.Node >= n) {
+	case o.Node != nil && (*o.Node < 0 || *o.Node >= n):
 		return refuse("node %d, must be 0 to %d for the layout %s", *o.Node, n-1, o.Layout)
 	}
 	return nil

@@ -343,7 +343,7 @@ func tablesOf(moves []move) (tables []string) {
 
 // remaining returns the query for how many rows have an id of a map's column. Only those on its side of Below are read.
 func (b *builder) remaining(r rewriting, m move, column string) string {
-	query := fmt.Sprintf("SELECT COUNT(*) FROM %s m JOIN %s c ON %s", r.source, b.quoted(m.table), b.engine.equal(m, "m."+column))
+	query := fmt.Sprintf("SELECT COUNT(*) FROM %s m JOIN %s c ON %s", r.source, b.quoted(m.table), b.equal(m, "m."+column))
 	if m.path == nil {
 		query += " WHERE " + b.concerned([]assignment{{m, r}}, column)
 	}

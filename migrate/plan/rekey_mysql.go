@@ -12,7 +12,7 @@ import (
 )
 
 // mysqlEngine is MySQL and MariaDB.
-type mysqlEngine struct{ *builder }
+type mysqlEngine struct{ plainEngine }
 
 // session has no foreign key look at a batch, which MySQL would do row by row. The statements that it runs have all references in them, so
 // that none is broken at its end, which the counts of orphans show. sql_mode: with NO_ZERO_DATE, a zero date could not be assigned to itself.
@@ -28,10 +28,6 @@ func (b mysqlEngine) session() []string {
 	}
 	return settings
 }
-
-func (mysqlEngine) around([]move) (before, after []string) { return nil, nil }
-
-func (b mysqlEngine) column(m move) string { return "c." + b.quote(m.column) }
 
 // update joins with STRAIGHT_JOIN, which reads the map first, whatever the statistics of a map say that was just filled.
 func (b mysqlEngine) update(source string, m move, from, to, where, more string) []string {
@@ -72,16 +68,10 @@ func (b mysqlEngine) unchanged(m move) string {
 	return text.String()
 }
 
-func (b mysqlEngine) equal(m move, id string) string {
-	switch {
-	case m.path != nil:
-		return fmt.Sprintf("%s = %s%s", b.number(m), id, m.owner)
-	case m.text:
-		// In the column's own collation, so that an index on it is used. There '7 ' may be equal to '7', and other characters to
-		// digits, but not in as many bytes.
-		return fmt.Sprintf("%s = CONVERT(%s %s AND LENGTH(CONVERT(%s USING utf8mb4)) = LENGTH(%s)%s", b.column(m), id, m.encoding, b.column(m), id, m.owner)
-	}
-	return fmt.Sprintf("%s = %s%s", b.column(m), id, m.owner)
+// equalText compares in the column's own collation, so that an index on it is used. There '7 ' may be equal to '7', and other characters to
+// digits, but not in as many bytes.
+func (b mysqlEngine) equalText(m move, id string) string {
+	return fmt.Sprintf("%s = CONVERT(%s %s AND LENGTH(CONVERT(%[1]s USING utf8mb4)) = LENGTH(%[2]s)", b.column(m), id, m.encoding)
 }
 
 func (b mysqlEngine) number(m move) string {
@@ -125,12 +115,6 @@ func (b mysqlEngine) createIndex(t *catalog.Table, m move, name string) (do, und
 	return b.alter(fmt.Sprintf("%s ADD INDEX %s (%s), ALGORITHM=INPLACE, LOCK=NONE", alter, b.quote(name), part), "SELECT COUNT(*) "+there),
 		b.alter(fmt.Sprintf("%s DROP INDEX %s, ALGORITHM=INPLACE, LOCK=NONE", alter, b.quote(name)), "SELECT 1 - COUNT(*) "+there)
 }
-
-// loosen has nothing to do: the session of a batch does it. What it relies on is that the batch's statements have all references in them.
-func (mysqlEngine) loosen(context.Context, []rewriting) error { return nil }
-func (mysqlEngine) tighten()                                  {}
-
-func (mysqlEngine) broken([]rewriting, *counting) {}
 
 // encoding returns how a number becomes a text that is compared in the collation of a column: the rest of CONVERT, after the number.
 func (b mysqlEngine) encoding(ctx context.Context, table catalog.Name, column string) (string, error) {

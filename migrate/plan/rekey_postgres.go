@@ -12,7 +12,7 @@ import (
 
 // postgresEngine is PostgreSQL.
 type postgresEngine struct {
-	*builder
+	plainEngine
 	after []Step // tighten's
 }
 
@@ -44,8 +44,6 @@ func (b *postgresEngine) around([]move) (before, after []string) {
 	return []string{"SET CONSTRAINTS ALL DEFERRED"}, nil
 }
 
-func (b *postgresEngine) column(m move) string { return "c." + b.quote(m.column) }
-
 // update adds 0 to the map's id where it is compared, so that the map is read by its range, and not once for each row of the table.
 func (b *postgresEngine) update(source string, m move, from, to, where, more string) []string {
 	value, id := b.value(m, to), "m."+from+" + 0"
@@ -69,17 +67,12 @@ func (b *postgresEngine) value(m move, to string) string {
 	return "m." + to
 }
 
-func (b *postgresEngine) equal(m move, id string) string {
-	switch {
-	case m.path != nil:
-		return fmt.Sprintf("%s = %s%s", b.number(m), id, m.owner)
-	case m.text:
-		id = fmt.Sprintf("CAST(%s AS text)", id)
-		if b.padded(m) {
-			id = fmt.Sprintf("CAST(%s AS bpchar)", id) // padded; an index on it is not used for a text
-		}
+func (b *postgresEngine) equalText(m move, id string) string {
+	id = fmt.Sprintf("CAST(%s AS text)", id)
+	if b.padded(m) {
+		id = fmt.Sprintf("CAST(%s AS bpchar)", id) // padded; an index on it is not used for a text
 	}
-	return fmt.Sprintf("%s = %s%s", b.column(m), id, m.owner)
+	return b.column(m) + " = " + id
 }
 
 // padded reports whether a column has spaces at the end of its texts.
@@ -275,9 +268,7 @@ func (b *postgresEngine) loosenChild(ctx context.Context, child catalog.Name, ke
 		alone.then([]string{alter + "DEFERRABLE INITIALLY IMMEDIATE"}, []string{alter + "NOT DEFERRABLE"})
 	}
 	before, after := alone, change{do: alone.undo, undo: alone.do}
-	for _, s := range b.exchange(&before, swaps, "stand in for those whose ON UPDATE cannot be deferred", "let the foreign keys of … wait for the end of a transaction", child) {
-		b.add(s)
-	}
+	b.add(b.exchange(&before, swaps, "stand in for those whose ON UPDATE cannot be deferred", "let the foreign keys of … wait for the end of a transaction", child)...)
 	for i := range swaps {
 		swaps[i] = swaps[i].back()
 	}
@@ -418,25 +409,13 @@ func definitions(definition string) (was, stand string, err error) {
 	return was, was[:end] + rest + " DEFERRABLE INITIALLY IMMEDIATE", nil
 }
 
-// broken adds nothing: the counts of orphans say it all.
-func (*postgresEngine) broken([]rewriting, *counting) {}
-
 // tighten has the foreign keys as they were.
-func (b *postgresEngine) tighten() {
-	for _, s := range b.after {
-		b.add(s)
-	}
-}
+func (b *postgresEngine) tighten() { b.add(b.after...) }
 
 func (b *postgresEngine) partitioning(ctx context.Context, t *catalog.Table) (by string, err error) {
 	err = b.db.QueryRowContext(ctx, "SELECT COALESCE(pg_get_partkeydef($1::oid), '')", int64(t.OID)).Scan(&by)
 	return by, err
 }
-
-func (*postgresEngine) encoded(_ context.Context, m move) (move, error) { return m, nil }
-
-// guard has nothing to do: the sessions fire no triggers, or the user has accepted them.
-func (*postgresEngine) guard([]rewriting) (on, off []Step) { return nil, nil }
 
 // exclusively has no trigger fire, and so no foreign key looked at, where the user may do that. Else it drops the foreign keys, which would have a query run for each
 // row, and makes them again, by one query for each.

@@ -10,7 +10,7 @@ import (
 )
 
 // sqliteEngine is SQLite.
-type sqliteEngine struct{ *builder }
+type sqliteEngine struct{ plainEngine }
 
 // session turns foreign keys off, which has to be done outside of a transaction: deferred ones would do for some, but RESTRICT is looked
 // at in the middle of a statement, and a CASCADE would move references before their own statement.
@@ -39,8 +39,6 @@ func (b sqliteEngine) around(moves []move) (before, after []string) {
 func quiets(table string, t catalog.Trigger) bool {
 	return checkName(t.Name) == nil && marked(t.Definition) == "" && t.Stays(table)
 }
-
-func (b sqliteEngine) column(m move) string { return "c." + b.quote(m.column) }
 
 // update has a plus in front of the map's id where it is compared, so that the map is read by its range and not row by row.
 func (b sqliteEngine) update(source string, m move, from, to, where, more string) []string {
@@ -76,15 +74,9 @@ func (b sqliteEngine) untyped(m move) bool {
 	return m.path == nil && !m.text && (declared == "" || strings.Contains(declared, "BLOB") || declared == "ANY")
 }
 
-func (b sqliteEngine) equal(m move, id string) string {
-	switch {
-	case m.path != nil:
-		return fmt.Sprintf("%s = %s%s", b.number(m), id, m.owner)
-	case m.text:
-		// In the column's own collation, so that an index on it is used; with RTRIM '7 ' would be equal to '7', but is longer.
-		return fmt.Sprintf("%s = CAST(%s AS TEXT) AND length(%s) = length(%s)%s", b.column(m), id, b.column(m), id, m.owner)
-	}
-	return fmt.Sprintf("%s = %s%s", b.column(m), id, m.owner)
+// equalText compares in the column's own collation, so that an index on it is used; with RTRIM '7 ' would be equal to '7', but is longer.
+func (b sqliteEngine) equalText(m move, id string) string {
+	return fmt.Sprintf("%s = CAST(%s AS TEXT) AND length(%[1]s) = length(%[2]s)", b.column(m), id)
 }
 
 // number takes for a number's text what that number is written as.
@@ -121,10 +113,6 @@ func (b sqliteEngine) broken(all []rewriting, c *counting) {
 		}
 	}
 }
-
-// loosen and tighten have nothing to do: the foreign keys are off in the sessions of batches alone.
-func (sqliteEngine) loosen(context.Context, []rewriting) error { return nil }
-func (sqliteEngine) tighten()                                  {}
 
 // widen has nothing to widen: SQLite's integers have 64 bits, whatever their type is called. Nor can it have SQLite stop numbering rows that
 // come without an INTEGER PRIMARY KEY, with AUTOINCREMENT or without it: the plan says so, and before a rekey looks for writers that rely on it.
@@ -171,8 +159,3 @@ func (b sqliteEngine) exclusively(context.Context, []rewriting, []string) (exclu
 func (b sqliteEngine) assign(table string, list []assignment, from, to string) []string {
 	return []string{b.lookUp(table, list, from, to, "")}
 }
-
-// There are no partitions, a text is compared as it is, and batches drop the triggers that would fire.
-func (sqliteEngine) partitioning(context.Context, *catalog.Table) (string, error) { return "", nil }
-func (sqliteEngine) encoded(_ context.Context, m move) (move, error)              { return m, nil }
-func (sqliteEngine) guard([]rewriting) (on, off []Step)                           { return nil, nil }
