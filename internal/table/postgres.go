@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
-	"strings"
 )
 
 // Postgres reads PostgreSQL's pg_catalog, which everybody may.
@@ -99,10 +98,13 @@ func (s Postgres) EachRow(ctx context.Context, tables []*Table, query string, ar
 }
 
 // Array returns numbers as the text of an array, which all drivers can pass.
-func Array(numbers []uint32) string {
-	var texts []string
-	for _, n := range numbers {
-		texts = append(texts, strconv.FormatUint(uint64(n), 10))
+func Array[N uint32 | int64](numbers []N) string {
+	text := append(make([]byte, 0, 20*len(numbers)+2), '{')
+	for i, n := range numbers {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(text, int64(n), 10)
 	}
-	return "{" + strings.Join(texts, ",") + "}"
+	return string(append(text, '}'))
 }

@@ -98,22 +98,11 @@ func (f *Filler) Fill(ctx context.Context, tx Tx, after int64, rows int) (upto i
 func (f *Filler) pass(ctx context.Context, tx Tx, after, upto int64) error {
 	s := statement{dialect: f.source.dialect}
 	text := "SELECT old_id FROM " + f.source.maps + " WHERE old_id > " + s.number(after) + " AND old_id <= " + s.number(upto) + " ORDER BY old_id"
-	kept, next := 0, 0
-	err := each(ctx, tx, text, s.args, func(rows *sql.Rows) error {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return err
-		}
-		for ; next < len(f.rows) && f.rows[next].id < id; next++ {
-			f.rows[kept] = f.rows[next]
-			kept++
-		}
-		if next < len(f.rows) && f.rows[next].id == id {
-			next++
-		}
-		return nil
+	known, err := ids(ctx, tx, text, s.args)
+	f.rows = slices.DeleteFunc(f.rows, func(r row) bool {
+		_, is := slices.BinarySearch(known, r.id)
+		return is
 	})
-	f.rows = f.rows[:kept+copy(f.rows[kept:], f.rows[next:])]
 	return err
 }
 

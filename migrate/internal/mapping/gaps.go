@@ -1,9 +1,6 @@
 package mapping
 
-import (
-	"context"
-	"database/sql"
-)
+import "context"
 
 // gaps finds free slots in a slot range whose last slot is taken, though others may not be: those who add pairs for rows that come, in mode shadow, do not
 // take them in order.
@@ -38,16 +35,12 @@ func (g *gaps) read(ctx context.Context, tx Tx) error {
 	s := statement{dialect: g.source.dialect}
 	text := "SELECT new_id FROM " + g.source.maps + " WHERE new_id >= " + s.number(g.slots.id(g.next)) + " AND new_id <= " + s.number(g.slots.id(g.end-1)) +
 		" ORDER BY new_id LIMIT " + s.number(pageRows)
-	err := each(ctx, tx, text, s.args, func(rows *sql.Rows) error {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return err
-		}
+	found, err := ids(ctx, tx, text, s.args)
+	for _, id := range found {
 		if slot, own := g.slots.slot(id); own {
 			g.taken = append(g.taken, slot)
 		}
-		return nil
-	})
+	}
 	g.ended = len(g.taken) < pageRows
 	return err
 }

@@ -40,7 +40,10 @@ func (s *sorter) add(e entry) error {
 	if len(s.held) < s.most {
 		return nil
 	}
-	return s.spill()
+	if err := s.spill(); err != nil {
+		return fmt.Errorf("mapping: sorting: %w", err)
+	}
+	return nil
 }
 
 // spill writes what is held to a file.
@@ -48,27 +51,23 @@ func (s *sorter) spill() error {
 	slices.SortFunc(s.held, compare)
 	file, err := os.CreateTemp("", "snowkey-mapping-")
 	if err != nil {
-		return fmt.Errorf("mapping: sorting: %w", err)
+		return err
 	}
 	s.files = append(s.files, file)
 	w := bufio.NewWriterSize(file, 1<<16)
 	var b [entryBytes]byte
 	for _, e := range s.held {
-		binary.LittleEndian.PutUint64(b[0:], uint64(e.slotRange.first))
-		binary.LittleEndian.PutUint64(b[8:], uint64(e.slotRange.last))
-		binary.LittleEndian.PutUint64(b[16:], uint64(e.id))
-		if _, err := w.Write(b[:]); err != nil {
-			return fmt.Errorf("mapping: sorting: %w", err)
+		for i, n := range []int64{e.slotRange.first, e.slotRange.last, e.id} {
+			binary.LittleEndian.PutUint64(b[8*i:], uint64(n))
 		}
+		_, _ = w.Write(b[:]) // Flush has the error
 	}
 	s.held = s.held[:0]
 	if err := w.Flush(); err != nil {
-		return fmt.Errorf("mapping: sorting: %w", err)
+		return err
 	}
-	if _, err = file.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("mapping: sorting: %w", err)
-	}
-	return nil
+	_, err = file.Seek(0, io.SeekStart)
+	return err
 }
 
 // close removes the files.
@@ -112,19 +111,18 @@ func (r *run) next() (bool, error) {
 // each calls a function for every row that was added, in order. It can be called once.
 func (s *sorter) each(ctx context.Context, row func(entry) error) error {
 	slices.SortFunc(s.held, compare)
-	runs := []*run{{memory: s.held}}
+	heap := []*run{{memory: s.held}}
 	for _, file := range s.files {
-		runs = append(runs, &run{file: bufio.NewReaderSize(file, 1<<15)})
+		heap = append(heap, &run{file: bufio.NewReaderSize(file, 1<<15)})
 	}
-	var heap []*run
-	for _, r := range runs {
+	var failed error
+	heap = slices.DeleteFunc(heap, func(r *run) bool {
 		more, err := r.next()
-		if err != nil {
-			return err
-		}
-		if more {
-			heap = append(heap, r)
-		}
+		failed = cmp.Or(failed, err)
+		return !more
+	})
+	if failed != nil {
+		return failed
 	}
 	slices.SortFunc(heap, func(a, b *run) int { return compare(a.head, b.head) }) // which is a heap, too
 	for n := 0; len(heap) > 0; n++ {

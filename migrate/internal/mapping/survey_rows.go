@@ -153,12 +153,10 @@ func (r *source) excused(ctx context.Context, db *sql.DB, list []row) (map[int64
 	mapped := map[int64]bool{}
 	s := statement{dialect: r.dialect}
 	text := "SELECT old_id FROM " + r.maps + " WHERE old_id >= " + s.number(list[bad].id) + " AND old_id <= " + s.number(list[len(list)-1].id)
-	err = each(ctx, db, text, s.args, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
+	found, err := ids(ctx, db, text, s.args)
+	for _, id := range found {
 		mapped[id] = true
-		return err
-	})
+	}
 	return mapped, err
 }
 
@@ -194,17 +192,9 @@ func (o *others) has(ctx context.Context, id int64) (bool, error) {
 }
 
 // nodes returns the first ids of the table from a range that have the plan's node, in order.
-func (r *source) nodes(ctx context.Context, db dialect.Queryer, s *nodeSlots, from, until int64) (ids []int64, err error) {
+func (r *source) nodes(ctx context.Context, db dialect.Queryer, s *nodeSlots, from, until int64) ([]int64, error) {
 	q := statement{dialect: r.dialect}
 	text := "SELECT " + r.big(r.id) + " FROM " + r.table + " t WHERE " + r.id + " >= " + q.number(from) + " AND " + r.id + " <= " + q.number(until) +
 		" AND (" + r.id + " & " + q.number(s.mask) + ") = " + q.number(s.fixed) + " ORDER BY " + r.id + " LIMIT " + q.number(pageRows)
-	err = each(ctx, db, text, q.args, func(rows *sql.Rows) error {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return err
-		}
-		ids = append(ids, id)
-		return nil
-	})
-	return ids, err
+	return ids(ctx, db, text, q.args)
 }
