@@ -128,18 +128,13 @@ func (m *merger) transaction(ctx context.Context, f func(tx *sql.Tx) error) erro
 		return fmt.Errorf("merge: %s: %w", m.sides[0].label, err)
 	}
 	if err := f(tx); err != nil {
-		return errors.Join(err, rolledBack(tx))
+		if failed := tx.Rollback(); failed != nil && !errors.Is(failed, sql.ErrTxDone) { // which the end of a context has done already
+			err = errors.Join(err, failed)
+		}
+		return err
 	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("merge: %s: %w", m.sides[0].label, err)
-	}
-	return nil
-}
-
-// rolledBack rolls back, which the end of a context has done already.
-func rolledBack(tx *sql.Tx) error {
-	if err := tx.Rollback(); err != nil && !errors.Is(err, sql.ErrTxDone) {
-		return err
 	}
 	return nil
 }
@@ -157,19 +152,18 @@ func (t *table) insert(ctx context.Context, tx *sql.Tx, into *side, rows [][]any
 			weight += weigh(rows[n])
 			n++
 		}
-		chunk := rows[:n]
-		rows = rows[n:]
 		q := into.statement("INSERT INTO ", t.quoted, " (", strings.Join(into.quote(names(t.columns)...), ", "), ")")
 		if into.dialect == dialect.Postgres {
 			q.add(" OVERRIDING SYSTEM VALUE") // of GENERATED ALWAYS; of others it changes nothing
 		}
 		q.add(" VALUES ")
-		for i, row := range chunk {
+		for i, row := range rows[:n] {
 			if i > 0 {
 				q.add(", ")
 			}
 			q.tuple(row)
 		}
+		rows = rows[n:]
 		if _, err := tx.ExecContext(ctx, q.String(), q.args...); err != nil {
 			return &refusedError{err}
 		}

@@ -102,29 +102,11 @@ func (j *journal) move(ctx context.Context, tx *sql.Tx, s *side, t *table, from 
 	if err != nil {
 		return err
 	}
-	if to.upto == nil {
-		upto = ""
-	}
-	if to.swept == nil {
-		swept = ""
-	}
 	q := j.into.statement()
 	if from.there {
-		q.add("UPDATE ", journalTable, " SET upto = ")
-		q.arg(upto)
-		q.add(", swept = ")
-		q.arg(swept)
-		q.add(", copied = ")
-		q.arg(to.copied)
-		q.add(" WHERE source = ")
-		q.arg(s.source)
-		q.add(" AND name = ")
-		q.arg(t.text)
-		q.add(" AND copied = ")
-		q.arg(from.copied)
+		q.bind("UPDATE "+journalTable+" SET upto = ?, swept = ?, copied = ? WHERE source = ? AND name = ? AND copied = ?", upto, swept, to.copied, s.source, t.text, from.copied)
 	} else {
-		q.add("INSERT INTO ", journalTable, " (source, name, upto, swept, copied) VALUES ")
-		q.tuple([]any{s.source, t.text, upto, swept, to.copied})
+		q.bind("INSERT INTO "+journalTable+" (source, name, upto, swept, copied) VALUES (?, ?, ?, ?, ?)", s.source, t.text, upto, swept, to.copied)
 	}
 	result, err := tx.ExecContext(ctx, q.String(), q.args...)
 	if err != nil {

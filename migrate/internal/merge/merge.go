@@ -24,6 +24,7 @@
 package merge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,15 +146,7 @@ func (m *merger) prepare(ctx context.Context, into *gorm.DB, from []*gorm.DB) er
 	if o.Target < 0 {
 		return fmt.Errorf("%w: the target %s is negative", ErrOption, o.Target)
 	}
-	if o.Target == 0 {
-		o.Target = 500 * time.Millisecond
-	}
-	if m.layout = o.Layout; m.layout == (idgen.Layout{}) {
-		m.layout = idgen.Snowkey.Layout
-	}
-	if m.below = o.Plan.Below; m.below == 0 {
-		m.below = defaultBelow
-	}
+	o.Target, m.layout, m.below = cmp.Or(o.Target, 500*time.Millisecond), cmp.Or(o.Layout, idgen.Snowkey.Layout), cmp.Or(o.Plan.Below, defaultBelow)
 	for i, db := range append([]*gorm.DB{into}, from...) {
 		s, err := open(ctx, i, db)
 		if err != nil {

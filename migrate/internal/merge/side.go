@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"database/sql/driver"
 	"encoding/hex"
 	"fmt"
 
@@ -94,23 +93,20 @@ func (s *side) close() {
 		return
 	}
 	if s.dialect != dialect.SQLite {
-		_ = s.conn.Raw(func(any) error { return driver.ErrBadConn }) // which is what ends it
+		dialect.Discard(s.conn)
+	} else {
+		_ = s.conn.Close()
 	}
-	_ = s.conn.Close() // ErrConnDone after that
 	s.conn = nil
 }
 
 // enforce turns the foreign keys of the connection on or off, where rows come before those that they refer to. It must not be in a transaction.
 func (s *side) enforce(ctx context.Context, on bool) error {
-	var statement string
-	switch s.dialect {
-	case dialect.MySQL:
-		statement = map[bool]string{true: "SET SESSION foreign_key_checks = 1", false: "SET SESSION foreign_key_checks = 0"}[on]
-	case dialect.Postgres:
-		statement = map[bool]string{true: "SET session_replication_role = origin", false: "SET session_replication_role = replica"}[on]
-	case dialect.SQLite:
-		statement = map[bool]string{true: "PRAGMA foreign_keys = " + s.checks, false: "PRAGMA foreign_keys = 0"}[on]
-	}
+	statement := map[dialect.Dialect]map[bool]string{
+		dialect.MySQL:    {true: "SET SESSION foreign_key_checks = 1", false: "SET SESSION foreign_key_checks = 0"},
+		dialect.Postgres: {true: "SET session_replication_role = origin", false: "SET session_replication_role = replica"},
+		dialect.SQLite:   {true: "PRAGMA foreign_keys = " + s.checks, false: "PRAGMA foreign_keys = 0"},
+	}[s.dialect][on]
 	if _, err := s.conn.ExecContext(ctx, statement); err != nil {
 		return fmt.Errorf("merge: %s: %s, which a table that refers to itself, or back, needs: use a user who may: %w", s.label, statement, err)
 	}

@@ -34,34 +34,34 @@ func (q *statement) arg(v any) {
 	q.WriteByte('?')
 }
 
+// bind appends a text with a parameter in place of each ?.
+func (q *statement) bind(text string, values ...any) {
+	for i, part := range strings.Split(text, "?") {
+		if i > 0 {
+			q.arg(values[i-1])
+		}
+		q.add(part)
+	}
+}
+
 // tuple appends parameters in parentheses.
 func (q *statement) tuple(values []any) {
-	q.WriteByte('(')
-	for i, v := range values {
-		if i > 0 {
-			q.WriteString(", ")
-		}
-		q.arg(v)
-	}
-	q.WriteByte(')')
+	q.bind("(?"+strings.Repeat(", ?", len(values)-1)+")", values...)
 }
 
 // after appends the condition that a row comes after another in the order of columns. It is one that MySQL uses an index for.
 func (q *statement) after(columns []string, values []any) {
-	q.add(columns[0])
 	if len(columns) == 1 {
-		q.add(" > ")
-		q.arg(values[0])
+		q.add(columns[0])
+		q.bind(" > ?", values[0])
 		return
 	}
-	q.add(" >= ")
-	q.arg(values[0])
-	q.add(" AND (")
-	q.add(columns[0], " > ")
-	q.arg(values[0])
-	q.add(" OR (", columns[0], " = ")
-	q.arg(values[0])
-	q.add(" AND (")
+	q.add(columns[0])
+	q.bind(" >= ? AND (", values[0])
+	q.add(columns[0])
+	q.bind(" > ? OR (", values[0])
+	q.add(columns[0])
+	q.bind(" = ? AND (", values[0])
 	q.after(columns[1:], values[1:])
 	q.add(")))")
 }
@@ -83,9 +83,9 @@ func (q *statement) in(columns []string, tuples [][]any) {
 		}
 		if len(columns) == 1 {
 			q.arg(values[0])
-			continue
+		} else {
+			q.tuple(values)
 		}
-		q.tuple(values)
 	}
 	q.add(")")
 }

@@ -25,8 +25,7 @@ func canonical(d dialect.Dialect, c *catalog.Column, v any) (any, error) {
 		case d == dialect.MySQL && c.Class == catalog.Other && !plain(c):
 			return v, nil
 		case d == dialect.MySQL && c.Class == catalog.Floating:
-			number, err := strconv.ParseFloat(string(v), 64)
-			return number, err
+			return strconv.ParseFloat(string(v), 64)
 		}
 		return string(v), nil
 	case int64:
@@ -93,7 +92,7 @@ func spell(key []any) string { return fmt.Sprintf("%#v", key) }
 // show returns values as messages have them.
 func show(values []any) string {
 	if len(values) == 1 {
-		return fmt.Sprintf("%v", text(values[0]))
+		return fmt.Sprint(text(values[0]))
 	}
 	var texts []any
 	for _, v := range values {
@@ -118,8 +117,11 @@ type stored struct {
 	Bytes    []byte   `json:"b,omitempty"`
 }
 
-// store writes a key as the journal has it.
+// store writes a key as the journal has it, an empty text for none.
 func store(key []any) (string, error) {
+	if key == nil {
+		return "", nil
+	}
 	var list []stored
 	for _, v := range key {
 		switch v := v.(type) {
