@@ -112,5 +112,3 @@ func pathArray(path string) string {
 	}
 	return fmt.Sprintf("CAST(ARRAY[%s] AS text[])", strings.Join(parts, ", "))
 }
-
-// literal writes a text into a statement. A path has no backslash, which MySQL would take for more than one.

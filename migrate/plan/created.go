@@ -89,19 +89,10 @@ func (b *builder) createdOptions() (by map[string]string, rest string, err error
 // everyTable stands in Options.Created for the tables that neither it nor a guess says anything of.
 const everyTable = "*"
 
-// createdIn returns the column of a table of which the report says that it tells when rows were made, nil when there is none.
-func (b *builder) createdIn(table string) *inspect.Created {
-	i := slices.IndexFunc(b.report.Tables, func(t inspect.Table) bool { return t.Name == table })
-	if i < 0 {
-		return nil
-	}
-	return b.report.Tables[i].Created
-}
-
 // guess returns what a key's time is taken from when nobody has said: a column by its name, or a foreign key that is never NULL to a table
 // that has such a column. Of several it takes the one whose rows go with their parent's, or whose table's name begins with the parent's.
 func (b *builder) guess(k *Key, given map[string]string) string {
-	if c := b.createdIn(k.Table); c != nil {
+	if c := b.inReport(k.Table).Created; c != nil {
 		if c.Guessed {
 			k.Guessed = "by its name"
 		}
@@ -109,7 +100,7 @@ func (b *builder) guess(k *Key, given map[string]string) string {
 	}
 	found := map[string]Reference{}
 	for _, r := range b.plan.References {
-		dated := b.createdIn(r.To) != nil && given[r.To] == ""
+		dated := b.inReport(r.To).Created != nil && given[r.To] == ""
 		if r.Table == k.Table && r.To != k.Table && r.Origin == inspect.Declared && !r.Nullable && r.Path == "" && r.OwnerType == "" && len(r.Columns) < 2 && dated && b.plan.Key(r.To) != nil {
 			found[r.Column] = r
 		}

@@ -3,10 +3,7 @@ package plan
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
-
-	"github.com/snowkey-go/snowkey/migrate/inspect"
 )
 
 var pathPart = regexp.MustCompile(`^(?:\.([A-Za-z_][A-Za-z0-9_]*)|\."([^"\\]+)"|\[([0-9]{1,9})\])`)
@@ -72,11 +69,10 @@ func (b *rekeyBuilder) document(r rewriting, m move, from, to string) Action {
 
 // keyOf returns a table's integer key, nothing when it has none.
 func (b *builder) keyOf(table string) string {
-	i := slices.IndexFunc(b.report.Tables, func(t inspect.Table) bool { return t.Name == table })
-	if i < 0 || b.report.Tables[i].Key == nil {
-		return ""
+	if t := b.inReport(table); t.Key != nil {
+		return t.Key.Column
 	}
-	return b.report.Tables[i].Key.Column
+	return ""
 }
 
 // documents moves the ids in JSON after all keys have moved, so that the ranges of a table's rows are those of its keys as they are then.

@@ -124,6 +124,16 @@ func (b *builder) acceptable(word string) bool {
 		})
 }
 
+// inReport returns what the report says of a table by its own name for it, nothing of one that it does not have.
+func (b *builder) inReport(table string) inspect.Table {
+	for _, t := range b.report.Tables {
+		if t.Name == table {
+			return t
+		}
+	}
+	return inspect.Table{}
+}
+
 // find returns the place of a table in the report. The name may be quoted in another way than there.
 func (b *builder) find(name string) (int, error) {
 	want, err := catalog.Parse(name)
@@ -150,14 +160,6 @@ type selection struct {
 // follow takes in the references to the keys, until no table's key is added.
 func (s *selection) follow() error {
 	report := s.b.report
-	keyOf := func(table string) string {
-		for _, t := range report.Tables {
-			if t.Name == table && t.Key != nil {
-				return t.Key.Column
-			}
-		}
-		return ""
-	}
 	used := make([]bool, len(report.References))
 	for again := true; again; {
 		again = false
@@ -170,7 +172,7 @@ func (s *selection) follow() error {
 			if r.Path == "" {
 				s.pairs = append(s.pairs, [2]string{r.Table, r.Column})
 			}
-			if r.Path != "" || r.OwnerType != "" || r.Confidence == inspect.Possible || keyOf(r.Table) != r.Column || r.Table == r.To {
+			if r.Path != "" || r.OwnerType != "" || r.Confidence == inspect.Possible || s.b.keyOf(r.Table) != r.Column || r.Table == r.To {
 				continue
 			}
 			s.shared[r.Table], s.keys[r.Table], s.roots[r.Table] = true, r.Column, r.To
@@ -261,13 +263,12 @@ func (b *builder) load(ctx context.Context, name string, parsed catalog.Name) er
 	case t.View != "":
 		return fmt.Errorf("%w: %s is a %s", ErrOption, name, t.View)
 	}
-	for _, part := range []string{t.Full.Schema, t.Full.Name} {
-		if err := checkName(part); err != nil {
-			return err
-		}
-	}
+	names := []string{t.Full.Schema, t.Full.Name}
 	for _, c := range t.Columns {
-		if err := checkName(c.Name); err != nil {
+		names = append(names, c.Name)
+	}
+	for _, part := range names {
+		if err := checkName(part); err != nil {
 			return err
 		}
 	}

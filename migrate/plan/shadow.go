@@ -56,6 +56,7 @@ type moving struct {
 	name    string // as the report has it
 	of      *catalog.Table
 	columns []*moved
+	own     *moved // of these the table's key, nil when it is not among the plan's
 	through string // the integer column that batches go along: not NULL, and first in an index
 }
 
@@ -98,7 +99,9 @@ func (b *shadowBuilder) movings() []*moving {
 		}
 		m := &moved{table: t, column: c.column}
 		b.source(m)
-		t.columns = append(t.columns, m)
+		if t.columns = append(t.columns, m); m.own {
+			t.own = m
+		}
 	}
 	var tables []*moving
 	for _, t := range by {
@@ -190,10 +193,8 @@ func (t *moving) ordered() string {
 
 // find returns the table's column of a name that gets a second one, nil when it gets none.
 func (t *moving) find(column string) *moved {
-	for _, m := range t.columns {
-		if m.column.Name == column {
-			return m
-		}
+	if i := slices.IndexFunc(t.columns, func(m *moved) bool { return m.column.Name == column }); i >= 0 {
+		return t.columns[i]
 	}
 	return nil
 }
@@ -294,10 +295,8 @@ func (b *shadowBuilder) admitForeignKeys(tables []*moving) {
 
 // movingOf returns the table of a full name, nil when it is none of them.
 func movingOf(tables []*moving, full catalog.Name) *moving {
-	for _, t := range tables {
-		if t.of.Full == full {
-			return t
-		}
+	if i := slices.IndexFunc(tables, func(t *moving) bool { return t.of.Full == full }); i >= 0 {
+		return tables[i]
 	}
 	return nil
 }

@@ -179,16 +179,16 @@ func (b *shadowBuilder) readViews(ctx context.Context, x *exchange) error {
 			x.views = append(slices.DeleteFunc(x.views, func(u view) bool { return u.name == v.name }), v)
 		}
 		for _, c := range b.columns {
-			if own := t.own(); own == nil || c.table != t.name || c.column != own.column || !identity(c) {
+			if own := t.own; own == nil || c.table != t.name || c.column != own.column || !identity(c) {
 				continue
 			}
 			s, err := b.sequenceOf(ctx, l, c)
 			if err != nil {
 				return err
 			}
-			e := x.extras[t.own()]
-			e.identity, e.next = "SEQUENCE NAME "+s.name+" "+s.options, append(s.rest, s.set(b.whole(t), b.quote(c.column.Name), t.own().key.Below))
-			x.extras[t.own()] = e
+			e := x.extras[t.own]
+			e.identity, e.next = "SEQUENCE NAME "+s.name+" "+s.options, append(s.rest, s.set(b.whole(t), b.quote(c.column.Name), t.own.key.Below))
+			x.extras[t.own] = e
 		}
 	}
 	return nil

@@ -101,7 +101,7 @@ func (b *shadowBuilder) expandShadow(x *exchange) {
 	}
 	for _, t := range x.tables {
 		making, dropping := b.keeper(t)
-		if own := t.own(); own != nil {
+		if own := t.own; own != nil {
 			m := b.mint(t)
 			making, dropping = append(slices.Clone(m.defining), making...), append(dropping, m.dropping...)
 		}
@@ -110,16 +110,6 @@ func (b *shadowBuilder) expandShadow(x *exchange) {
 			Do: transactional(append([]string{patience}, making...)...), Undo: ref(transactional(dropping...)),
 		})
 	}
-}
-
-// own returns the table's key, nil when it is not among the plan's.
-func (t *moving) own() *moved {
-	for _, m := range t.columns {
-		if m.own {
-			return m
-		}
-	}
-	return nil
 }
 
 // settle adds the steps after which no second column is missing, nor ever will be. The function that tells stale transactions to begin anew

@@ -215,7 +215,7 @@ func (b *shadowBuilder) restoreColumn(m *moved, e extra) []string {
 func (b *shadowBuilder) endShadow(x *exchange) {
 	var flipped []*moving
 	for _, t := range x.tables {
-		if own := t.own(); own != nil && own.column.Auto != "" {
+		if own := t.own; own != nil && own.column.Auto != "" {
 			flipped = append(flipped, t)
 		}
 	}
@@ -240,7 +240,7 @@ func (b *shadowBuilder) endShadow(x *exchange) {
 	}
 	var rest []string
 	for _, t := range x.tables {
-		if own := t.own(); own != nil && own.column.Auto == "" {
+		if own := t.own; own != nil && own.column.Auto == "" {
 			rest = append(rest, b.mint(t).dropping...)
 		}
 	}
@@ -254,9 +254,9 @@ func (b *shadowBuilder) flip(tables []*moving) {
 	var of, do, undo []string
 	var changes []Change
 	for _, t := range tables {
-		of, changes = append(of, t.name), append(changes, b.gone(t.of, "default of column "+t.own().column.Name)...)
-		m, table := b.mint(t), "ALTER TABLE "+b.whole(t)+" ALTER COLUMN "+b.quote(t.own().column.Name)
-		watched = append(watched, sequenceWatched(t.name, t.name+"."+t.own().column.Name, m.sequence))
+		of, changes = append(of, t.name), append(changes, b.gone(t.of, "default of column "+t.own.column.Name)...)
+		m, table := b.mint(t), "ALTER TABLE "+b.whole(t)+" ALTER COLUMN "+b.quote(t.own.column.Name)
+		watched = append(watched, sequenceWatched(t.name, t.name+"."+t.own.column.Name, m.sequence))
 		names = append(names, t.of.Full)
 		do = append(append(do, table+" DROP DEFAULT"), m.dropping...)
 		undo = append(append(undo, m.defining...), table+" SET DEFAULT "+m.now())

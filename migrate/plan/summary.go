@@ -78,25 +78,14 @@ func (w *writer) summary(stages []stage) {
 
 // magnitude returns about how long something takes, from rates that were not measured where it is done: no more is known than that.
 func magnitude(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "unknown"
-	case d == 0:
-		return ""
-	case d < time.Second:
-		return "<1 s"
-	case d < 3*time.Second:
-		return "~1 s"
-	case d < 30*time.Second:
-		return "~10 s"
-	case d < 3*time.Minute:
-		return "~1 min"
-	case d < 30*time.Minute:
-		return "~10 min"
-	case d < 5*time.Hour:
-		return "~1 h"
-	case d < 24*time.Hour:
-		return "~10 h"
+	for _, m := range []struct {
+		below time.Duration
+		about string
+	}{{0, "unknown"}, {1, ""}, {time.Second, "<1 s"}, {3 * time.Second, "~1 s"}, {30 * time.Second, "~10 s"}, {3 * time.Minute, "~1 min"}, {30 * time.Minute, "~10 min"}, {5 * time.Hour, "~1 h"},
+		{24 * time.Hour, "~10 h"}} {
+		if d < m.below {
+			return m.about
+		}
 	}
 	return fmt.Sprintf("~%d d", (d+12*time.Hour)/(24*time.Hour))
 }

@@ -109,45 +109,40 @@ type connection struct {
 // connected returns what has to be widened in sets: between the first and the last step of a set its foreign keys are missing.
 func (b mysqlEngine) connected() []connection {
 	groups := b.ofTable((*column).narrow)
-	set := make([]int, len(groups)) // the set that a group is in, named by one of the groups
-	for i := range set {
-		set[i] = i
-	}
-	touched := func(r *catalog.Reference) (found []int) {
-		for i, g := range groups {
-			if slices.ContainsFunc(g, func(c *column) bool {
+	touched := func(r *catalog.Reference, set []int) bool {
+		return slices.ContainsFunc(set, func(i int) bool {
+			return slices.ContainsFunc(groups[i], func(c *column) bool {
 				return r.Child == c.of.Full && slices.Contains(r.Columns, c.column.Name) || r.Parent == c.of.Full && slices.Contains(r.To, c.column.Name)
-			}) {
-				found = append(found, set[i])
-			}
-		}
-		return found
+			})
+		})
+	}
+	var sets [][]int // of groups, in their order
+	for i := range groups {
+		sets = append(sets, []int{i})
 	}
 	for _, r := range b.references {
-		for _, from := range touched(r) {
-			to := touched(r)[0]
-			for i := range set {
-				if set[i] == from {
-					set[i] = to
-				}
+		for first, i := -1, 0; i < len(sets); i++ {
+			switch {
+			case !touched(r, sets[i]):
+			case first < 0:
+				first = i
+			default:
+				sets[first] = append(sets[first], sets[i]...)
+				sets = slices.Delete(sets, i, i+1)
+				i--
 			}
 		}
 	}
-	var found []connection
-	for i := range groups {
-		var c connection
-		for j, g := range groups {
-			if set[j] == i {
-				c.tables = append(c.tables, g)
-			}
+	found := make([]connection, len(sets))
+	for n, set := range sets {
+		slices.Sort(set)
+		for _, i := range set {
+			found[n].tables = append(found[n].tables, groups[i])
 		}
 		for _, r := range b.references {
-			if t := touched(r); len(t) > 0 && t[0] == i {
-				c.keys = append(c.keys, r)
+			if touched(r, set) {
+				found[n].keys = append(found[n].keys, r)
 			}
-		}
-		if len(c.tables) > 0 {
-			found = append(found, c)
 		}
 	}
 	return found

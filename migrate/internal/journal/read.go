@@ -58,36 +58,28 @@ func Text(ctx context.Context, db *sql.DB, d dialect.Dialect, hash string) (stri
 	return text, nil
 }
 
-func readPlans(ctx context.Context, c Reader) (plans []Plan, err error) {
+func readPlans(ctx context.Context, c Reader) ([]Plan, error) {
 	const query = "SELECT plan, mode, state, runner, fingerprint, table_names, started_us, changed_us FROM snowkey_migrate ORDER BY started_us, plan"
-	err = dialect.Each(ctx, c, query, nil, func(rows *sql.Rows) error {
-		var p Plan
+	return dialect.All(ctx, c, query, nil, func(rows *sql.Rows) (p Plan, err error) {
 		var tables string
 		var started, changed int64
 		if err := rows.Scan(&p.Hash, &p.Mode, &p.State, &p.Runner, &p.Fingerprint, &tables, &started, &changed); err != nil {
-			return err
+			return p, err
 		}
 		if err := json.Unmarshal([]byte(tables), &p.Tables); err != nil {
-			return fmt.Errorf("the tables of plan %s: %w", p.Hash, err)
+			return p, fmt.Errorf("the tables of plan %s: %w", p.Hash, err)
 		}
 		p.Started, p.Changed = time.UnixMicro(started).UTC(), time.UnixMicro(changed).UTC()
-		plans = append(plans, p)
-		return nil
+		return p, nil
 	})
-	return plans, err
 }
 
-func readSteps(ctx context.Context, c Reader, d dialect.Dialect, hash string) (steps []Step, err error) {
+func readSteps(ctx context.Context, c Reader, d dialect.Dialect, hash string) ([]Step, error) {
 	query := statement(d, "SELECT step, title, state, upto, pass, changed_rows, found, started_us, changed_us FROM snowkey_migrate_steps WHERE plan = ? ORDER BY step")
-	err = dialect.Each(ctx, c, query, []any{hash}, func(rows *sql.Rows) error {
-		var s Step
+	return dialect.All(ctx, c, query, []any{hash}, func(rows *sql.Rows) (s Step, err error) {
 		var started, changed int64
-		if err := rows.Scan(&s.Number, &s.Title, &s.State, &s.Cursor, &s.Pass, &s.Rows, &s.Found, &started, &changed); err != nil {
-			return err
-		}
+		err = rows.Scan(&s.Number, &s.Title, &s.State, &s.Cursor, &s.Pass, &s.Rows, &s.Found, &started, &changed)
 		s.Started, s.Changed = time.UnixMicro(started).UTC(), time.UnixMicro(changed).UTC()
-		steps = append(steps, s)
-		return nil
+		return s, err
 	})
-	return steps, err
 }
