@@ -45,6 +45,15 @@ func (c *Catalog) Quote(part string) string { return c.reader.Quote(part) }
 // Quoted returns a table's name as statements have it.
 func (c *Catalog) Quoted(n Name) string { return c.reader.Quoted(n) }
 
+// List returns the names of columns as statements have them, with commas between them.
+func (c *Catalog) List(names []string) string { return c.reader.List(names) }
+
+// QuotedText returns the name of a table that [Parse] reads as statements have it. The error wraps [ErrName].
+func (c *Catalog) QuotedText(text string) (string, error) {
+	name, err := Parse(text)
+	return c.Quoted(name), err
+}
+
 // Server tells which database this is.
 func (c *Catalog) Server(ctx context.Context) (Server, error) {
 	s, err := c.source.server(ctx)

@@ -90,12 +90,5 @@ func (s mysqlSource) definitionOf(r *Reference) string {
 	if parent.Schema == r.Child.Schema { // a parent without a schema is looked for in that of the child
 		parent.Schema = ""
 	}
-	list := func(names []string) string {
-		quoted := make([]string, len(names))
-		for i, name := range names {
-			quoted[i] = s.Quote(name)
-		}
-		return "(" + strings.Join(quoted, ", ") + ")"
-	}
-	return "FOREIGN KEY " + list(r.Columns) + " REFERENCES " + s.Quoted(parent) + " " + list(r.To) + " ON DELETE " + r.OnDelete + " ON UPDATE " + r.OnUpdate
+	return "FOREIGN KEY (" + s.List(r.Columns) + ") REFERENCES " + s.Quoted(parent) + " (" + s.List(r.To) + ") ON DELETE " + r.OnDelete + " ON UPDATE " + r.OnUpdate
 }

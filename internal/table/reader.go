@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"database/sql"
+	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
@@ -35,6 +36,15 @@ type Reader struct {
 
 // Quote quotes one part of a name.
 func (r Reader) Quote(part string) string { return r.Dialect.QuoteAny(part) }
+
+// List returns the names of columns as statements have them, with commas between them.
+func (r Reader) List(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = r.Quote(name)
+	}
+	return strings.Join(quoted, ", ")
+}
 
 // Quoted returns a table's name as statements have it.
 func (r Reader) Quoted(n Name) string {

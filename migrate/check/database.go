@@ -61,14 +61,6 @@ func isUnique(t *catalog.Table, col *catalog.Column) bool {
 	return slices.ContainsFunc(uniques(t), func(columns []string) bool { return len(columns) == 1 && columns[0] == col.Name })
 }
 
-func (d database) quotedList(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = d.Quote(name)
-	}
-	return strings.Join(quoted, ", ")
-}
-
 // greatestOf is what a fixer's greatest returns for a type of texts that CAST knows.
 func (d database) greatestOf(t *catalog.Table, col *catalog.Column, text string) string {
 	return "SELECT CAST(MAX(" + d.Quote(col.Name) + ") AS " + text + ") FROM " + d.Quoted(t.Name)

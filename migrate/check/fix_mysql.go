@@ -271,5 +271,5 @@ func (c mysqlFixer) require(ctx context.Context, t *catalog.Table, columns []str
 	if note != "" {
 		return fix{note: note}, nil
 	}
-	return fix{statements: []string{"ALTER TABLE " + c.Quoted(t.Name) + " ADD PRIMARY KEY (" + c.quotedList(columns) + ")"}}, nil
+	return fix{statements: []string{"ALTER TABLE " + c.Quoted(t.Name) + " ADD PRIMARY KEY (" + c.List(columns) + ")"}}, nil
 }

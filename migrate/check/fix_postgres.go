@@ -132,5 +132,5 @@ func (c postgresFixer) require(_ context.Context, t *catalog.Table, columns []st
 	case "inherited":
 		return fix{note: "no statement is offered: the table inherits or is inherited from, and a primary key is of one of these tables alone"}, nil
 	}
-	return fix{statements: []string{"ALTER TABLE " + c.Quoted(t.Name) + " ADD PRIMARY KEY (" + c.quotedList(columns) + ")"}}, nil
+	return fix{statements: []string{"ALTER TABLE " + c.Quoted(t.Name) + " ADD PRIMARY KEY (" + c.List(columns) + ")"}}, nil
 }

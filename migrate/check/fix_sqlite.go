@@ -37,5 +37,5 @@ func (c sqliteFixer) stop(_ context.Context, _ *checker, _ *catalog.Table, col *
 }
 
 func (c sqliteFixer) require(_ context.Context, _ *catalog.Table, columns []string) (fix, error) {
-	return c.rebuild("PRIMARY KEY (" + c.quotedList(columns) + ")"), nil
+	return c.rebuild("PRIMARY KEY (" + c.List(columns) + ")"), nil
 }

@@ -165,9 +165,6 @@ func (i *inspector) ofUser(s *subject, u catalog.User) Obstacle {
 	if u.Kind == "view" && i.dialect == dialect.Postgres {
 		o.Text += ": \"cannot alter type of a column used by a view or rule\""
 		o.Do = "the plan drops it and makes it again; what depends on the view itself has to be made again, too"
-		if u.Definition == "" {
-			o.Do, o.Blocks = "its definition cannot be read: drop it, and make it again afterwards", everything
-		}
 	}
 	return o
 }

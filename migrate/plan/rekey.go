@@ -113,11 +113,11 @@ func (b *builder) rewritings(ctx context.Context) ([]rewriting, error) {
 		if k.Map == "" {
 			continue
 		}
-		name, err := catalog.Parse(k.Map)
+		source, err := b.catalog.QuotedText(k.Map)
 		if err != nil {
 			return nil, fmt.Errorf("plan: the map of %s: %w", k.Table, err)
 		}
-		r := rewriting{Key: k, source: b.catalog.Quoted(name)}
+		r := rewriting{Key: k, source: source}
 		r.moves = append(r.moves, move{table: k.Table, column: k.Column, name: k.Table + "." + k.Column, key: true})
 		var documents []move
 		for _, ref := range b.plan.References {

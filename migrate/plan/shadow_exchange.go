@@ -268,7 +268,7 @@ func (b *shadowBuilder) links(tables []*moving) []*link {
 
 // definition returns what is behind ADD CONSTRAINT name.
 func (l *link) definition(b *shadowBuilder, columns, to []string) string {
-	text := fmt.Sprintf("FOREIGN KEY (%s) REFERENCES %s (%s)", b.list(columns), b.whole(l.parent), b.list(to))
+	text := fmt.Sprintf("FOREIGN KEY (%s) REFERENCES %s (%s)", b.catalog.List(columns), b.whole(l.parent), b.catalog.List(to))
 	if l.of.OnDelete != "NO ACTION" {
 		text += " ON DELETE " + l.of.OnDelete
 	}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -74,13 +73,4 @@ func (b *shadowBuilder) filled(tables []*moving) {
 	}
 	c.step(b.builder, "check", "make sure that each row has its second columns", Action{Kind: Assert, OnFailure: "Rows have no new ids: a writer has changed the triggers or the map, or rows are held by a " +
 		"long transaction. End that, and run again."})
-}
-
-// list returns names as statements have them, with commas in between.
-func (b *shadowBuilder) list(names []string) string {
-	quoted := slices.Clone(names)
-	for i, name := range quoted {
-		quoted[i] = b.quote(name)
-	}
-	return strings.Join(quoted, ", ")
 }

@@ -155,7 +155,7 @@ func (b *shadowBuilder) unswap(x *exchange) []string {
 	}
 	for _, w := range x.twins {
 		if w.index.Primary {
-			add("ALTER TABLE %s ADD CONSTRAINT %s PRIMARY KEY (%s)", b.whole(w.table), b.quote(w.index.Name), b.list(w.index.Columns))
+			add("ALTER TABLE %s ADD CONSTRAINT %s PRIMARY KEY (%s)", b.whole(w.table), b.quote(w.index.Name), b.catalog.List(w.index.Columns))
 			sql = append(sql, w.comments...)
 		}
 	}

@@ -56,11 +56,11 @@ func newSource(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key, s *nod
 		return nil, err
 	}
 	r := &source{dialect: d, key: k, id: "t." + c.Quote(k.Column), form: fixed, created: "0"}
-	if r.table, err = quoted(c, k.Table); err != nil {
+	if r.table, err = c.QuotedText(k.Table); err != nil {
 		return nil, err
 	}
 	if k.Map != "" {
-		if r.maps, err = quoted(c, k.Map); err != nil {
+		if r.maps, err = c.QuotedText(k.Map); err != nil {
 			return nil, err
 		}
 	}
@@ -92,17 +92,9 @@ func newSource(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key, s *nod
 	return r, nil
 }
 
-func quoted(c *catalog.Catalog, name string) (string, error) {
-	n, err := catalog.Parse(name)
-	if err != nil {
-		return "", fmt.Errorf("mapping: the plan's table: %w", err)
-	}
-	return c.Quoted(n), nil
-}
-
 // join adds the table that has the time of a key's rows.
 func (r *source) join(c *catalog.Catalog, p *plan.Plan, k plan.Key) (parent string, err error) {
-	if parent, err = quoted(c, k.Parent); err != nil {
+	if parent, err = c.QuotedText(k.Parent); err != nil {
 		return "", err
 	}
 	column := ""

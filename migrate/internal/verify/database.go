@@ -64,11 +64,11 @@ func (d *database) table(ctx context.Context, name string) (*catalog.Table, erro
 
 // quoted returns a table's name as statements have it.
 func (d *database) quoted(name string) (string, error) {
-	n, err := catalog.Parse(name)
+	quoted, err := d.catalog.QuotedText(name)
 	if err != nil {
-		return "", fmt.Errorf("verify: the plan's table: %w", err)
+		err = fmt.Errorf("verify: the plan's table: %w", err)
 	}
-	return d.catalog.Quoted(n), nil
+	return quoted, err
 }
 
 // number returns a number of 64 bits as statements have it.
