@@ -30,7 +30,7 @@ func (s *Server) PID(t testing.TB) int {
 	t.Helper()
 	s.guard.mu.Lock()
 	defer s.guard.mu.Unlock()
-	answer, err := s.guard.ask(request{Do: doStatus})
+	answer, err := s.guard.ask(request{})
 	if err != nil {
 		t.Fatal(err)
 	}

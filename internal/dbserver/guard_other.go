@@ -5,7 +5,10 @@ package dbserver
 import (
 	"os/exec"
 	"runtime"
+	"syscall"
 )
+
+const sigstop, sigcont = syscall.Signal(0), syscall.Signal(0) // never sent
 
 // guardSupported returns an error: a guard needs the Linux kernel to adopt what a
 // server leaves behind.
@@ -13,8 +16,11 @@ func guardSupported(kind string) error {
 	return &UnavailableError{Kind: kind, Missing: "private servers need Linux, and this is " + runtime.GOOS}
 }
 
-// guardCommand is never called where guards are not supported.
+// guardCommand is never called where guards are not supported, nor are syncFolder and inherit.
 func guardCommand() *exec.Cmd { return &exec.Cmd{} }
+
+func syncFolder(string) error      { return nil }
+func inherit(string, string) error { return nil }
 
 // Guard returns at once: there are no guards here.
 func Guard() {}

@@ -1,12 +1,14 @@
 package dbserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -42,7 +44,7 @@ type Server struct {
 // it is left then. Without [Server.Close] the server and its folder go with this
 // process.
 func Start(ctx context.Context, kind string, settings ...string) (*Server, error) {
-	return start(ctx, kind, settings, (*Server).initialise)
+	return start(ctx, kind, settings, func(s *Server) error { return s.initialise(ctx) })
 }
 
 // start starts a server whose data folder fill fills.
@@ -66,11 +68,12 @@ func start(ctx context.Context, kind string, settings []string, fill func(*Serve
 		return nil, err
 	}
 	s := &Server{engine: e, admin: e.local(g.dir), guard: g, programs: p, extra: settings}
-	keep := context.AfterFunc(ctx, g.abandon)
+	g.mu.Lock()
 	if err = fill(s); err == nil {
-		s.version, err = s.start(nil)
+		s.version, err = s.start(ctx, nil)
 	}
-	if !keep() { // whatever came of it, the guard ends
+	g.mu.Unlock()
+	if ctx.Err() != nil {
 		err = stopped(ctx, kind)
 	}
 	if err != nil {
@@ -116,10 +119,18 @@ func (s *Server) Close() error {
 // Private reports whether [Start] has started the server.
 func (s *Server) Private() bool { return s.guard != nil }
 
-// initialise has the server's own program fill the data folder.
-func (s *Server) initialise() error {
-	if err := s.guard.run(s.engine.initialise(s.programs, s.guard.dir), initialiseLimit); err != nil {
-		return fmt.Errorf("dbserver: making a data folder for a %s server: %w; its log says:%s", s.engine.kind(), err, s.logNote())
+// initialise has the server's own program fill the data folder. It is the server meanwhile, so that all that can happen to a server can happen to it.
+func (s *Server) initialise(ctx context.Context) error {
+	command := s.engine.initialise(s.programs, s.guard.dir)
+	err := s.guard.start(command)
+	if err == nil {
+		var ended string
+		if ended, err = s.guard.wait(ctx, initialiseLimit); err == nil && ended != "exit status 0" {
+			err = errors.New(ended)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("dbserver: making a data folder for a %s server: %s: %w; its log says:%s", s.engine.kind(), command[0], err, s.logNote())
 	}
 	// What it said is of no use any more.
 	if err := os.Truncate(s.guard.log(), 0); err != nil {
@@ -136,16 +147,16 @@ func (s *Server) Start(args ...string) error {
 	if err := s.own("start"); err != nil {
 		return err
 	}
-	_, err := s.start(args)
+	s.guard.mu.Lock()
+	defer s.guard.mu.Unlock()
+	_, err := s.start(context.Background(), args)
 	return err
 }
 
-// start starts the server, and returns its version when it answers.
-func (s *Server) start(args []string) (version string, err error) {
-	s.guard.mu.Lock()
-	defer s.guard.mu.Unlock()
+// start starts the server, and returns its version when it answers. The caller holds guard.mu.
+func (s *Server) start(ctx context.Context, args []string) (version string, err error) {
 	kind := s.engine.kind()
-	if running, _ := s.guard.running(); running {
+	if running, _, _ := s.guard.running(); running {
 		return "", fmt.Errorf("dbserver: cannot start the %s server: it is running already; stop or kill it before", kind)
 	}
 	if args != nil {
@@ -159,28 +170,18 @@ func (s *Server) start(args []string) (version string, err error) {
 	if err := s.guard.start(s.engine.serve(s.programs, s.guard.dir, s.extra)); err != nil {
 		return "", fmt.Errorf("dbserver: starting the %s server: %w", kind, err)
 	}
-	return s.ready()
-}
-
-// ready waits until the server answers, and returns its version. The caller holds
-// guard.mu.
-func (s *Server) ready() (version string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), readyLimit)
+	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()
-	kind := s.engine.kind()
 	for {
 		version, err := s.askVersion(ctx)
 		if err == nil {
 			return version, nil
 		}
-		if running, reason := s.guard.running(); !running {
-			return "", fmt.Errorf("dbserver: the %s server does not start: %w; its log says:%s", kind, reason, s.logNote())
+		if running, reason, guardErr := s.guard.running(); !running {
+			return "", fmt.Errorf("dbserver: the %s server does not start: %w; its log says:%s", kind, cmp.Or(guardErr, errors.New(reason)), s.logNote())
 		}
-		select {
-		case <-ctx.Done():
-			return "", fmt.Errorf("dbserver: the %s server did not answer within %v: %w; its log says:%s",
-				kind, readyLimit, err, s.logNote())
-		case <-time.After(10 * time.Millisecond):
+		if !pause(ctx) {
+			return "", fmt.Errorf("dbserver: the %s server did not answer within %v: %w; its log says:%s", kind, readyLimit, err, s.logNote())
 		}
 	}
 }
@@ -202,19 +203,29 @@ func (s *Server) askVersion(ctx context.Context) (string, error) {
 // Stop asks the server to end in good order, and returns when it has: connections are
 // closed, committed data is written.
 func (s *Server) Stop() error {
-	return s.command("stop", func(g *guard) error { return g.stop(s.engine.stopSignal(), stopLimit) })
+	return s.command("stop", func(g *guard) error {
+		err := g.signal(s.engine.stopSignal())
+		if err == nil {
+			_, err = g.wait(context.Background(), stopLimit)
+		}
+		return err
+	})
 }
 
 // Kill ends all processes of the server with SIGKILL, paused or not, and returns when
 // they are gone.
-func (s *Server) Kill() error { return s.command("kill", (*guard).kill) }
+func (s *Server) Kill() error { return s.send("kill", syscall.SIGKILL) }
 
 // Pause stops all processes of the server with SIGSTOP, and returns when they stand
 // still. Clients then wait for answers, on old connections as on new ones.
-func (s *Server) Pause() error { return s.command("pause", (*guard).pause) }
+func (s *Server) Pause() error { return s.send("pause", sigstop) }
 
 // Resume lets a paused server go on.
-func (s *Server) Resume() error { return s.command("resume", (*guard).resume) }
+func (s *Server) Resume() error { return s.send("resume", sigcont) }
+
+func (s *Server) send(verb string, signal syscall.Signal) error {
+	return s.command(verb, func(g *guard) error { return g.signal(signal) })
+}
 
 // command does something to the running server, under the guard's lock.
 func (s *Server) command(verb string, do func(*guard) error) error {

@@ -1,6 +1,7 @@
 package dbserver
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // StartCopy is [Start] for those who start many servers, such as tests. A data folder
@@ -19,11 +21,11 @@ import (
 //
 // PostgreSQL's servers that are copies of one folder all have its system identifier.
 func StartCopy(ctx context.Context, templates, kind string, settings ...string) (*Server, error) {
-	return start(ctx, kind, settings, func(s *Server) error { return s.copy(templates) })
+	return start(ctx, kind, settings, func(s *Server) error { return s.copy(ctx, templates) })
 }
 
 // copy fills the data folder from its template, which it makes where there is none.
-func (s *Server) copy(templates string) error {
+func (s *Server) copy(ctx context.Context, templates string) error {
 	name, err := templateName(s.engine, s.programs)
 	if err != nil {
 		return err
@@ -31,14 +33,14 @@ func (s *Server) copy(templates string) error {
 	template := filepath.Join(templates, name)
 	switch _, err := os.Stat(template); {
 	case err == nil:
-		if err := s.guard.copy(template); err != nil {
+		if err := copyFolder(s.guard.data(), template); err != nil {
 			return fmt.Errorf("dbserver: copying the data folder of a %s server from %s: %w", s.engine.kind(), template, err)
 		}
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("dbserver: the data folder that servers are copies of: %w", err)
 	}
-	if err := s.initialise(); err != nil {
+	if err := s.initialise(ctx); err != nil {
 		return err
 	}
 	for _, path := range s.engine.identity(s.guard.dir) {
@@ -46,10 +48,72 @@ func (s *Server) copy(templates string) error {
 			return fmt.Errorf("dbserver: making a data folder to be copied: %w", err)
 		}
 	}
-	if err := s.guard.keep(template); err != nil {
+	if err := keep(template, s.guard.data()); err != nil {
 		return fmt.Errorf("dbserver: keeping a data folder to be copied as %s: %w", template, err)
 	}
 	return nil
+}
+
+// keep makes a template of a data folder. It gets its name when all of it is on the
+// disk, so that no failure leaves half of it there.
+func keep(template, data string) error {
+	made, err := os.MkdirTemp(filepath.Dir(template), ".unfinished-")
+	if err != nil {
+		return err
+	}
+	if err = copyFolder(made, data); err == nil {
+		err = syncFolder(made)
+	}
+	if err == nil {
+		err = os.Rename(made, template)
+	}
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, fs.ErrExist) { // another process has made the same meanwhile
+		err = nil
+	}
+	return errors.Join(err, os.RemoveAll(made))
+}
+
+// copyFolder copies what the folder from has into the folder to, and gives it the owner of that.
+func copyFolder(to, from string) error {
+	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || path == from {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, strings.TrimPrefix(path, from))
+		if info.IsDir() {
+			err = os.Mkdir(target, info.Mode().Perm())
+		} else {
+			err = copyFile(target, path, info.Mode().Perm())
+		}
+		return errors.Join(err, inherit(target, to))
+	})
+}
+
+// copyFile leaves holes where there are zeros: more than half of a new server's data
+// are logs that nothing was written to.
+func copyFile(to, from string, mode fs.FileMode) error {
+	text, err := os.ReadFile(filepath.Clean(from))
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(filepath.Clean(to), os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	err = file.Truncate(int64(len(text)))
+	for at, zeros := 0, make([]byte, 64<<10); at < len(text) && err == nil; at += len(zeros) {
+		if piece := text[at:min(at+len(zeros), len(text))]; !bytes.Equal(piece, zeros[:len(piece)]) {
+			_, err = file.WriteAt(piece, int64(at))
+		}
+	}
+	return errors.Join(err, file.Close())
 }
 
 // templateName is another one for each way in which the folder is made: other

@@ -20,7 +20,7 @@ func TestStartCopy(t *testing.T) {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			templates := t.TempDir()
-			unfinished := filepath.Join(templates, ".unfinished-before") // as a guard that is killed leaves it
+			unfinished := filepath.Join(templates, ".unfinished-before") // as a process that is killed leaves it
 			if err := os.Mkdir(unfinished, 0o700); err != nil {
 				t.Fatal(err)
 			}
