@@ -20,7 +20,7 @@ func (d *division) createCitus() (*Script, error) {
 	const pg = dialect.Postgres
 	key := pg.QuoteAny(d.Key)
 	return &Script{Table: []string{
-		d.create(d.own(d.name.Name), key+", "+pg.QuoteAny(d.ShardingKey), "CHECK ("+d.ids(key)+")"),
+		d.create(d.own(d.name.Name), "PRIMARY KEY ("+key+", "+pg.QuoteAny(d.ShardingKey)+")", d.check(key)),
 		fmt.Sprintf("SELECT create_distributed_table(%s, %s, colocate_with => 'none', shard_count => %d)",
 			postgresText(d.own(d.name.Name)), postgresText(d.ShardingKey), d.Shards),
 	}}, nil

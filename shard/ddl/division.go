@@ -238,18 +238,19 @@ func (d *division) constraint(of dialect.Dialect, p part) (name, text string) {
 // whole returns the statement that makes the divided table, with the key as the primary key and refusing what is no id of the layout.
 func (d *division) whole(of dialect.Dialect) string {
 	key := of.QuoteAny(d.Key)
-	return d.create(quoteIn(of, d.name.Schema, d.name.Name), key, "CHECK ("+d.ids(key)+")")
+	return d.create(quoteIn(of, d.name.Schema, d.name.Name), primary(key), d.check(key))
 }
 
-// create returns a statement that makes a table of the columns, with the key as the primary key and constraints if there are any.
-func (d *division) create(quotedName, quotedKey string, constraints ...string) string {
+// create returns a statement that makes a table of the columns, with constraints.
+func (d *division) create(quotedName string, constraints ...string) string {
 	// The columns may end in a comment.
-	text := "CREATE TABLE " + quotedName + " (\n" + d.Columns + "\n, PRIMARY KEY (" + quotedKey + ")"
-	for _, c := range constraints {
-		text += "\n, " + c
-	}
-	return text + "\n)"
+	return "CREATE TABLE " + quotedName + " (\n" + d.Columns + "\n, " + strings.Join(constraints, "\n, ") + "\n)"
 }
+
+func primary(quotedKey string) string { return "PRIMARY KEY (" + quotedKey + ")" }
+
+// check is the constraint that refuses what is no id of the layout.
+func (d *division) check(quotedKey string) string { return "CHECK (" + d.ids(quotedKey) + ")" }
 
 // resume is the note of a script whose statements are independent of each other.
 const resume = "Each statement is done wholly or not at all. When one fails, mend the cause, and go on with that statement: leave out those before it, but for SET."

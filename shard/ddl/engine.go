@@ -43,12 +43,12 @@ var forms = []form{
 	{PostgresRange, (*division).createPostgresRange, growPostgres},
 	{PostgresHash, (*division).createPostgresHash, growPostgres},
 	{PostgresList, (*division).createPostgresList, growPostgres},
-	{PostgresFDW, (*division).createPostgresFDW, growPostgresFDW},
+	{PostgresFDW, (*division).createPostgresFDW, growPostgres},
 	{Citus, (*division).createCitus, growCitus},
 	{Vitess, (*division).createVitess, growVitess},
-	{TiDB, (*division).createTiDB, growTiDB},
-	{Cockroach, (*division).createCockroach, growCockroach},
-	{Yugabyte, (*division).createYugabyte, growYugabyte},
+	{TiDB, tidb.create, tidb.grow},
+	{Cockroach, cockroach.create, cockroach.grow},
+	{Yugabyte, yugabyte.create, yugabyte.grow},
 	{GORMSharding, (*division).createGORMSharding, growGORMSharding},
 }
 

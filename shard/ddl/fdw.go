@@ -20,7 +20,7 @@ func (d *division) createPostgresFDW() (*Script, error) {
 	for _, server := range d.Servers {
 		s.Servers = append(s.Servers, server.postgres()...)
 	}
-	s.Table = []string{d.declare(false) + by}
+	s.Table = []string{d.unkeyed() + by}
 	for _, p := range d.parts {
 		bounds, err := d.bounds(p)
 		if err != nil {
@@ -34,46 +34,6 @@ func (d *division) createPostgresFDW() (*Script, error) {
 	return s, nil
 }
 
-// growPostgresFDW splits a partition in a transaction of the head each, and has the rows of the new shards go through the head to new tables of the
-// same server.
-func growPostgresFDW(from, to *division) (*Script, error) {
-	if err := from.staysPut(); err != nil {
-		return nil, err
-	}
-	const pg = dialect.Postgres
-	s := &Script{Remote: map[string][]string{}, After: map[string][]string{}}
-	key := pg.QuoteAny(to.Key)
-	for _, split := range from.splits(to) {
-		old := to.own(to.table(split.from))
-		lines := []string{"ALTER TABLE " + to.own(to.name.Name) + " DETACH PARTITION " + old}
-		for _, p := range split.into[1:] {
-			bounds, err := to.bounds(p)
-			if err == nil {
-				err = to.remotePostgres(s, p)
-			}
-			if err != nil {
-				return nil, err
-			}
-			name := to.own(to.table(p))
-			lines = append(lines, "CREATE FOREIGN TABLE "+name+" PARTITION OF "+to.own(to.name.Name)+bounds+to.at(p), owned(name, old),
-				"INSERT INTO "+name+" SELECT * FROM "+old+" t WHERE "+to.in("t."+key, p),
-				"DELETE FROM "+old+" t WHERE "+to.in("t."+key, p))
-		}
-		kept := split.into[0]
-		bounds, err := to.bounds(kept)
-		if err != nil {
-			return nil, err
-		}
-		lines = append(lines, "ALTER TABLE "+to.own(to.name.Name)+" ATTACH PARTITION "+old+bounds)
-		s.Table = append(s.Table, atOnce(lines))
-		name, constraint := to.constraint(pg, kept)
-		server := to.Servers[kept.server]
-		s.After[server.Name] = append(s.After[server.Name], "ALTER TABLE "+quoteIn(pg, server.schema(), to.table(kept))+
-			" DROP CONSTRAINT "+name+", ADD "+constraint)
-	}
-	return s.finish(pg, resume), nil
-}
-
 // remotePostgres adds the statement that makes the table of a part on its server.
 func (d *division) remotePostgres(s *Script, p part) error {
 	const pg = dialect.Postgres
@@ -82,7 +42,7 @@ func (d *division) remotePostgres(s *Script, p part) error {
 	}
 	_, constraint := d.constraint(pg, p)
 	server := d.Servers[p.server]
-	s.Remote[server.Name] = append(s.Remote[server.Name], d.create(quoteIn(pg, server.schema(), d.table(p)), pg.QuoteAny(d.Key), constraint))
+	s.Remote[server.Name] = append(s.Remote[server.Name], d.create(quoteIn(pg, server.schema(), d.table(p)), primary(pg.QuoteAny(d.Key)), constraint))
 	return nil
 }
 

@@ -19,7 +19,7 @@ func (d *division) createGORMSharding() (*Script, error) {
 	}
 	s := &Script{}
 	for _, name := range names {
-		s.Table = append(s.Table, d.create(name, d.Key, "CHECK ("+d.ids(d.Key)+")")+d.options())
+		s.Table = append(s.Table, d.create(name, primary(d.Key), d.check(d.Key))+d.options())
 	}
 	return s, nil
 }
@@ -46,7 +46,7 @@ func growGORMSharding(from, to *division) (*Script, error) {
 	}
 	for j := len(old); j < len(names); j++ {
 		of := fmt.Sprintf(" FROM %s WHERE %s %% %d = %d", names[j%len(old)], to.bucket(to.Key), len(names), j)
-		s.Table = append(s.Table, to.create(names[j], to.Key, "CHECK ("+to.ids(to.Key)+")")+to.options(),
+		s.Table = append(s.Table, to.create(names[j], primary(to.Key), to.check(to.Key))+to.options(),
 			"INSERT INTO "+names[j]+" SELECT *"+of, "DELETE"+of+" AND "+to.Key+" IN (SELECT "+to.Key+" FROM "+names[j]+")") // never a row that was not copied
 	}
 	return s, nil

@@ -25,7 +25,7 @@ func (d *division) createPostgresRange() (*Script, error) {
 		return nil, fmt.Errorf("%w: %s has another field above the bucket, so the ids of a shard are no range; take %s or %s, or a layout as idgen.Scattered",
 			shard.ErrLayout, d.Layout, PostgresHash, PostgresList)
 	}
-	return d.createPostgres(d.declare(true)+" PARTITION BY RANGE ("+dialect.Postgres.QuoteAny(d.Key)+")", "")
+	return d.createPostgres(d.whole(dialect.Postgres)+" PARTITION BY RANGE ("+dialect.Postgres.QuoteAny(d.Key)+")", "")
 }
 
 // createPostgresHash needs an operator class for the bucket, which only a superuser may make.
@@ -33,7 +33,7 @@ func (d *division) createPostgresHash() (*Script, error) {
 	if err := d.below(); err != nil {
 		return nil, err
 	}
-	s, err := d.createPostgres(d.declare(true)+d.byHash(), "")
+	s, err := d.createPostgres(d.whole(dialect.Postgres)+d.byHash(), "")
 	if err == nil {
 		s.Install = d.operators()
 	}
@@ -46,7 +46,7 @@ func (d *division) createPostgresList() (*Script, error) {
 		return nil, err
 	}
 	key := dialect.Postgres.QuoteAny(d.Key)
-	return d.createPostgres(d.declare(false)+" PARTITION BY LIST ("+d.bucket(key)+")", " (PRIMARY KEY ("+key+"))")
+	return d.createPostgres(d.unkeyed()+" PARTITION BY LIST ("+d.bucket(key)+")", " (PRIMARY KEY ("+key+"))")
 }
 
 // createPostgres returns a table with its partitions; inside is what each of these has between the table's name and its bounds.
@@ -65,28 +65,48 @@ func (d *division) createPostgres(create, inside string) (*Script, error) {
 	return s, nil
 }
 
-// growPostgres splits a partition in a transaction each: the rows of the new shards go to new tables, and the others stay in the old one.
+// growPostgres splits a partition in a transaction each: the rows of the new shards go to new tables, and the others stay in the old one. With
+// PostgresFDW the transaction is the head's, and the rows go through the head to new tables of the same server.
 func growPostgres(from, to *division) (*Script, error) {
-	s := &Script{}
-	key := "t." + dialect.Postgres.QuoteAny(to.Key)
+	const pg = dialect.Postgres
+	s, foreign := &Script{}, to.engine == PostgresFDW
+	if foreign {
+		if err := from.staysPut(); err != nil {
+			return nil, err
+		}
+		s.Remote, s.After = map[string][]string{}, map[string][]string{}
+	}
+	table, key := to.own(to.name.Name), "t."+pg.QuoteAny(to.Key)
 	for _, split := range from.splits(to) {
 		old := to.own(to.table(split.from))
-		lines := []string{"ALTER TABLE " + to.own(to.name.Name) + " DETACH PARTITION " + old}
-		for _, p := range split.into[1:] {
-			name := to.own(to.table(p))
-			lines = append(lines, "CREATE TABLE "+name+" (LIKE "+old+" INCLUDING ALL)", owned(name, old),
-				"WITH moved AS (DELETE FROM "+old+" t WHERE "+to.in(key, p)+" RETURNING *) INSERT INTO "+name+" SELECT * FROM moved")
-		}
-		for _, p := range split.into {
+		lines, attached := []string{"ALTER TABLE " + table + " DETACH PARTITION " + old}, []string(nil)
+		for i, p := range split.into {
+			name, of := to.own(to.table(p)), " FROM "+old+" t WHERE "+to.in(key, p)
 			bounds, err := to.bounds(p)
-			if err != nil {
-				return nil, err
+			if err == nil && i > 0 && foreign {
+				err = to.remotePostgres(s, p)
 			}
-			lines = append(lines, "ALTER TABLE "+to.own(to.name.Name)+" ATTACH PARTITION "+to.own(to.table(p))+bounds)
+			switch {
+			case err != nil:
+				return nil, err
+			case i > 0 && foreign:
+				lines = append(lines, "CREATE FOREIGN TABLE "+name+" PARTITION OF "+table+bounds+to.at(p), owned(name, old), "INSERT INTO "+name+" SELECT *"+of, "DELETE"+of)
+				continue
+			case i > 0:
+				lines = append(lines, "CREATE TABLE "+name+" (LIKE "+old+" INCLUDING ALL)", owned(name, old),
+					"WITH moved AS (DELETE"+of+" RETURNING *) INSERT INTO "+name+" SELECT * FROM moved")
+			}
+			attached = append(attached, "ALTER TABLE "+table+" ATTACH PARTITION "+name+bounds)
 		}
-		s.Table = append(s.Table, atOnce(lines))
+		s.Table = append(s.Table, atOnce(append(lines, attached...)))
+		if foreign {
+			kept := split.into[0]
+			name, constraint := to.constraint(pg, kept)
+			server := to.Servers[kept.server]
+			s.After[server.Name] = append(s.After[server.Name], "ALTER TABLE "+quoteIn(pg, server.schema(), to.table(kept))+" DROP CONSTRAINT "+name+", ADD "+constraint)
+		}
 	}
-	return s.finish(dialect.Postgres, resume), nil
+	return s.finish(pg, resume), nil
 }
 
 // owned returns the statement of a DO that gives a new table the owner of another one, both quoted: an administrator may have run it.
@@ -112,13 +132,9 @@ func (d *division) below() error {
 	return nil
 }
 
-// declare returns the statement that makes the divided table, with a primary key or without.
-func (d *division) declare(primary bool) string {
-	if primary {
-		return d.whole(dialect.Postgres)
-	}
-	key := dialect.Postgres.QuoteAny(d.Key)
-	return "CREATE TABLE " + d.own(d.name.Name) + " (\n" + d.Columns + "\n, CHECK (" + d.ids(key) + ")\n)"
+// unkeyed returns the statement that makes the divided table without a primary key.
+func (d *division) unkeyed() string {
+	return d.create(d.own(d.name.Name), d.check(dialect.Postgres.QuoteAny(d.Key)))
 }
 
 // bounds returns the clause that says which rows a partition has.

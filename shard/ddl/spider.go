@@ -31,7 +31,7 @@ func (d *division) createSpider() (*Script, error) {
 func (d *division) spider(name string) (string, error) {
 	by, err := d.partitions(d.comment)
 	key := dialect.MySQL.QuoteAny(d.Key)
-	create := d.create(quoteIn(dialect.MySQL, d.name.Schema, name), key, "CHECK ("+d.ids(key)+")")
+	create := d.create(quoteIn(dialect.MySQL, d.name.Schema, name), primary(key), d.check(key))
 	return create + d.options() + ` ENGINE=SPIDER COMMENT='wrapper "mysql"'` + by, err
 }
 
@@ -137,7 +137,7 @@ func (d *division) remoteSpider(s *Script, p part) {
 	const my = dialect.MySQL
 	_, constraint := d.constraint(my, p)
 	server := d.Servers[p.server].Name
-	s.Remote[server] = append(s.Remote[server], d.create(my.QuoteAny(d.table(p)), my.QuoteAny(d.Key), constraint)+d.options())
+	s.Remote[server] = append(s.Remote[server], d.create(my.QuoteAny(d.table(p)), primary(my.QuoteAny(d.Key)), constraint)+d.options())
 }
 
 // checkSpider returns an error for names that the comment of a partition cannot have: there is no way to quote in it.
