@@ -14,8 +14,7 @@ import (
 // blockCounter draws blocks: a row has the first id that is not allocated yet, and one UPDATE moves it.
 type blockCounter struct {
 	names
-	unsafe bool
-	unit   int64 // of rows that are made
+	unit int64 // of rows that are made
 }
 
 var _ counter = blockCounter{}
@@ -52,28 +51,14 @@ func (b blockCounter) row(text string, after int64) []string {
 	return []string{fmt.Sprintf("INSERT INTO %s (name, next, layout) VALUES ('%s', %s, '%s')", b.quoted(), b.sequence, number, text)}
 }
 
-func (b blockCounter) inspect(ctx context.Context, conn *sql.Conn) (condition, error) {
-	c := condition{limit: 1<<63 - 1}
-	if _, err := b.settings(ctx, conn, &c, b.unsafe); err != nil {
-		return c, err
-	}
-	var err error
-	if c.place, err = b.find(ctx, conn); err != nil {
-		return c, err
-	}
-	b.schema = c.place.At.Schema
-	if err := b.inspectTable(ctx, conn, &c); err != nil {
-		return c, err
-	}
-	if c.table && !c.foreign {
-		if err := b.inspectRow(ctx, conn, &c); err != nil {
-			return c, err
+func (b blockCounter) inspect(ctx context.Context, conn *sql.Conn) (c condition, err error) {
+	c.limit = math.MaxInt64
+	err = b.examine(ctx, conn, &c, "name", func(dialect.MySQLSession) error {
+		if err := b.inspectTable(ctx, conn, &c); err != nil || !c.table || c.foreign {
+			return err
 		}
-	}
-	if err := b.elsewhere(ctx, conn, &c, "name"); err != nil {
-		return c, err
-	}
-	err = b.made(ctx, conn, &c)
+		return b.inspectRow(ctx, conn, &c)
+	})
 	return c, err
 }
 
@@ -113,7 +98,7 @@ func (b blockCounter) inspectTable(ctx context.Context, conn *sql.Conn, c *condi
 	if c.foreign {
 		return nil
 	}
-	return b.storage(ctx, conn, c, b.unsafe)
+	return b.storage(ctx, conn, c)
 }
 
 func (b blockCounter) draw(ctx context.Context, conn *sql.Conn, o order) (span, error) {

@@ -69,9 +69,9 @@ func (n names) uniqueKeys(ctx context.Context, conn *sql.Conn) (keys []string, e
 }
 
 // storage adds what it means how the table is kept.
-func (n names) storage(ctx context.Context, conn *sql.Conn, c *condition, unsafe bool) error {
+func (n names) storage(ctx context.Context, conn *sql.Conn, c *condition) error {
 	findings, err := n.dialect.Storage(ctx, conn, n.place())
-	c.found(findings, unsafe)
+	c.found(findings, n.unsafe)
 	return err
 }
 

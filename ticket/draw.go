@@ -3,7 +3,6 @@ package ticket
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -47,27 +46,18 @@ func (s *server) draw(parent, ctx context.Context, count, high int64) (span, err
 var errChanged = fmt.Errorf("%w: it was changed", ErrLayout)
 
 // try draws, again where that helps. An error is a *ServerError.
-func (s *server) try(ctx context.Context, o order) (span, error) {
-	stale := s.db.Stats().Idle + 1 // connections that may have to be found out to be closed
-	for attempt := 1; ; attempt++ {
+func (s *server) try(ctx context.Context, o order) (allocated span, err error) {
+	err = s.repeat(ctx, false, func() (err error) {
 		restores := s.begun()
-		allocated, err := s.once(ctx, &o)
-		if err == nil && !o.unused {
+		if allocated, err = s.once(ctx, &o); err == nil && !o.unused {
 			err = s.take(allocated, restores)
 		}
-		if err == nil {
-			return allocated, nil
-		}
-		if errors.Is(err, driver.ErrBadConn) && stale > 0 {
-			stale--
-			attempt--
-			continue
-		}
-		failure := s.classify(err)
-		if !s.again(ctx, failure, attempt) {
-			return span{}, failure
-		}
+		return err
+	})
+	if err != nil {
+		return span{}, err
 	}
+	return allocated, nil
 }
 
 // errRestored says that a Restore was begun while an answer was under way.

@@ -20,11 +20,12 @@ type names struct {
 	schema   string // empty where it is not known yet
 	named    bool   // by the configuration
 	settled  bool   // the source has found its table
+	unsafe   bool   // see Config.AllowUnsafe
 }
 
 func newNames(d Dialect, c Config, number int64) names {
 	schema, table := dialect.SplitName(c.Table)
-	return names{dialect: d, number: number, sequence: c.Sequence, table: table, schema: schema, named: schema != ""}
+	return names{dialect: d, number: number, sequence: c.Sequence, table: table, schema: schema, named: schema != "", unsafe: c.AllowUnsafe}
 }
 
 // to returns the names of a table that was found.

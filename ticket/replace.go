@@ -14,8 +14,7 @@ import (
 // replaceCounter draws single tickets from a table whose column id counts by itself, as Flickr published it, on MySQL, MariaDB and SQLite.
 type replaceCounter struct {
 	names
-	unsafe bool
-	of     int64 // servers, for a table that says no layout
+	of int64 // servers, for a table that says no layout
 }
 
 var _ counter = replaceCounter{}
@@ -54,33 +53,17 @@ func (r replaceCounter) row(text string, after int64) []string {
 	}
 }
 
-func (r replaceCounter) inspect(ctx context.Context, conn *sql.Conn) (condition, error) {
-	c := condition{limit: math.MaxInt64}
-	session, err := r.settings(ctx, conn, &c, r.unsafe)
-	if err != nil {
-		return c, err
-	}
-	if c.place, err = r.find(ctx, conn); err != nil {
-		return c, err
-	}
-	r.schema = c.place.At.Schema
-	if err := r.inspectTable(ctx, conn, &c); err != nil {
-		return c, err
-	}
-	if c.table && !c.foreign {
-		if err := r.inspectRow(ctx, conn, &c); err != nil {
-			return c, err
+func (r replaceCounter) inspect(ctx context.Context, conn *sql.Conn) (c condition, err error) {
+	c.limit = math.MaxInt64
+	err = r.examine(ctx, conn, &c, "stub", func(session dialect.MySQLSession) error {
+		if err := r.inspectTable(ctx, conn, &c); err != nil || !c.table || c.foreign {
+			return err
 		}
-		if r.dialect == MySQL {
-			if err := r.inspectOffset(ctx, conn, &c, session); err != nil {
-				return c, err
-			}
+		if err := r.inspectRow(ctx, conn, &c); err != nil || r.dialect != MySQL {
+			return err
 		}
-	}
-	if err := r.elsewhere(ctx, conn, &c, "stub"); err != nil {
-		return c, err
-	}
-	err = r.made(ctx, conn, &c)
+		return r.inspectOffset(ctx, conn, &c, session)
+	})
 	return c, err
 }
 
@@ -118,7 +101,7 @@ func (r replaceCounter) inspectTable(ctx context.Context, conn *sql.Conn, c *con
 	if err := r.inspectKeys(ctx, conn, c); err != nil {
 		return err
 	}
-	return r.storage(ctx, conn, c, r.unsafe)
+	return r.storage(ctx, conn, c)
 }
 
 // inspectKeys adds what the keys of the table are like.
@@ -316,13 +299,18 @@ func (r replaceCounter) relabel(ctx context.Context, conn *sql.Conn, from, to st
 	return err
 }
 
-// setOffset gives the sessions to come the layout's increment and offset, if the server does not do so already.
-func (r replaceCounter) setOffset(ctx context.Context, conn *sql.Conn, to layout) error {
-	if r.dialect != MySQL || to.servers == 1 {
-		return nil
+// hasOffset reports whether the server gives the sessions to come the layout's increment and offset, as far as these matter.
+func (r replaceCounter) hasOffset(ctx context.Context, conn *sql.Conn, of layout) (bool, error) {
+	if r.dialect != MySQL || of.servers == 1 {
+		return true, nil
 	}
 	s, err := dialect.ReadMySQLSession(ctx, conn)
-	if err != nil || s.ServerIncrement == to.servers && s.ServerOffset == to.number {
+	return s.ServerIncrement == of.servers && s.ServerOffset == of.number, err
+}
+
+// setOffset gives the sessions to come the layout's increment and offset.
+func (r replaceCounter) setOffset(ctx context.Context, conn *sql.Conn, to layout) error {
+	if has, err := r.hasOffset(ctx, conn, to); has || err != nil {
 		return err
 	}
 	if _, err := conn.ExecContext(ctx, fmt.Sprintf("SET GLOBAL auto_increment_increment = %d, GLOBAL auto_increment_offset = %d", to.servers, to.number)); err != nil {
@@ -334,11 +322,7 @@ func (r replaceCounter) setOffset(ctx context.Context, conn *sql.Conn, to layout
 
 // preflight reports whether thaw will be allowed to do its work.
 func (r replaceCounter) preflight(ctx context.Context, conn *sql.Conn, to layout) error {
-	if r.dialect != MySQL || to.servers == 1 {
-		return nil
-	}
-	s, err := dialect.ReadMySQLSession(ctx, conn)
-	if err != nil || s.ServerIncrement == to.servers && s.ServerOffset == to.number {
+	if has, err := r.hasOffset(ctx, conn, to); has || err != nil {
 		return err
 	}
 	if _, err := conn.ExecContext(ctx, "SET GLOBAL auto_increment_increment = @@global.auto_increment_increment"); err != nil {

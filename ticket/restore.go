@@ -19,9 +19,9 @@ import (
 func (s *Servers) Restore(ctx context.Context, name string, after int64) error {
 	ctx, cancel := s.config.bound(ctx, retryFactor*s.config.Timeout)
 	defer cancel()
-	p := s.find(name)
-	if p == nil {
-		return fmt.Errorf("%w: no server %q", ErrConfig, name)
+	p, err := s.find(name)
+	if err != nil {
+		return err
 	}
 	if after < 1 || after >= s.config.Limit {
 		return fmt.Errorf("%w: to go on after %d, want 1 to less than the limit, %d", ErrConfig, after, s.config.Limit)
@@ -40,8 +40,7 @@ func (s *Servers) Restore(ctx context.Context, name string, after int64) error {
 		return err
 	}
 	// The statements do nothing where something is not as it has to be, and somebody else may have made the row meanwhile.
-	c, err := p.look(ctx)
-	if err != nil {
+	if c, err = p.look(ctx); err != nil {
 		return err
 	}
 	if err := p.judge(nil, c, order{}); err != nil {

@@ -13,7 +13,6 @@ import (
 // sequenceCounter draws single tickets from a SEQUENCE of PostgreSQL. Its comment has the layout.
 type sequenceCounter struct {
 	names
-	unsafe bool
 }
 
 var _ counter = sequenceCounter{}
@@ -53,36 +52,24 @@ func (s sequenceCounter) row(text string, after int64) []string {
 	return statements
 }
 
-func (s sequenceCounter) inspect(ctx context.Context, conn *sql.Conn) (condition, error) {
-	c := condition{table: true}
-	if _, err := s.settings(ctx, conn, &c, s.unsafe); err != nil {
-		return c, err
-	}
-	var err error
-	if c.place, err = s.find(ctx, conn); err != nil {
-		return c, err
-	}
-	s.schema = c.place.At.Schema
-	var start, increment, most, cache int64
-	var cycle bool
-	var persistence, kind string
-	err = one(ctx, conn, "SELECT c.relkind::text, c.relpersistence::text, s.seqstart, s.seqincrement, s.seqmax, s.seqcache, s.seqcycle, COALESCE(obj_description(c.oid, 'pg_class'), '')"+
-		" FROM pg_class AS c JOIN pg_sequence AS s ON s.seqrelid = c.oid WHERE c.oid = "+regclass(s.object()), nil,
-		&kind, &persistence, &start, &increment, &most, &cache, &cycle, &c.text)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-	case err != nil:
-		return c, fmt.Errorf("asking for the SEQUENCE: %w", err)
-	default:
-		c.row, c.limit = true, most
-		if err := s.inspectSequence(ctx, conn, &c, start, increment, cache, cycle, persistence); err != nil {
-			return c, err
+func (s sequenceCounter) inspect(ctx context.Context, conn *sql.Conn) (c condition, err error) {
+	c.table = true
+	err = s.examine(ctx, conn, &c, "", func(dialect.MySQLSession) error {
+		var start, increment, cache int64
+		var cycle bool
+		var persistence, kind string
+		err := one(ctx, conn, "SELECT c.relkind::text, c.relpersistence::text, s.seqstart, s.seqincrement, s.seqmax, s.seqcache, s.seqcycle, COALESCE(obj_description(c.oid, 'pg_class'), '')"+
+			" FROM pg_class AS c JOIN pg_sequence AS s ON s.seqrelid = c.oid WHERE c.oid = "+regclass(s.object()), nil,
+			&kind, &persistence, &start, &increment, &c.limit, &cache, &cycle, &c.text)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return nil
+		case err != nil:
+			return fmt.Errorf("asking for the SEQUENCE: %w", err)
 		}
-	}
-	if err := s.elsewhere(ctx, conn, &c, ""); err != nil {
-		return c, err
-	}
-	err = s.made(ctx, conn, &c)
+		c.row = true
+		return s.inspectSequence(ctx, conn, &c, start, increment, cache, cycle, persistence)
+	})
 	return c, err
 }
 

@@ -146,27 +146,32 @@ const unprepared = "26000"
 
 // with calls the function with a connection, again with another one where the server has closed that. The error is a *ServerError.
 func (s *server) with(ctx context.Context, work func(*sql.Conn) error) error {
-	stale := s.db.Stats().Idle + 1
-	for attempt := 1; ; attempt++ {
-		err := func() error {
-			conn, err := s.connect(ctx)
-			if err != nil {
-				return err
-			}
-			defer conn.Close() // which gives it back to the pool
-			err = work(conn)
-			if s.dialect.Code(err) == unprepared { // nor are the others that the driver takes to be prepared on it
-				dialect.Discard(conn)
-				err = fmt.Errorf("%w: %w", driver.ErrBadConn, err)
-			}
+	return s.repeat(ctx, true, func() error {
+		conn, err := s.connect(ctx)
+		if err != nil {
 			return err
-		}()
+		}
+		defer conn.Close() // which gives it back to the pool
+		err = work(conn)
+		if s.dialect.Code(err) == unprepared { // nor are the others that the driver takes to be prepared on it
+			dialect.Discard(conn)
+			err = fmt.Errorf("%w: %w", driver.ErrBadConn, err)
+		}
+		return err
+	})
+}
+
+// repeat does something, again where that helps. The error is a *ServerError.
+func (s *server) repeat(ctx context.Context, harmless bool, do func() error) error {
+	stale := s.db.Stats().Idle + 1 // connections that may have to be found out to be closed
+	for attempt := 1; ; attempt++ {
+		err := do()
 		if err == nil {
 			return nil
 		}
 		failure := s.classify(err)
-		// A connection to a server that was restarted may show so only when it is written to. What is done here can be done twice.
-		if broken := failure.Class == Next && failure.lost && stale > 1; ctx.Err() == nil && (broken || errors.Is(err, driver.ErrBadConn) && stale > 0) {
+		// A connection to a server that was restarted may show so only when it is written to. What is harmless can be done twice then.
+		if broken := harmless && failure.Class == Next && failure.lost && stale > 1 && ctx.Err() == nil; broken || errors.Is(err, driver.ErrBadConn) && stale > 0 {
 			stale--
 			attempt--
 			continue

@@ -56,14 +56,14 @@ func newServers(config Config, unit int64, list []Server) (*Servers, error) {
 		n := newNames(p.dialect, config, p.number)
 		switch {
 		case s.blocks:
-			p.counter = blockCounter{names: n, unsafe: config.AllowUnsafe, unit: unit}
+			p.counter = blockCounter{names: n, unit: unit}
 		case p.dialect == Postgres:
 			if n.object = n.table + "." + n.sequence; len(n.object) > maxSequenceName {
 				return nil, fmt.Errorf("%w: the SEQUENCE's name %q has %d characters, at most %d", ErrConfig, n.object, len(n.object), maxSequenceName)
 			}
-			p.counter = sequenceCounter{names: n, unsafe: config.AllowUnsafe}
+			p.counter = sequenceCounter{names: n}
 		default:
-			p.counter = replaceCounter{names: n, unsafe: config.AllowUnsafe, of: int64(config.Increment)}
+			p.counter = replaceCounter{names: n, of: int64(config.Increment)}
 		}
 		s.servers = append(s.servers, p)
 	}
@@ -287,9 +287,9 @@ func (b *broadcast) broadcast() {
 // Stats have; the error for another one wraps [ErrConfig]. What the server gave to this source before stays known: one that was set back
 // has to be moved forward first: see [Servers.Restore].
 func (s *Servers) Readmit(name string) error {
-	p := s.find(name)
-	if p == nil {
-		return fmt.Errorf("%w: no server %q", ErrConfig, name)
+	p, err := s.find(name)
+	if err != nil {
+		return err
 	}
 	p.readmit()
 	s.changed.broadcast()
@@ -297,14 +297,14 @@ func (s *Servers) Readmit(name string) error {
 	return nil
 }
 
-// find returns the server with the name, nil if there is none.
-func (s *Servers) find(name string) *server {
+// find returns the server with the name.
+func (s *Servers) find(name string) (*server, error) {
 	for _, p := range s.servers {
 		if p.name == name {
-			return p
+			return p, nil
 		}
 	}
-	return nil
+	return nil, fmt.Errorf("%w: no server %q", ErrConfig, name)
 }
 
 // Check looks at the settings, tables and rows of all servers, and returns what matters: what keeps a server from being used, and what is worth to be

@@ -7,11 +7,30 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
+// examine looks at the session and for the table, has look look at that, and then looks for the sequence in other tables. The column has the sequence's name.
+func (n *names) examine(ctx context.Context, conn *sql.Conn, c *condition, column string, look func(dialect.MySQLSession) error) error {
+	session, err := n.settings(ctx, conn, c)
+	if err != nil {
+		return err
+	}
+	if c.place, err = n.find(ctx, conn); err != nil {
+		return err
+	}
+	n.schema = c.place.At.Schema
+	if err := look(session); err != nil {
+		return err
+	}
+	if err := n.elsewhere(ctx, conn, c, column); err != nil {
+		return err
+	}
+	return n.made(ctx, conn, c)
+}
+
 // settings adds what the settings of a session and its server mean. The session is MySQL's alone.
-func (n names) settings(ctx context.Context, conn *sql.Conn, c *condition, unsafe bool) (session dialect.MySQLSession, err error) {
+func (n names) settings(ctx context.Context, conn *sql.Conn, c *condition) (session dialect.MySQLSession, err error) {
 	if n.dialect != MySQL {
 		findings, err := n.dialect.Durability(ctx, conn, n.schema)
-		c.found(findings, unsafe)
+		c.found(findings, n.unsafe)
 		return session, err
 	}
 	if session, err = dialect.ReadMySQLSession(ctx, conn); err != nil {
@@ -28,10 +47,10 @@ func (n names) settings(ctx context.Context, conn *sql.Conn, c *condition, unsaf
 		c.findf(ErrUnsafe, "a transaction was begun on the connection and not ended, so that nothing is committed; end it")
 	}
 	if session.Binlog && session.Format == "STATEMENT" {
-		c.findf(unless(unsafe, ErrUnsafe), "binlog_format is STATEMENT: a replica holds the statements against its own settings, draws nothing, and is behind when it takes over; "+
+		c.findf(unless(n.unsafe, ErrUnsafe), "binlog_format is STATEMENT: a replica holds the statements against its own settings, draws nothing, and is behind when it takes over; "+
 			"set it to MIXED or ROW")
 	}
-	c.found(session.Durability(), unsafe)
+	c.found(session.Durability(), n.unsafe)
 	return session, nil
 }
 
