@@ -148,17 +148,7 @@ func isForeignKey(s *schema.Schema, field *schema.Field) bool {
 
 // isJoin reports whether a field is one of a join table that GORM has made up, with the tag of the primary key that the field refers to.
 func isJoin(s *schema.Schema, field *schema.Field) bool {
-	if s.ModelType.Name() != "" || isForeignKey(s, field) { // of a join table GORM lists no BelongsTo
-		return false
-	}
-	s.Relationships.Mux.RLock()
-	defer s.Relationships.Mux.RUnlock()
-	for _, rel := range s.Relationships.Relations {
-		if rel.Type == schema.BelongsTo && slices.ContainsFunc(rel.References, func(ref *schema.Reference) bool { return ref.ForeignKey == field }) {
-			return true
-		}
-	}
-	return false
+	return s.ModelType.Name() == "" && refers(s, field) && !isForeignKey(s, field) // of a join table GORM lists no BelongsTo
 }
 
 // selected reports whether a key is among the columns of the statement, and adds it to a list of them that lacks it.

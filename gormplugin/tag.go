@@ -58,28 +58,19 @@ func written(field *schema.Field, name string) string {
 // isMisspelt reports whether the name of a setting, in capitals, is that of the plugin's but for two letters. All names have the same first one: those
 // of other plugins that are as near, such as ROWKEY, do not.
 func isMisspelt(name string) bool {
-	return name != tag && strings.HasPrefix(name, tag[:1]) && distance(name, tag) <= 2
+	return name != tag && strings.HasPrefix(name, tag[:1]) && isNear(name, tag, 2)
 }
 
-// distance returns how many letters have to be added, left out, changed, or swapped with the next one, to make one text the other.
-func distance(a, b string) int {
-	before, last, row := []int(nil), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
+// isNear reports whether no more than so many letters have to be added, left out, changed, or swapped with the next one, to make one text the other.
+func isNear(a, b string, most int) bool {
+	switch {
+	case most < 0:
+		return false
+	case a == "" || b == "":
+		return len(a)+len(b) <= most
+	case a[0] == b[0]:
+		return isNear(a[1:], b[1:], most)
 	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			changed := last[j-1]
-			if a[i-1] != b[j-1] {
-				changed++
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, changed)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, make([]int, len(b)+1)
-	}
-	return last[len(b)]
+	return isNear(a[1:], b, most-1) || isNear(a, b[1:], most-1) || isNear(a[1:], b[1:], most-1) ||
+		len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && isNear(a[2:], b[2:], most-1)
 }

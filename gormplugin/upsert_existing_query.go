@@ -1,7 +1,6 @@
 package gormplugin
 
 import (
-	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
 )
 
 // reselectRows is how many rows one SELECT asks for. SQLite takes 500 in one at most.
@@ -129,41 +129,36 @@ func (u *upsert) read(db *gorm.DB, query *gorm.Statement, rows []*upsertRow) (tw
 
 // values returns what tells the value that a row had in a column when it was inserted, and whether that is known.
 func (u *upsert) values(stmt *gorm.Statement) func(m *upsertRow, column string) (value any, known bool) {
-	inserts := writes(stmt)
-	return func(m *upsertRow, column string) (any, bool) {
+	inserts, s := writes(stmt), u.plan.schema
+	return func(m *upsertRow, column string) (value any, known bool) {
 		if !inserts(column) {
 			return nil, false
 		}
-		return u.valueOf(stmt.Context, m, column)
-	}
-}
-
-// valueOf is what values returns of a column that is inserted.
-func (u *upsert) valueOf(ctx context.Context, m *upsertRow, column string) (value any, known bool) {
-	for i, k := range u.plan.keys {
-		if k.column == column {
+		if i := slices.IndexFunc(u.plan.keys, func(k *key) bool { return k.column == column }); i >= 0 {
 			if !m.before[i].IsValid() {
 				return nil, false
 			}
 			return m.before[i].Interface(), true
 		}
-	}
-	s := u.plan.schema
-	if columns := m.columns(); columns != nil {
-		for name, value := range columns {
-			if name == column || s != nil && s.FieldsByDBName[column] != nil && s.LookUpField(name) == s.FieldsByDBName[column] {
-				return value, true
-			}
+		var field *schema.Field
+		if s != nil {
+			field = s.FieldsByDBName[column]
 		}
-		return nil, false
+		if columns := m.columns(); columns != nil {
+			for name, value := range columns {
+				if name == column || field != nil && s.LookUpField(name) == field {
+					return value, true
+				}
+			}
+			return nil, false
+		}
+		if field == nil || m.guessed && field == s.PrioritizedPrimaryField {
+			return nil, false
+		}
+		value, zero := field.ValueOf(stmt.Context, m.value)
+		left := zero && field.HasDefaultValue && field.DefaultValueInterface == nil // to the database
+		return value, !left
 	}
-	field := s.FieldsByDBName[column]
-	if field == nil || m.guessed && field == s.PrioritizedPrimaryField {
-		return nil, false
-	}
-	value, zero := field.ValueOf(ctx, m.value)
-	left := zero && field.HasDefaultValue && field.DefaultValueInterface == nil // to the database
-	return value, !left
 }
 
 // isNull reports whether a value is NULL to the database.
