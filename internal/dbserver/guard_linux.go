@@ -328,23 +328,3 @@ func removeSharedMemory(data string) {
 		_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) // at worst it stays
 	}
 }
-
-// syncFolder returns when all that was written to the folder's file system is on the
-// disk: once for a thousand files.
-func syncFolder(path string) error {
-	folder, err := os.Open(filepath.Clean(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(unix.Syncfs(int(folder.Fd())), folder.Close())
-}
-
-// inherit gives a file the owner of a folder.
-func inherit(file, folder string) error {
-	info, err := os.Stat(folder)
-	if err != nil {
-		return err
-	}
-	owner := info.Sys().(*syscall.Stat_t)
-	return os.Chown(file, int(owner.Uid), int(owner.Gid))
-}

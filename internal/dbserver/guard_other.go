@@ -16,11 +16,8 @@ func guardSupported(kind string) error {
 	return &UnavailableError{Kind: kind, Missing: "private servers need Linux, and this is " + runtime.GOOS}
 }
 
-// guardCommand is never called where guards are not supported, nor are syncFolder and inherit.
+// guardCommand is never called where guards are not supported.
 func guardCommand() *exec.Cmd { return &exec.Cmd{} }
-
-func syncFolder(string) error      { return nil }
-func inherit(string, string) error { return nil }
 
 // Guard returns at once: there are no guards here.
 func Guard() {}

@@ -43,24 +43,15 @@ func isProgram(path string) bool {
 
 // postgresFolders returns the folders VERSION/bin that are in any of folders, as
 // Debian has them in /usr/lib/postgresql, the newest version first.
-func postgresFolders(folders []string) []string {
-	type versioned struct {
-		version int
-		folder  string
+func postgresFolders(folders []string) (bins []string) {
+	version := func(bin string) int {
+		number, _ := strconv.Atoi(filepath.Base(filepath.Dir(bin))) // 0 for what is none
+		return number
 	}
-	var found []versioned
 	for _, folder := range folders {
-		bins, _ := filepath.Glob(filepath.Join(folder, "[0-9]*", "bin")) // the pattern is well formed
-		for _, bin := range bins {
-			if version, err := strconv.Atoi(filepath.Base(filepath.Dir(bin))); err == nil {
-				found = append(found, versioned{version, bin})
-			}
-		}
+		found, _ := filepath.Glob(filepath.Join(folder, "[0-9]*", "bin")) // the pattern is well formed
+		bins = append(bins, found...)
 	}
-	slices.SortStableFunc(found, func(a, b versioned) int { return b.version - a.version })
-	var bins []string
-	for _, f := range found {
-		bins = append(bins, f.folder)
-	}
-	return bins
+	slices.SortStableFunc(bins, func(a, b string) int { return version(b) - version(a) })
+	return slices.DeleteFunc(bins, func(bin string) bool { return version(bin) == 0 })
 }

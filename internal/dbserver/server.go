@@ -28,6 +28,7 @@ type Server struct {
 	engine  engine
 	admin   string // the administrator's DSN, for the driver
 	version string
+	lent    string // why it may not be stopped, "" if it may
 
 	// Of a private server; the guard is nil otherwise.
 	guard    *guard
@@ -100,7 +101,7 @@ func Connect(ctx context.Context, kind, dsn string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{engine: e, admin: admin}
+	s := &Server{engine: e, admin: admin, lent: "which ran already"}
 	if s.version, err = s.askVersion(ctx); err != nil {
 		return nil, fmt.Errorf("dbserver: connecting to %s: %w", e.redacted(admin), err)
 	}
@@ -113,8 +114,14 @@ func (s *Server) Close() error {
 	if s.guard == nil {
 		return nil
 	}
+	if err := s.own("close"); err != nil {
+		return err
+	}
 	return s.guard.close()
 }
+
+// Lend has all methods fail that start, stop or pause the server, because several share it. The reason ends the sentence that they cannot do so to the server.
+func (s *Server) Lend(reason string) { s.lent = reason }
 
 // Private reports whether [Start] has started the server.
 func (s *Server) Private() bool { return s.guard != nil }
@@ -240,10 +247,10 @@ func (s *Server) command(verb string, do func(*guard) error) error {
 	return nil
 }
 
-// own returns an error unless the server was started here.
+// own returns an error unless the server was started here, for its owner alone.
 func (s *Server) own(verb string) error {
-	if s.guard == nil {
-		return fmt.Errorf("dbserver: cannot %s the %s server, which ran already", verb, s.engine.kind())
+	if s.lent != "" {
+		return fmt.Errorf("dbserver: cannot %s the %s server, %s", verb, s.engine.kind(), s.lent)
 	}
 	return nil
 }

@@ -13,6 +13,8 @@ import (
 // variables are the environment variables that name a running server, by its kind.
 var variables = map[string]string{dbserver.MySQL: "SNOWKEY_TEST_MYSQL", dbserver.Postgres: "SNOWKEY_TEST_POSTGRES"}
 
+const startOne = "start one with StartMySQL or StartPostgres"
+
 // connectLimit bounds connecting to the server that the environment names.
 const connectLimit = 20 * time.Second
 
@@ -51,11 +53,13 @@ func (s *shared) get(t testing.TB, kind string) *Server {
 		if err != nil {
 			t.Fatalf("dbtest: the server that %s names: %v", variables[kind], err)
 		}
+		server.Lend("which " + variables[kind] + " names, and which ran already; " + startOne)
 		return &Server{Server: server, kind: kind}
 	}
 	s.once.Do(func() {
 		var server *dbserver.Server
 		if server, s.err = startCopy(context.Background(), kind); s.err == nil {
+			server.Lend("which all tests share; " + startOne)
 			s.server = &Server{Server: server, kind: kind, shared: true}
 		}
 	})
