@@ -16,6 +16,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/idgen/grant"
@@ -119,6 +120,28 @@ func (s store) add(space string, row grant.Row) {
 
 // none is the old row of a number that has no row.
 func none(number int64) grant.Row { return grant.Row{Number: number, Holder: grant.Absent} }
+
+// ascii has all letters of a text that can be printed.
+var ascii = func() (text string) {
+	for c := ' '; c <= '~'; c++ {
+		text += string(c)
+	}
+	return text
+}()
+
+// atOnce calls a function with 0 to workers-1, each on a goroutine of its own, and returns when all have returned.
+func atOnce(workers int, work func(w int)) {
+	var group sync.WaitGroup
+	begin := make(chan struct{})
+	for w := range workers {
+		group.Go(func() {
+			<-begin
+			work(w)
+		})
+	}
+	close(begin)
+	group.Wait()
+}
 
 // chainErrors is how many changes at once may fail with an error: some, not all.
 const chainErrors = 500

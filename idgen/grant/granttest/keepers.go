@@ -22,29 +22,22 @@ func keepers(t *testing.T, s store) {
 	config := grant.Config{Generator: []idgen.Option{eight(t)}, Timeout: 10 * time.Second, Wait: 10 * time.Second}
 	var mu sync.Mutex
 	var all []int64 // guarded by mu
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for range 3 {
-				k, err := grant.Open(t.Context(), s.s, config)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				ids := make([]int64, 50)
-				if err := k.Fill(t.Context(), ids); err != nil {
-					t.Error(err)
-				}
-				mu.Lock()
-				all = append(all, ids...)
-				mu.Unlock()
-				if err := k.Close(); err != nil {
-					t.Error(err)
-				}
+	atOnce(8, func(int) {
+		for range 3 {
+			k, err := grant.Open(t.Context(), s.s, config)
+			if err != nil {
+				t.Error(err)
+				return
 			}
-		})
-	}
-	wg.Wait()
+			ids := make([]int64, 50)
+			if err := errors.Join(k.Fill(t.Context(), ids), k.Close()); err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			all = append(all, ids...)
+			mu.Unlock()
+		}
+	})
 	n := len(all)
 	slices.Sort(all)
 	if unique := len(slices.Compact(all)); unique != n || n != 8*3*50 {

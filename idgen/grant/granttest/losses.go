@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/idgen/grant"
@@ -30,10 +29,6 @@ func (s store) lost(space string, want ...grant.Loss) {
 
 // losses are kept in their order, at least the last hundred, apart from the rows and from those of other spaces.
 func losses(t *testing.T, s store) {
-	var ascii strings.Builder
-	for c := byte(' '); c <= '~'; c++ {
-		ascii.WriteByte(c)
-	}
 	s.prepare(space, layout, layout)
 	s.prepare("other", layout, layout)
 	row := grant.Row{Number: 7, Holder: "a", From: 10, Until: 20}
@@ -49,7 +44,7 @@ func losses(t *testing.T, s store) {
 		{Number: 7, Holder: "a", From: 30, Until: 40}, // once more
 		{Number: 3, Holder: "", From: 0, Until: 0},
 		{Number: 0, Holder: "a ", From: 5, Until: 6},
-		{Number: 1<<62 - 1, Holder: ascii.String() + strings.Repeat("x", 128-ascii.Len()), From: 1<<62 - 1, Until: 1 << 62},
+		{Number: 1<<62 - 1, Holder: ascii + strings.Repeat("x", 128-len(ascii)), From: 1<<62 - 1, Until: 1 << 62},
 		{Number: 1, Holder: strings.Repeat(`'"\%`, 32), From: 1, Until: 2},
 	}
 	for i := range all {
@@ -78,20 +73,13 @@ func losses(t *testing.T, s store) {
 func lossesAtOnce(t *testing.T, s store) {
 	const workers, each = 8, 6
 	s.prepare(space, layout, layout)
-	var group sync.WaitGroup
-	begin := make(chan struct{})
-	for w := range int64(workers) {
-		group.Go(func() {
-			<-begin
-			for i := range int64(each) {
-				if err := s.s.Record(t.Context(), space, grant.Loss{Number: w, Holder: fmt.Sprint("worker ", w), From: i, Until: i + 1}); err != nil {
-					t.Errorf("Record: %v", err)
-				}
+	atOnce(workers, func(w int) {
+		for i := range int64(each) {
+			if err := s.s.Record(t.Context(), space, grant.Loss{Number: int64(w), Holder: fmt.Sprint("worker ", w), From: i, Until: i + 1}); err != nil {
+				t.Errorf("Record: %v", err)
 			}
-		})
-	}
-	close(begin)
-	group.Wait()
+		}
+	})
 	var next [workers]int64
 	all := must(s.s.Losses(t.Context(), space))(t)
 	for _, loss := range all {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/idgen/grant"
@@ -30,16 +29,7 @@ func prepareTellsTheFirstLayout(_ *testing.T, s store) {
 func prepareAtOnce(t *testing.T, s store) {
 	var told [10]string
 	var errs [len(told)]error
-	var group sync.WaitGroup
-	begin := make(chan struct{})
-	for i := range told {
-		group.Go(func() {
-			<-begin
-			told[i], errs[i] = s.s.Prepare(t.Context(), space, fmt.Sprintf("layout %d", i))
-		})
-	}
-	close(begin)
-	group.Wait()
+	atOnce(len(told), func(i int) { told[i], errs[i] = s.s.Prepare(t.Context(), space, fmt.Sprintf("layout %d", i)) })
 	for i := range told {
 		if errs[i] != nil || told[i] != told[0] || !strings.HasPrefix(told[i], "layout ") {
 			t.Errorf("process %d was told %q, %v, process 0 %q", i, told[i], errs[i], told[0])
@@ -53,25 +43,16 @@ func identity(t *testing.T, s store) {
 	spaces := []string{"a", "A", "b"}
 	const workers = 4
 	var told [workers][]string
-	var group sync.WaitGroup
-	begin := make(chan struct{})
-	for w := range workers {
-		group.Go(func() {
-			<-begin
-			for _, space := range spaces {
-				if _, err := s.s.Prepare(t.Context(), space, fmt.Sprint("layout ", w)); err != nil {
-					t.Errorf("Prepare: %v", err)
-				}
-				l, err := s.s.List(t.Context(), space, 0, 9)
-				if err != nil {
-					t.Errorf("List: %v", err)
-				}
-				told[w] = append(told[w], l.ID)
+	atOnce(workers, func(w int) {
+		for _, space := range spaces {
+			_, err := s.s.Prepare(t.Context(), space, fmt.Sprint("layout ", w))
+			l, listErr := s.s.List(t.Context(), space, 0, 9)
+			if err != nil || listErr != nil {
+				t.Errorf("Prepare: %v, List: %v", err, listErr)
 			}
-		})
-	}
-	close(begin)
-	group.Wait()
+			told[w] = append(told[w], l.ID)
+		}
+	})
 	for w := range workers {
 		if !slices.Equal(told[w], told[0]) {
 			t.Errorf("process %d was told %q, process 0 %q", w, told[w], told[0])

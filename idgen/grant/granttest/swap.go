@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/idgen/grant"
@@ -98,12 +97,8 @@ func numbers(_ *testing.T, s store) {
 
 func holders(t *testing.T, s store) {
 	s.prepare(space, layout, layout)
-	var ascii strings.Builder
-	for c := byte(' '); c <= '~'; c++ {
-		ascii.WriteByte(c)
-	}
 	for i, holder := range []string{
-		ascii.String() + strings.Repeat("x", 128-ascii.Len()),
+		ascii + strings.Repeat("x", 128-len(ascii)),
 		strings.Repeat(`'"`, 64), strings.Repeat(`\`, 128), strings.Repeat("%", 128), strings.Repeat("_", 128),
 		"a", "A", "a ", " a", "  ", "null", "NULL", "0", "00", "1e2", "-1", "--", `a'; DROP TABLE snowkey_nodes; --`, "?", "$1", "@p1", ":a", "{d}", "~",
 	} {
@@ -137,37 +132,29 @@ func swapChain(t *testing.T, s store) {
 		err   error
 	}
 	var attempts [workers][]attempt // that were answered with success or an error
-	var group sync.WaitGroup
-	begin := make(chan struct{})
-	for w := range workers {
-		group.Go(func() {
-			<-begin
-			var lost int
-			for won := 0; won < each; {
-				if len(attempts[w])-won > chainErrors || lost > 1000*workers*each {
-					return
-				}
-				l, err := s.s.List(t.Context(), space, 7, 7)
-				if err != nil || len(l.Rows) != 1 {
-					attempts[w] = append(attempts[w], attempt{err: errors.Join(errors.New("List"), err)})
-					continue
-				}
-				old := l.Rows[0]
-				done, err := s.s.Swap(t.Context(), space, old, grant.Row{Number: 7, Holder: fmt.Sprint("worker ", w), Until: old.Until + 1})
-				switch {
-				case err != nil:
-					attempts[w] = append(attempts[w], attempt{old.Until + 1, err})
-				case done:
-					attempts[w] = append(attempts[w], attempt{old.Until + 1, nil})
-					won++
-				default:
-					lost++
-				}
+	atOnce(workers, func(w int) {
+		var lost int
+		for won := 0; won < each; {
+			if len(attempts[w])-won > chainErrors || lost > 1000*workers*each {
+				return
 			}
-		})
-	}
-	close(begin)
-	group.Wait()
+			l, err := s.s.List(t.Context(), space, 7, 7)
+			if err != nil || len(l.Rows) != 1 {
+				attempts[w] = append(attempts[w], attempt{err: errors.Join(errors.New("List"), err)})
+				continue
+			}
+			old := l.Rows[0]
+			done, err := s.s.Swap(t.Context(), space, old, grant.Row{Number: 7, Holder: fmt.Sprint("worker ", w), Until: old.Until + 1})
+			if err == nil && !done {
+				lost++
+				continue
+			}
+			attempts[w] = append(attempts[w], attempt{old.Until + 1, err})
+			if done {
+				won++
+			}
+		}
+	})
 	won, failed := map[int64]int{}, map[int64]bool{}
 	for w := range workers {
 		successes := 0
@@ -212,16 +199,9 @@ func firstAtOnce(t *testing.T, s store) {
 	for number := range int64(5) {
 		var won [workers]bool
 		var errs [workers]error
-		var group sync.WaitGroup
-		begin := make(chan struct{})
-		for w := range workers {
-			group.Go(func() {
-				<-begin
-				won[w], errs[w] = s.s.Swap(t.Context(), space, none(number), grant.Row{Number: number, Holder: fmt.Sprint("worker ", w), Until: 5})
-			})
-		}
-		close(begin)
-		group.Wait()
+		atOnce(workers, func(w int) {
+			won[w], errs[w] = s.s.Swap(t.Context(), space, none(number), grant.Row{Number: number, Holder: fmt.Sprint("worker ", w), Until: 5})
+		})
 		rows := s.list(space, number, number).Rows
 		if len(rows) != 1 {
 			t.Fatalf("got the rows %+v, errors %v", rows, errs)
