@@ -92,21 +92,11 @@ the time. docs/sharding.md says which engine wants which.`,
 			return usageError{err}
 		}
 		if *asJSON {
-			return json.NewEncoder(c.OutOrStdout()).Encode(scriptJSON(*script))
+			return json.NewEncoder(c.OutOrStdout()).Encode(script)
 		}
 		return writeScript(c.OutOrStdout(), script, table.Servers)
 	}
 	return c
-}
-
-// scriptJSON is the JSON object of a script.
-type scriptJSON struct {
-	Remote  map[string][]string `json:"remote,omitempty"`
-	Install []string            `json:"install,omitempty"`
-	Servers []string            `json:"servers,omitempty"`
-	Table   []string            `json:"table,omitempty"`
-	After   map[string][]string `json:"after,omitempty"`
-	Notes   []string            `json:"notes,omitempty"`
 }
 
 // readColumns returns what is in a file.

@@ -30,10 +30,10 @@ type Table struct {
 // Script has the statements that make or change a table, to run in the order of the fields, those of the head, which is the server that clients
 // connect to, in one session. Each is a statement of its own, without a semicolon at its end.
 type Script struct {
-	Remote  map[string][]string // by [Server.Name]: what the other servers run first
-	Install []string            // does nothing where it was done before; only an administrator may
-	Servers []string            // with the passwords, so not to be logged; does nothing where it was done before
-	Table   []string            // on the head
-	After   map[string][]string // by [Server.Name]: what the other servers run last
-	Notes   []string            // what is to be done besides, by people: no statements
+	Remote  map[string][]string `json:"remote,omitempty"`  // by [Server.Name]: what the other servers run first
+	Install []string            `json:"install,omitempty"` // does nothing where it was done before; only an administrator may
+	Servers []string            `json:"servers,omitempty"` // with the passwords, so not to be logged; does nothing where it was done before
+	Table   []string            `json:"table,omitempty"`   // on the head
+	After   map[string][]string `json:"after,omitempty"`   // by [Server.Name]: what the other servers run last
+	Notes   []string            `json:"notes,omitempty"`   // what is to be done besides, by people: no statements
 }
