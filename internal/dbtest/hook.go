@@ -10,52 +10,50 @@ import (
 // called by several goroutines.
 type Hook func(query string, do func() error) error
 
-// hookedConnector is a driver's, whose connections run their statements through a hook.
-type hookedConnector struct {
-	driver.Connector
-	hook Hook
-}
-
 // Hooked opens a database, by the names that [sql.Open] takes, whose statements go through a hook.
 func Hooked(name, dsn string, h Hook) (*sql.DB, error) {
 	plain, err := sql.Open(name, dsn)
 	if err != nil {
 		return nil, err
 	}
-	defer plain.Close()
-	var c driver.Connector = dsnConnector{plain.Driver(), dsn}
-	if d, ok := plain.Driver().(driver.DriverContext); ok {
-		if c, err = d.OpenConnector(dsn); err != nil {
-			return nil, err
-		}
-	}
-	return sql.OpenDB(hookedConnector{c, h}), nil
+	return sql.OpenDB(hookedConnector{plain.Driver(), dsn, h}), plain.Close()
 }
 
-type dsnConnector struct {
+// hookedConnector is a driver's, whose connections run their statements through a hook.
+type hookedConnector struct {
 	driver driver.Driver
 	dsn    string
+	hook   Hook
 }
 
-func (c dsnConnector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
-func (c dsnConnector) Driver() driver.Driver                        { return c.driver }
+func (c hookedConnector) Driver() driver.Driver { return c.driver }
 
-func (c hookedConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
+func (c hookedConnector) Connect(context.Context) (driver.Conn, error) {
+	conn, err := c.driver.Open(c.dsn)
 	if err != nil {
 		return nil, err
 	}
-	return &hookedConn{conn, c.hook}, nil
+	return &hookedConn{conn.(fullConn), c.hook}, nil
+}
+
+// fullConn is what the connections of all drivers here can do.
+type fullConn interface {
+	driver.Conn
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.ConnPrepareContext
+	driver.ConnBeginTx
+	driver.Pinger
 }
 
 type hookedConn struct {
-	driver.Conn
+	fullConn
 	hook Hook
 }
 
 func (c *hookedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (result driver.Result, err error) {
 	err = c.hook(query, func() error {
-		result, err = c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+		result, err = c.fullConn.ExecContext(ctx, query, args)
 		return err
 	})
 	return result, err
@@ -63,7 +61,7 @@ func (c *hookedConn) ExecContext(ctx context.Context, query string, args []drive
 
 func (c *hookedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (rows driver.Rows, err error) {
 	err = c.hook(query, func() error {
-		rows, err = c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+		rows, err = c.fullConn.QueryContext(ctx, query, args)
 		return err
 	})
 	if err != nil && rows != nil {
@@ -73,30 +71,15 @@ func (c *hookedConn) QueryContext(ctx context.Context, query string, args []driv
 	return rows, err
 }
 
-func (c *hookedConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, query)
-}
-
-func (c *hookedConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
-	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, o)
-}
-
-func (c *hookedConn) Ping(ctx context.Context) error {
-	if p, ok := c.Conn.(driver.Pinger); ok {
-		return p.Ping(ctx)
-	}
-	return nil
-}
-
 func (c *hookedConn) ResetSession(ctx context.Context) error {
-	if p, ok := c.Conn.(driver.SessionResetter); ok {
-		return p.ResetSession(ctx)
+	if r, ok := c.fullConn.(driver.SessionResetter); ok {
+		return r.ResetSession(ctx)
 	}
 	return nil
 }
 
 func (c *hookedConn) CheckNamedValue(v *driver.NamedValue) error {
-	if p, ok := c.Conn.(driver.NamedValueChecker); ok {
+	if p, ok := c.fullConn.(driver.NamedValueChecker); ok {
 		return p.CheckNamedValue(v)
 	}
 	return driver.ErrSkip

@@ -29,14 +29,5 @@ func RequirePlugin(t testing.TB, db *sql.DB, file, install string) {
 	case !errors.Is(err, os.ErrNotExist):
 		t.Fatalf("dbtest: looking for a plugin: %v", err)
 	}
-	what := "no plugin " + file + " in " + folder + ": install " + install + ", as `make test` does"
-	isRequired, err := required(os.Getenv(requireVariable), dbserver.MySQL)
-	switch {
-	case err != nil:
-		t.Fatal(err)
-	case isRequired:
-		t.Fatalf("dbtest: %s requires %s, but %s", requireVariable, dbserver.MySQL, what)
-	default:
-		t.Skip(what)
-	}
+	skip(t, dbserver.MySQL, "no plugin "+file+" in "+folder+": install "+install+", as `make test` does")
 }

@@ -55,11 +55,16 @@ func giveUp(t testing.TB, kind string, err error) {
 	if unavailable.Install != "" {
 		what += "install " + unavailable.Install + ", as `make test` does, or "
 	}
-	what += "set " + variables[kind] + " to a server's DSN"
-	isRequired, requireErr := required(os.Getenv(requireVariable), kind)
+	skip(t, kind, what+"set "+variables[kind]+" to a server's DSN")
+}
+
+// skip ends a test that cannot have something of a kind of server: with a failure if the kind is required.
+func skip(t testing.TB, kind, what string) {
+	t.Helper()
+	isRequired, err := required(os.Getenv(requireVariable), kind)
 	switch {
-	case requireErr != nil:
-		t.Fatal(requireErr)
+	case err != nil:
+		t.Fatal(err)
 	case isRequired:
 		t.Fatalf("dbtest: %s requires %s, but %s", requireVariable, kind, what)
 	default:
