@@ -1,7 +1,6 @@
 package gormplugin
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -43,24 +42,18 @@ func (s *source) takeFor(ctx context.Context, keys *batch, buckets []int64) erro
 	if !slices.ContainsFunc(buckets, func(bucket int64) bool { return bucket != buckets[0] }) {
 		return s.sharded.FillFor(ctx, buckets[0], keys.integers)
 	}
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
+	rows := map[int64][]int{}
+	for row, bucket := range buckets {
+		rows[bucket] = append(rows[bucket], row)
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(buckets[a], buckets[b]) })
-	made := keys.integers[n : 2*n]
-	for from := 0; from < n; {
-		to := from + 1
-		for to < n && buckets[order[to]] == buckets[order[from]] {
-			to++
-		}
-		if err := s.sharded.FillFor(ctx, buckets[order[from]], made[from:to]); err != nil {
+	for bucket, of := range rows {
+		made := keys.integers[n : n+len(of)]
+		if err := s.sharded.FillFor(ctx, bucket, made); err != nil {
 			return err
 		}
-		from = to
-	}
-	for i, row := range order {
-		keys.integers[row] = made[i]
+		for i, row := range of {
+			keys.integers[row] = made[i]
+		}
 	}
 	return nil
 }
