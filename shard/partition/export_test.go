@@ -2,13 +2,14 @@ package partition
 
 import (
 	"context"
-	"database/sql"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // SetClocks gives the keeper clocks of the test's: the database's, and its own.
 func (k *Keeper) SetClocks(database, local func() time.Time) {
-	k.clock = func(context.Context, *sql.Conn) (time.Time, error) { return database(), nil }
+	k.clock = func(context.Context, dialect.Queryer) (time.Time, error) { return database(), nil }
 	k.local = local
 }
 

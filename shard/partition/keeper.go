@@ -20,7 +20,7 @@ type Keeper struct {
 	d  Dialect
 	t  Table
 
-	clock func(context.Context, *sql.Conn) (time.Time, error) // the database's
+	clock func(context.Context, dialect.Queryer) (time.Time, error) // the database's
 	local func() time.Time
 	ping  time.Duration
 	began func(Step, int) error // called before each statement of a step, with its number; nil but in tests
@@ -37,12 +37,7 @@ func New(db *sql.DB, d Dialect, t Table) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Keeper{db: db, d: d, t: t, local: time.Now, ping: pingEvery, clock: databaseClock(d)}, nil
-}
-
-// databaseClock asks the database.
-func databaseClock(d Dialect) func(context.Context, *sql.Conn) (time.Time, error) {
-	return func(ctx context.Context, conn *sql.Conn) (time.Time, error) { return d.Now(ctx, conn) }
+	return &Keeper{db: db, d: d, t: t, local: time.Now, ping: pingEvery, clock: d.Now}, nil
 }
 
 // Report is what a run has done.

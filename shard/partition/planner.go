@@ -226,20 +226,14 @@ func (p *planner) missing() []piece {
 	}
 	// Those from now on come first: the row of a wrong clock must not have all periods since then filled.
 	slices.SortFunc(pieces, func(a, b piece) int {
-		if late := cmp.Compare(since(a.From, begin), since(b.From, begin)); late != 0 {
-			return late
+		if late := a.From.Before(begin); late == b.From.Before(begin) {
+			return cmp.Compare(a.FromID, b.FromID)
+		} else if late {
+			return 1
 		}
-		return cmp.Compare(a.FromID, b.FromID)
+		return -1
 	})
 	return pieces
-}
-
-// since is 0 for an instant that is not before another, else 1.
-func since(at, begin time.Time) int {
-	if at.Before(begin) {
-		return 1
-	}
-	return 0
 }
 
 func (p *planner) unplaced() []Unplaced {

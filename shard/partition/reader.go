@@ -21,7 +21,7 @@ type reader struct {
 }
 
 // read returns the status, with the clock of the database read by a function and that of the keeper given.
-func (r reader) read(ctx context.Context, clock func(context.Context, *sql.Conn) (time.Time, error), local time.Time) (s Status, err error) {
+func (r reader) read(ctx context.Context, clock func(context.Context, dialect.Queryer) (time.Time, error), local time.Time) (s Status, err error) {
 	s = Status{Dialect: r.d, Parts: []Part{}, Detached: []Detached{}}
 	found, err := r.d.Locate(ctx, r.conn, r.t.Name)
 	if err != nil {
