@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -184,25 +185,18 @@ func (g *guardProcess) open(prefix string) error {
 // server's user must reach it.
 func suitable(temp, prefix string, uid int) bool {
 	const longest = "4294967295/.s.PGSQL.5432" // MkdirTemp's number, and the longer of the sockets' names
-	if !filepath.IsAbs(temp) || len(filepath.Join(temp, prefix+longest)) >= 108 {
+	if !unescaped.MatchString(temp) || len(filepath.Join(temp, prefix+longest)) >= 108 {
 		return false
 	}
-	if strings.ContainsFunc(temp, func(r rune) bool {
-		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
-		return !letter && !strings.ContainsRune("/._-", r)
-	}) {
-		return false
-	}
-	if uid == os.Getuid() {
-		return true
-	}
-	for folder := filepath.Clean(temp); folder != "/"; folder = filepath.Dir(folder) {
+	for folder := filepath.Clean(temp); folder != "/" && uid != os.Getuid(); folder = filepath.Dir(folder) {
 		if info, err := os.Stat(folder); err != nil || info.Mode().Perm()&0o001 == 0 {
 			return false
 		}
 	}
 	return true
 }
+
+var unescaped = regexp.MustCompile(`^/[a-zA-Z0-9/._-]*$`)
 
 // start starts a command as the server's user, with its output in the log.
 func (g *guardProcess) start(command []string) error {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -265,11 +264,12 @@ func (s *Server) Log() string {
 	if s.guard == nil {
 		return ""
 	}
-	text, err := tail(s.guard.log())
+	text, err := os.ReadFile(s.guard.log())
 	if err != nil {
 		return "(no log: " + err.Error() + ")"
 	}
-	return text
+	lines := strings.SplitAfter(string(text), "\n") // with an empty one after the last
+	return strings.Join(lines[max(0, len(lines)-1-60):], "")
 }
 
 // logNote is Log with indented lines, to stand in a message.
@@ -279,25 +279,4 @@ func (s *Server) logNote() string {
 		return "\n\t(nothing)"
 	}
 	return "\n\t" + strings.ReplaceAll(text, "\n", "\n\t")
-}
-
-// tail returns at most the last 60 lines and 16 KiB of a file.
-func tail(path string) (string, error) {
-	const lines, size = 60, 16 << 10
-	file, err := os.Open(filepath.Clean(path))
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return "", err
-	}
-	buffer := make([]byte, min(size, info.Size()))
-	n, err := file.ReadAt(buffer, info.Size()-int64(len(buffer)))
-	if n < len(buffer) {
-		return "", err
-	}
-	all := strings.SplitAfter(string(buffer), "\n")
-	return strings.Join(all[max(0, len(all)-1-lines):], ""), nil
 }
