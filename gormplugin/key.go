@@ -156,11 +156,8 @@ func (k *key) isMissing(ctx context.Context, r *row) bool {
 }
 
 func isZero(v any) bool {
-	value := reflect.ValueOf(v)
-	for value.Kind() == reflect.Pointer && !value.IsNil() {
-		value = value.Elem()
-	}
-	return !value.IsValid() || value.IsZero() || value.Kind() == reflect.Slice && value.Len() == 0
+	v = indirect(v)
+	return v == nil || reflect.ValueOf(v).IsZero()
 }
 
 // set gives a row the key i of a batch.

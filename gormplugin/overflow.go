@@ -113,11 +113,7 @@ func integer(v any) (int64, bool) {
 			v, _ = valuer.Value()
 		}
 	}
-	value := reflect.ValueOf(v)
-	for value.Kind() == reflect.Pointer {
-		value = value.Elem()
-	}
-	switch {
+	switch value := reflect.ValueOf(indirect(v)); {
 	case value.CanInt():
 		return value.Int(), true
 	case value.CanUint():

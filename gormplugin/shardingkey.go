@@ -63,16 +63,6 @@ func canShard(of reflect.Type) error {
 	switch of.Kind() {
 	case reflect.Slice:
 		sample = reflect.MakeSlice(of, 1, 1)
-	case reflect.String:
-		sample.SetString("a")
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		sample.SetInt(1)
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		sample.SetUint(1)
-	case reflect.Array:
-		if of.Len() > 0 && of.Elem().Kind() == reflect.Uint8 {
-			sample.Index(0).SetUint(1)
-		}
 	case reflect.Struct:
 		if valid := sample.FieldByName("Valid"); valid.Kind() == reflect.Bool && valid.CanSet() { // of database/sql
 			valid.SetBool(true)
@@ -92,15 +82,6 @@ func (k *key) shardingKey(ctx context.Context, r *row) (any, error) {
 	value, zero := k.by.ValueOf(ctx, r.value)
 	if zero {
 		return nil, nil
-	}
-	switch v := value.(type) { // most are
-	case int64, string:
-		return v, nil
-	case []byte:
-		if len(v) == 0 {
-			return nil, nil
-		}
-		return v, nil
 	}
 	return indirect(value), nil
 }
