@@ -12,21 +12,9 @@ import (
 )
 
 // blockCounter draws blocks: a row has the first id that is not allocated yet, and one UPDATE moves it.
-type blockCounter struct {
-	names
-	unit int64 // of rows that are made
-}
+type blockCounter struct{ names }
 
 var _ counter = blockCounter{}
-
-func (b blockCounter) in(schema string) counter {
-	b.names = b.to(schema)
-	return b
-}
-
-func (b blockCounter) rights(at dialect.Location, create bool) []string {
-	return b.names.rights(at, b.to(at.At.Schema).quoted(), "SELECT, UPDATE", create)
-}
 
 func (b blockCounter) tables() []table {
 	collate := ""

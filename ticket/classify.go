@@ -66,7 +66,7 @@ func (s *server) missing(c condition, o order) error {
 
 // statement makes what is missing for a row, after the number where one is given.
 func (s *server) statement(c condition, l layout, after int64) string {
-	placed := s.counter.in(c.place.At.Schema)
+	placed := s.in(c.place.At.Schema)
 	var statements []string
 	if !c.table || len(c.made) == 0 {
 		for _, t := range placed.tables() {
@@ -101,14 +101,7 @@ func (s *server) layoutFor(before layout) layout {
 
 // layoutToBe is the layout of a row that Setup makes first.
 func (s *server) layoutToBe() layout {
-	return layout{number: s.number, servers: int64(s.config.Increment), unit: s.unit()}
-}
-
-func (s *server) unit() int64 {
-	if b, ok := s.counter.(blockCounter); ok {
-		return b.unit
-	}
-	return 1
+	return layout{number: s.number, servers: int64(s.config.Increment), unit: max(s.unit, 1)}
 }
 
 // refusal returns the first finding's error that keeps the server from being used.

@@ -13,12 +13,8 @@ import (
 // counter is the SQL of a sequence on one server. A [server] has one, with a connection of its own for each call. All methods may be called at
 // once, by any number of processes.
 type counter interface {
-	// in returns the counter of the table in a schema.
-	in(schema string) counter
 	// find asks the catalogue where the table is, or is to be made.
 	find(ctx context.Context, conn *sql.Conn) (dialect.Location, error)
-	// rights are the statements that let the role draw, or make what it draws from.
-	rights(at dialect.Location, create bool) []string
 	// inspect looks at all that the server tells about itself and the sequence.
 	inspect(ctx context.Context, conn *sql.Conn) (condition, error)
 	// draw takes numbers, in one statement that is committed when it returns. The error is errUnmatched where the statement found that

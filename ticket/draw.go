@@ -122,7 +122,7 @@ func (s *server) once(ctx context.Context, o *order) (span, error) {
 	}
 	if err := s.verify(*o, allocated); err != nil {
 		// The statement of a SEQUENCE does not name the layout: a resize may have changed it since.
-		if _, ok := s.counter.(sequenceCounter); ok && errors.Is(err, ErrLayout) {
+		if s.names.object != "" && errors.Is(err, ErrLayout) {
 			if found := s.unmatched(ctx, conn, o); !errors.Is(found, errUnmatched) {
 				var failure *ServerError
 				if !errors.As(found, &failure) {

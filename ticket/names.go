@@ -21,6 +21,7 @@ type names struct {
 	named    bool   // by the configuration
 	settled  bool   // the source has found its table
 	unsafe   bool   // see Config.AllowUnsafe
+	verbs    string // the rights that a draw takes
 }
 
 func newNames(d Dialect, c Config, number int64) names {

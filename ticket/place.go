@@ -119,8 +119,13 @@ func (n names) grants(role, schema, object, verbs string) (statements []string) 
 	return append(statements, "GRANT "+verbs+" ON "+object+" TO "+role)
 }
 
-// rights are the statements that let the role do what is said with the table, or the SEQUENCE, and use the register; or make them.
-func (n names) rights(at dialect.Location, object, verbs string, create bool) []string {
+// rights are the statements that let the role draw from the table, or the SEQUENCE, and use the register; or make them.
+func (n names) rights(at dialect.Location, create bool) []string {
+	placed := n.to(at.At.Schema)
+	object := placed.quoted()
+	if n.object != "" {
+		object = "SEQUENCE " + placed.quote(n.object)
+	}
 	schema := n.dialect.QuoteAny(at.At.Schema)
 	switch {
 	case at.Role == "":
@@ -130,7 +135,7 @@ func (n names) rights(at dialect.Location, object, verbs string, create bool) []
 	case create:
 		return []string{"GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON " + schema + ".* TO " + at.Role}
 	}
-	return append(n.grants(at.Role, at.At.Schema, object, verbs), "GRANT SELECT, INSERT ON "+n.to(at.At.Schema).register()+" TO "+at.Role)
+	return append(n.grants(at.Role, at.At.Schema, object, n.verbs), "GRANT SELECT, INSERT ON "+placed.register()+" TO "+at.Role)
 }
 
 // inspect looks at what the server tells about itself and the sequence, and notes where the table is.
@@ -145,10 +150,13 @@ func (s *server) sql() counter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.schema == "" {
-		return s.counter
+		return s.counter(s.names)
 	}
-	return s.counter.in(s.schema)
+	return s.in(s.schema)
 }
+
+// in returns the counter of the table in a schema.
+func (s *server) in(schema string) counter { return s.counter(s.names.to(schema)) }
 
 // note settles on the table that has the row. On MySQL it is in the database of the first session, whether or not it is there.
 func (s *server) note(c condition) {
@@ -172,7 +180,7 @@ func (s *server) deny(err error, create bool) *ServerError {
 	err = fmt.Errorf("%w: the user has not the right to: %w", ErrTable, err)
 	switch code {
 	case "42501", "1142", "1143", "1044": // others are of logging in
-		if rights := s.counter.rights(at, create); len(rights) > 0 {
+		if rights := s.names.rights(at, create); len(rights) > 0 {
 			where := at.At.String()
 			if !create && !at.Exists { // or is not shown by MySQL
 				where += ", where it is there,"

@@ -19,15 +19,6 @@ type replaceCounter struct {
 
 var _ counter = replaceCounter{}
 
-func (r replaceCounter) in(schema string) counter {
-	r.names = r.to(schema)
-	return r
-}
-
-func (r replaceCounter) rights(at dialect.Location, create bool) []string {
-	return r.names.rights(at, r.to(at.At.Schema).quoted(), "SELECT, INSERT, UPDATE, DELETE", create)
-}
-
 func (r replaceCounter) tables() []table {
 	columns := " (id bigint unsigned NOT NULL AUTO_INCREMENT, stub varchar(64) NOT NULL, layout varchar(32) NOT NULL, PRIMARY KEY (stub), UNIQUE KEY (id))"
 	if r.dialect == SQLite {

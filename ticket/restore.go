@@ -105,7 +105,7 @@ func (s *server) advance(ctx context.Context, c condition, after int64) error {
 		return &ServerError{Server: s.name, Class: Quarantine, Err: err} // cannot happen: judge has parsed it
 	}
 	o := order{layout: l, bare: c.bare, units: 1, high: after, limit: min(s.config.Limit, c.limit)}
-	if _, blocks := s.counter.(blockCounter); blocks {
+	if s.unit > 0 {
 		o.unused = true // a unit beyond the number
 		_, err := s.try(ctx, o)
 		return err

@@ -11,9 +11,7 @@ import (
 )
 
 // sequenceCounter draws single tickets from a SEQUENCE of PostgreSQL. Its comment has the layout.
-type sequenceCounter struct {
-	names
-}
+type sequenceCounter struct{ names }
 
 var _ counter = sequenceCounter{}
 
@@ -23,15 +21,6 @@ const maxSequenceName = 63
 // object is the SEQUENCE's name, quoted.
 func (s sequenceCounter) object() string {
 	return s.quote(s.names.object)
-}
-
-func (s sequenceCounter) in(schema string) counter {
-	s.names = s.to(schema)
-	return s
-}
-
-func (s sequenceCounter) rights(at dialect.Location, create bool) []string {
-	return s.names.rights(at, "SEQUENCE "+s.to(at.At.Schema).quote(s.names.object), "USAGE, SELECT, UPDATE", create)
 }
 
 func (s sequenceCounter) tables() []table { return []table{s.registerTable()} }

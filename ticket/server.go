@@ -43,7 +43,9 @@ type server struct {
 	number  int64 // 1 is the first
 	db      *sql.DB
 	dialect Dialect
-	counter counter // of the configuration; see sql
+	names   names // of the configuration
+	counter func(names) counter
+	unit    int64 // of blocks, in rows that are made; 0 of single tickets
 	config  Config
 	// gate has a place for the one that may draw on SQLite, which has one writer: without it, those who lose wait in ever longer sleeps, deaf to
 	// their contexts. It is nil for other dialects.

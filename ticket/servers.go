@@ -38,7 +38,7 @@ func newServers(config Config, unit int64, list []Server) (*Servers, error) {
 	taken := map[string]bool{}
 	for i, given := range list {
 		p := &server{
-			name: orDefault(given.Name, fmt.Sprintf("server %d", i+1)), number: int64(i + 1), db: given.DB, dialect: given.Dialect, config: config,
+			name: orDefault(given.Name, fmt.Sprintf("server %d", i+1)), number: int64(i + 1), db: given.DB, dialect: given.Dialect, config: config, unit: unit,
 			backoff: config.Backoff, limit: config.Limit, since: time.Now(), faults: map[Class]int64{},
 		}
 		switch {
@@ -56,15 +56,16 @@ func newServers(config Config, unit int64, list []Server) (*Servers, error) {
 		n := newNames(p.dialect, config, p.number)
 		switch {
 		case s.blocks:
-			p.counter = blockCounter{names: n, unit: unit}
+			n.verbs, p.counter = "SELECT, UPDATE", func(n names) counter { return blockCounter{n} }
 		case p.dialect == Postgres:
 			if n.object = n.table + "." + n.sequence; len(n.object) > maxSequenceName {
 				return nil, fmt.Errorf("%w: the SEQUENCE's name %q has %d characters, at most %d", ErrConfig, n.object, len(n.object), maxSequenceName)
 			}
-			p.counter = sequenceCounter{names: n}
+			n.verbs, p.counter = "USAGE, SELECT, UPDATE", func(n names) counter { return sequenceCounter{n} }
 		default:
-			p.counter = replaceCounter{names: n, of: int64(config.Increment)}
+			n.verbs, p.counter = "SELECT, INSERT, UPDATE, DELETE", func(n names) counter { return replaceCounter{n, int64(config.Increment)} }
 		}
+		p.names = n
 		s.servers = append(s.servers, p)
 	}
 	return s, nil

@@ -262,7 +262,7 @@ func (s *server) makeTables(ctx context.Context, conn *sql.Conn) (counter, error
 		return nil, err
 	}
 	s.note(condition{place: at})
-	placed := s.counter.in(at.At.Schema)
+	placed := s.in(at.At.Schema)
 	for _, t := range placed.tables() {
 		found, err := s.dialect.LocateAt(ctx, conn, dialect.Place{Schema: at.At.Schema, Table: t.name})
 		if err != nil {
