@@ -64,16 +64,12 @@ func Blocks(config BlockConfig, servers ...Server) (*BlockSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newBlockSource(config, s), nil
+	source := blockSourceFrom(config, s)
+	source.Servers = s
+	return source, nil
 }
 
-// newBlockSource returns a source with an empty buffer. The configuration is complete.
-func newBlockSource(config BlockConfig, servers *Servers) *BlockSource {
-	s := blockSourceFrom(config, servers)
-	s.Servers = servers
-	return s
-}
-
+// blockSourceFrom returns a source with an empty buffer. The configuration is complete.
 func blockSourceFrom(config BlockConfig, allocator allocator) *BlockSource {
 	s := &BlockSource{config: config, allocator: allocator, meter: newRateMeter(config, time.Now())}
 	s.ctx, s.stop = context.WithCancel(context.Background())

@@ -41,11 +41,8 @@ func (s *BlockSource) await(ctx context.Context, line *list.List, w *waiter) err
 	}
 	s.mu.Unlock()
 
-	if _, bounded := ctx.Deadline(); !bounded && s.config.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.config.Timeout)
-		defer cancel()
-	}
+	ctx, cancel := s.config.bound(ctx, s.config.Timeout)
+	defer cancel()
 	select {
 	case <-w.done:
 		return w.err
