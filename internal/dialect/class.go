@@ -191,10 +191,7 @@ func (d Dialect) codeOf(causes []error) (string, error) {
 
 // field returns the field of a struct, or of one that a pointer is to. It is the zero Value where there is none.
 func field(err error, name string) reflect.Value {
-	v := reflect.ValueOf(err)
-	if v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
+	v := reflect.Indirect(reflect.ValueOf(err))
 	if v.Kind() != reflect.Struct {
 		return reflect.Value{}
 	}
