@@ -19,8 +19,10 @@ const guardVariable = "SNOWKEY_DBSERVER_GUARD"
 
 // A request is one line of JSON that a process sends its guard, which answers each with one reply.
 type request struct {
-	Command []string       // the server, to be started; nil: no change
-	Signal  syscall.Signal // for the server's processes; 0: none
+	Command []string // the server, to be started; nil: no change
+	// Signal is for the server's processes: the reply comes when they are gone after SIGKILL, and stand still after SIGSTOP. Others are for the first process, and let
+	// the server go on before if it is paused. 0: none.
+	Signal syscall.Signal
 }
 
 // A reply is one line of JSON.
@@ -102,31 +104,13 @@ func (g *guard) ask(r request) (answer reply, err error) {
 	return answer, nil
 }
 
-func (g *guard) start(command []string) error {
-	_, err := g.ask(request{Command: command})
-	return err
-}
-
-// signal sends all processes of the server a signal, and returns when they are gone after SIGKILL, and stand still after SIGSTOP. Others are for the first
-// process, and let the server go on before if it is paused.
-func (g *guard) signal(s syscall.Signal) error {
-	_, err := g.ask(request{Signal: s})
-	return err
-}
-
-// running reports whether the server runs, and if not, how it ended.
-func (g *guard) running() (bool, string, error) {
-	answer, err := g.ask(request{})
-	return answer.PID != 0, answer.Ended, err
-}
-
 // wait waits until the server has ended, and returns how.
 func (g *guard) wait(ctx context.Context, limit time.Duration) (ended string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not end within %v", limit))
 	defer cancel()
 	for {
-		if running, ended, err := g.running(); !running || err != nil {
-			return ended, err
+		if answer, err := g.ask(request{}); answer.PID == 0 || err != nil {
+			return answer.Ended, err
 		}
 		if !pause(ctx) {
 			return "", context.Cause(ctx)

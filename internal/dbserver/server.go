@@ -128,7 +128,7 @@ func (s *Server) Private() bool { return s.guard != nil }
 // initialise has the server's own program fill the data folder. It is the server meanwhile, so that all that can happen to a server can happen to it.
 func (s *Server) initialise(ctx context.Context) error {
 	command := s.engine.initialise(s.programs, s.guard.dir)
-	err := s.guard.start(command)
+	_, err := s.guard.ask(request{Command: command})
 	if err == nil {
 		var ended string
 		if ended, err = s.guard.wait(ctx, initialiseLimit); err == nil && ended != "exit status 0" {
@@ -162,7 +162,7 @@ func (s *Server) Start(args ...string) error {
 // start starts the server, and returns its version when it answers. The caller holds guard.mu.
 func (s *Server) start(ctx context.Context, args []string) (version string, err error) {
 	kind := s.engine.kind()
-	if running, _, _ := s.guard.running(); running {
+	if answer, _ := s.guard.ask(request{}); answer.PID != 0 {
 		return "", fmt.Errorf("dbserver: cannot start the %s server: it is running already; stop or kill it before", kind)
 	}
 	if args != nil {
@@ -173,7 +173,7 @@ func (s *Server) start(ctx context.Context, args []string) (version string, err 
 			return "", fmt.Errorf("dbserver: starting the %s server: %w", kind, err)
 		}
 	}
-	if err := s.guard.start(s.engine.serve(s.programs, s.guard.dir, s.extra)); err != nil {
+	if _, err := s.guard.ask(request{Command: s.engine.serve(s.programs, s.guard.dir, s.extra)}); err != nil {
 		return "", fmt.Errorf("dbserver: starting the %s server: %w", kind, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
@@ -183,8 +183,8 @@ func (s *Server) start(ctx context.Context, args []string) (version string, err 
 		if err == nil {
 			return version, nil
 		}
-		if running, reason, guardErr := s.guard.running(); !running {
-			return "", fmt.Errorf("dbserver: the %s server does not start: %w; its log says:%s", kind, cmp.Or(guardErr, errors.New(reason)), s.logNote())
+		if answer, guardErr := s.guard.ask(request{}); answer.PID == 0 {
+			return "", fmt.Errorf("dbserver: the %s server does not start: %w; its log says:%s", kind, cmp.Or(guardErr, errors.New(answer.Ended)), s.logNote())
 		}
 		if !pause(ctx) {
 			return "", fmt.Errorf("dbserver: the %s server did not answer within %v: %w; its log says:%s", kind, readyLimit, err, s.logNote())
@@ -210,7 +210,7 @@ func (s *Server) askVersion(ctx context.Context) (string, error) {
 // closed, committed data is written.
 func (s *Server) Stop() error {
 	return s.command("stop", func(g *guard) error {
-		err := g.signal(s.engine.stopSignal())
+		_, err := g.ask(request{Signal: s.engine.stopSignal()})
 		if err == nil {
 			_, err = g.wait(context.Background(), stopLimit)
 		}
@@ -230,7 +230,10 @@ func (s *Server) Pause() error { return s.send("pause", sigstop) }
 func (s *Server) Resume() error { return s.send("resume", sigcont) }
 
 func (s *Server) send(verb string, signal syscall.Signal) error {
-	return s.command(verb, func(g *guard) error { return g.signal(signal) })
+	return s.command(verb, func(g *guard) error {
+		_, err := g.ask(request{Signal: signal})
+		return err
+	})
 }
 
 // command does something to the running server, under the guard's lock.
