@@ -178,19 +178,35 @@ func (p part) within(of part) bool {
 	return of.first <= p.first && p.last <= of.last && (p.first-of.first)%of.step == 0 && p.step%of.step == 0
 }
 
-// listed returns the buckets of a part, or an error for a layout with more than can be listed.
-func (d *division) listed(p part) ([]int64, error) {
+// checkLists returns an error unless the engine can list the buckets of all parts, so many of each at most.
+func (d *division) checkLists(most int) error {
+	if d.top || d.hashed() {
+		return nil
+	}
 	if d.max >= mostBuckets {
-		return nil, fmt.Errorf("%w: %s has %d buckets below the time, and %s lists at most %d; have the bucket on top, as in idgen.Scattered",
+		return fmt.Errorf("%w: %s has %d buckets below the time, and %s lists at most %d; have the bucket on top, as in idgen.Scattered",
 			shard.ErrLayout, d.Layout, d.max+1, d.engine, mostBuckets)
 	}
-	var buckets []int64
+	for _, p := range d.parts {
+		switch n := len(d.listed(p)); {
+		case n == 0: // all are alone
+			return fmt.Errorf("%w: shard %s has no bucket left that is not alone", ErrTable, p.name)
+		case n > most:
+			return fmt.Errorf("%w: shard %s has %d buckets, and PostgreSQL can list %d for a partition; have more shards, or take %s",
+				shard.ErrTables, p.name, n, mostListed, PostgresHash)
+		}
+	}
+	return nil
+}
+
+// listed returns the buckets of a part.
+func (d *division) listed(p part) (buckets []int64) {
 	for b := p.first; b <= p.last; b += p.step {
 		if p.has(b) {
 			buckets = append(buckets, b)
 		}
 	}
-	return buckets, nil
+	return buckets
 }
 
 // least and greatest return the bounds of the ids of a part, with the bucket on top.
@@ -238,7 +254,7 @@ func (d *division) constraint(of dialect.Dialect, p part) (name, text string) {
 // whole returns the statement that makes the divided table, with the key as the primary key and refusing what is no id of the layout.
 func (d *division) whole(of dialect.Dialect) string {
 	key := of.QuoteAny(d.Key)
-	return d.create(quoteIn(of, d.name.Schema, d.name.Name), primary(key), d.check(key))
+	return d.create(quoteIn(of, d.name.Schema, d.name.Name), primary(key), d.refusing(key))
 }
 
 // create returns a statement that makes a table of the columns, with constraints.
@@ -249,8 +265,8 @@ func (d *division) create(quotedName string, constraints ...string) string {
 
 func primary(quotedKey string) string { return "PRIMARY KEY (" + quotedKey + ")" }
 
-// check is the constraint that refuses what is no id of the layout.
-func (d *division) check(quotedKey string) string { return "CHECK (" + d.ids(quotedKey) + ")" }
+// refusing is the constraint that refuses what is no id of the layout.
+func (d *division) refusing(quotedKey string) string { return "CHECK (" + d.ids(quotedKey) + ")" }
 
 // resume is the note of a script whose statements are independent of each other.
 const resume = "Each statement is done wholly or not at all. When one fails, mend the cause, and go on with that statement: leave out those before it, but for SET."
@@ -282,10 +298,18 @@ func (s *Script) finish(of dialect.Dialect, note string) *Script {
 
 // fits returns an error for a name that is longer than the database keeps: PostgreSQL cuts it off in silence, and the shards' numbers are at the
 // end.
-func fits(longest int, names ...string) error {
-	for _, n := range names {
-		if len(n) > longest {
-			return fmt.Errorf("%w: the name %q has %d bytes, at most %d", ErrTable, n, len(n), longest)
+func fits(longest int, name string) error {
+	if len(name) > longest {
+		return fmt.Errorf("%w: the name %q has %d bytes, at most %d", ErrTable, name, len(name), longest)
+	}
+	return nil
+}
+
+// checkNames returns an error for a part whose table, with what its constraint has behind the name, has a name that is too long.
+func (d *division) checkNames(longest int, behind string) error {
+	for _, p := range d.parts {
+		if err := fits(longest, d.table(p)+behind); err != nil {
+			return err
 		}
 	}
 	return nil

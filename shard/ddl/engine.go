@@ -27,29 +27,29 @@ const (
 	GORMSharding  Engine = "gorm-sharding"  // tables of one database, which gorm.io/sharding chooses from
 )
 
-// form is what an engine makes of a division. Its functions return errors that wrap [ErrTable] or [shard.ErrLayout].
+// form is what an engine makes of a division.
 type form struct {
 	engine Engine
-	create func(d *division) (*Script, error)
-	// grow returns the statements that turn a division into another, both of which create takes. Every part of the second lies in one of the first,
-	// see splits.
-	grow func(from, to *division) (*Script, error)
+	check  func(d *division) error // wraps [ErrTable] or [shard.ErrLayout] where the engine cannot make the division
+	create func(d *division) *Script
+	// grow returns the statements that turn a division into another. Every part of the second lies in one of the first, see splits.
+	grow func(from, to *division) *Script
 }
 
 // forms has the engines in the order in which [Engines] lists them.
 var forms = []form{
-	{MySQL, (*division).createMySQL, growMySQL},
-	{Spider, (*division).createSpider, growSpider},
-	{PostgresRange, (*division).createPostgresRange, growPostgres},
-	{PostgresHash, (*division).createPostgresHash, growPostgres},
-	{PostgresList, (*division).createPostgresList, growPostgres},
-	{PostgresFDW, (*division).createPostgresFDW, growPostgres},
-	{Citus, (*division).createCitus, growCitus},
-	{Vitess, (*division).createVitess, growVitess},
-	{TiDB, tidb.create, tidb.grow},
-	{Cockroach, cockroach.create, cockroach.grow},
-	{Yugabyte, yugabyte.create, yugabyte.grow},
-	{GORMSharding, (*division).createGORMSharding, growGORMSharding},
+	{MySQL, (*division).checkMySQL, (*division).createMySQL, growMySQL},
+	{Spider, (*division).checkSpider, (*division).createSpider, growSpider},
+	{PostgresRange, (*division).checkPostgresRange, (*division).createPostgresRange, growPostgres},
+	{PostgresHash, (*division).checkBelow, (*division).createPostgresHash, growPostgres},
+	{PostgresList, (*division).checkBelow, (*division).createPostgresList, growPostgres},
+	{PostgresFDW, (*division).checkPostgresFDW, (*division).createPostgresFDW, growPostgres},
+	{Citus, (*division).checkCitus, (*division).createCitus, growCitus},
+	{Vitess, (*division).checkRanges, (*division).createVitess, growVitess},
+	{TiDB, (*division).checkRanges, tidb.create, tidb.grow},
+	{Cockroach, (*division).checkTop, cockroach.create, cockroach.grow},
+	{Yugabyte, (*division).checkTop, yugabyte.create, yugabyte.grow},
+	{GORMSharding, (*division).checkGORMSharding, (*division).createGORMSharding, growGORMSharding},
 }
 
 // Engines returns all engines, in the order of the package's documentation.
@@ -81,7 +81,10 @@ func (t Table) Create(e Engine) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.form.create(d)
+	if err := d.form.check(d); err != nil {
+		return nil, err
+	}
+	return d.form.create(d), nil
 }
 
 // Grow returns the statements that turn the table, as [Table.Create] has made it, into one of more shards: as many as now, or a multiple. Buckets
@@ -101,11 +104,16 @@ func (t Table) Grow(e Engine, shards int, alone ...int64) (*Script, error) {
 		return nil, err
 	}
 	for _, d := range []*division{from, to} { // which the engine has to be able to make
-		if _, err := d.form.create(d); err != nil {
+		if err := d.form.check(d); err != nil {
 			return nil, err
 		}
 	}
-	return to.form.grow(from, to)
+	if e == Spider || e == PostgresFDW {
+		if err := from.staysPut(); err != nil {
+			return nil, err
+		}
+	}
+	return to.form.grow(from, to), nil
 }
 
 // Partition returns the name of the partition that has the rows of a bucket: on MySQL, MariaDB and Spider what goes into SELECT … FROM orders
@@ -124,8 +132,7 @@ func (t Table) Partition(e Engine, bucket int64) (string, error) {
 	case MySQL, Spider:
 		return p.partition(), nil
 	case Vitess:
-		_, err := d.points()
-		return shardNames(d, []part{p})[0], err
+		return shardNames(d, []part{p})[0], d.checkTop()
 	case GORMSharding:
 		names, err := d.tables()
 		if err != nil {

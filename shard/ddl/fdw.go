@@ -1,16 +1,18 @@
 package ddl
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
+func (d *division) checkPostgresFDW() error {
+	return cmp.Or(d.checkServers(), d.checkNames(postgresLongest, "_shard"))
+}
+
 // createPostgresFDW has the primary keys in the tables of the other servers: a table with foreign partitions has none.
-func (d *division) createPostgresFDW() (*Script, error) {
-	if err := d.checkServers(); err != nil {
-		return nil, err
-	}
+func (d *division) createPostgresFDW() *Script {
 	s := &Script{Remote: map[string][]string{}, Install: []string{"CREATE EXTENSION IF NOT EXISTS postgres_fdw"}}
 	by := " PARTITION BY RANGE (" + dialect.Postgres.QuoteAny(d.Key) + ")"
 	if !d.top {
@@ -22,28 +24,18 @@ func (d *division) createPostgresFDW() (*Script, error) {
 	}
 	s.Table = []string{d.unkeyed() + by}
 	for _, p := range d.parts {
-		bounds, err := d.bounds(p)
-		if err != nil {
-			return nil, err
-		}
-		if err := d.remotePostgres(s, p); err != nil {
-			return nil, err
-		}
-		s.Table = append(s.Table, "CREATE FOREIGN TABLE "+d.own(d.table(p))+" PARTITION OF "+d.own(d.name.Name)+bounds+d.at(p))
+		d.remotePostgres(s, p)
+		s.Table = append(s.Table, "CREATE FOREIGN TABLE "+d.own(d.table(p))+" PARTITION OF "+d.own(d.name.Name)+d.bounds(p)+d.at(p))
 	}
-	return s, nil
+	return s
 }
 
 // remotePostgres adds the statement that makes the table of a part on its server.
-func (d *division) remotePostgres(s *Script, p part) error {
+func (d *division) remotePostgres(s *Script, p part) {
 	const pg = dialect.Postgres
-	if err := fits(postgresLongest, d.table(p)+"_shard"); err != nil {
-		return err
-	}
 	_, constraint := d.constraint(pg, p)
 	server := d.Servers[p.server]
 	s.Remote[server.Name] = append(s.Remote[server.Name], d.create(quoteIn(pg, server.schema(), d.table(p)), primary(pg.QuoteAny(d.Key)), constraint))
-	return nil
 }
 
 // at returns the clause that says where the table of a part is.

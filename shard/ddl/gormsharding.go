@@ -12,30 +12,26 @@ var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,49}$`)
 
 // createGORMSharding has plain tables orders_00, orders_01, … for gorm.io/sharding, on SQLite, MySQL, MariaDB and PostgreSQL: the program finds the table,
 // see [shard.Tables]. Either layout does.
-func (d *division) createGORMSharding() (*Script, error) {
-	names, err := d.tables()
-	if err != nil {
-		return nil, err
-	}
+func (d *division) createGORMSharding() *Script {
+	names, _ := d.tables() // which were checked
 	s := &Script{}
 	for _, name := range names {
-		s.Table = append(s.Table, d.create(name, primary(d.Key), d.check(d.Key))+d.options())
+		s.Table = append(s.Table, d.create(name, primary(d.Key), d.refusing(d.Key))+d.options())
 	}
-	return s, nil
+	return s
+}
+
+func (d *division) checkGORMSharding() error {
+	_, err := d.tables()
+	return err
 }
 
 // growGORMSharding moves the rows of each new table from the one that had them.
-func growGORMSharding(from, to *division) (*Script, error) {
-	old, err := from.tables()
-	if err != nil {
-		return nil, err
-	}
-	names, err := to.tables()
-	if err != nil {
-		return nil, err
-	}
+func growGORMSharding(from, to *division) *Script {
+	old, _ := from.tables()
+	names, _ := to.tables()
 	if len(names) == len(old) {
-		return &Script{}, nil
+		return &Script{}
 	}
 	s := &Script{Notes: []string{"End all programs that write to the tables; start them again with as many tables as there are then. " +
 		"Rows with ids from before the sharding are moved wrongly; move those by their sharding keys first.", resume}}
@@ -46,10 +42,10 @@ func growGORMSharding(from, to *division) (*Script, error) {
 	}
 	for j := len(old); j < len(names); j++ {
 		of := fmt.Sprintf(" FROM %s WHERE %s %% %d = %d", names[j%len(old)], to.bucket(to.Key), len(names), j)
-		s.Table = append(s.Table, to.create(names[j], primary(to.Key), to.check(to.Key))+to.options(),
+		s.Table = append(s.Table, to.create(names[j], primary(to.Key), to.refusing(to.Key))+to.options(),
 			"INSERT INTO "+names[j]+" SELECT *"+of, "DELETE"+of+" AND "+to.Key+" IN (SELECT "+to.Key+" FROM "+names[j]+")") // never a row that was not copied
 	}
-	return s, nil
+	return s
 }
 
 // tables returns the names of the tables.

@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -20,60 +21,46 @@ const (
 	combined = 0x49a0f4dd15e5a8e3
 )
 
-func (d *division) createPostgresRange() (*Script, error) {
+func (d *division) checkPostgresRange() error {
 	if !d.top {
-		return nil, fmt.Errorf("%w: %s has another field above the bucket, so the ids of a shard are no range; take %s or %s, or a layout as idgen.Scattered",
+		return fmt.Errorf("%w: %s has another field above the bucket, so the ids of a shard are no range; take %s or %s, or a layout as idgen.Scattered",
 			shard.ErrLayout, d.Layout, PostgresHash, PostgresList)
 	}
+	return d.checkNames(postgresLongest, "")
+}
+
+func (d *division) createPostgresRange() *Script {
 	return d.createPostgres(d.whole(dialect.Postgres)+" PARTITION BY RANGE ("+dialect.Postgres.QuoteAny(d.Key)+")", "")
 }
 
 // createPostgresHash needs an operator class for the bucket, which only a superuser may make.
-func (d *division) createPostgresHash() (*Script, error) {
-	if err := d.below(); err != nil {
-		return nil, err
-	}
-	s, err := d.createPostgres(d.whole(dialect.Postgres)+d.byHash(), "")
-	if err == nil {
-		s.Install = d.operators()
-	}
-	return s, err
+func (d *division) createPostgresHash() *Script {
+	s := d.createPostgres(d.whole(dialect.Postgres)+d.byHash(), "")
+	s.Install = d.operators()
+	return s
 }
 
 // createPostgresList has the primary key in each partition: PostgreSQL allows none where the partition key is an expression.
-func (d *division) createPostgresList() (*Script, error) {
-	if err := d.below(); err != nil {
-		return nil, err
-	}
+func (d *division) createPostgresList() *Script {
 	key := dialect.Postgres.QuoteAny(d.Key)
 	return d.createPostgres(d.unkeyed()+" PARTITION BY LIST ("+d.bucket(key)+")", " (PRIMARY KEY ("+key+"))")
 }
 
 // createPostgres returns a table with its partitions; inside is what each of these has between the table's name and its bounds.
-func (d *division) createPostgres(create, inside string) (*Script, error) {
+func (d *division) createPostgres(create, inside string) *Script {
 	s := &Script{Table: []string{create}}
 	for _, p := range d.parts {
-		bounds, err := d.bounds(p)
-		if err == nil {
-			err = fits(postgresLongest, d.table(p))
-		}
-		if err != nil {
-			return nil, err
-		}
-		s.Table = append(s.Table, "CREATE TABLE "+d.own(d.table(p))+" PARTITION OF "+d.own(d.name.Name)+inside+bounds)
+		s.Table = append(s.Table, "CREATE TABLE "+d.own(d.table(p))+" PARTITION OF "+d.own(d.name.Name)+inside+d.bounds(p))
 	}
-	return s, nil
+	return s
 }
 
 // growPostgres splits a partition in a transaction each: the rows of the new shards go to new tables, and the others stay in the old one. With
 // PostgresFDW the transaction is the head's, and the rows go through the head to new tables of the same server.
-func growPostgres(from, to *division) (*Script, error) {
+func growPostgres(from, to *division) *Script {
 	const pg = dialect.Postgres
 	s, foreign := &Script{}, to.engine == PostgresFDW
 	if foreign {
-		if err := from.staysPut(); err != nil {
-			return nil, err
-		}
 		s.Remote, s.After = map[string][]string{}, map[string][]string{}
 	}
 	table, key := to.own(to.name.Name), "t."+pg.QuoteAny(to.Key)
@@ -82,14 +69,10 @@ func growPostgres(from, to *division) (*Script, error) {
 		lines, attached := []string{"ALTER TABLE " + table + " DETACH PARTITION " + old}, []string(nil)
 		for i, p := range split.into {
 			name, of := to.own(to.table(p)), " FROM "+old+" t WHERE "+to.in(key, p)
-			bounds, err := to.bounds(p)
-			if err == nil && i > 0 && foreign {
-				err = to.remotePostgres(s, p)
-			}
+			bounds := to.bounds(p)
 			switch {
-			case err != nil:
-				return nil, err
 			case i > 0 && foreign:
+				to.remotePostgres(s, p)
 				lines = append(lines, "CREATE FOREIGN TABLE "+name+" PARTITION OF "+table+bounds+to.at(p), owned(name, old), "INSERT INTO "+name+" SELECT *"+of, "DELETE"+of)
 				continue
 			case i > 0:
@@ -106,7 +89,7 @@ func growPostgres(from, to *division) (*Script, error) {
 			s.After[server.Name] = append(s.After[server.Name], "ALTER TABLE "+quoteIn(pg, server.schema(), to.table(kept))+" DROP CONSTRAINT "+name+", ADD "+constraint)
 		}
 	}
-	return s.finish(pg, resume), nil
+	return s.finish(pg, resume)
 }
 
 // owned returns the statement of a DO that gives a new table the owner of another one, both quoted: an administrator may have run it.
@@ -124,21 +107,21 @@ func atOnce(statements []string) string {
 	return "DO " + tag + body + tag
 }
 
-// below returns an error for a layout with the bucket on top, where ranges of ids do all that is needed.
-func (d *division) below() error {
+// checkBelow returns an error for a layout with the bucket on top, where ranges of ids do all that is needed.
+func (d *division) checkBelow() error {
 	if d.top {
 		return fmt.Errorf("%w: %s has the bucket on top; take %s, which needs no more than ranges of ids", shard.ErrLayout, d.Layout, PostgresRange)
 	}
-	return nil
+	return cmp.Or(d.checkLists(mostListed), d.checkNames(postgresLongest, ""))
 }
 
 // unkeyed returns the statement that makes the divided table without a primary key.
 func (d *division) unkeyed() string {
-	return d.create(d.own(d.name.Name), d.check(dialect.Postgres.QuoteAny(d.Key)))
+	return d.create(d.own(d.name.Name), d.refusing(dialect.Postgres.QuoteAny(d.Key)))
 }
 
 // bounds returns the clause that says which rows a partition has.
-func (d *division) bounds(p part) (string, error) {
+func (d *division) bounds(p part) string {
 	switch {
 	case d.top:
 		from, to := "MINVALUE", "MAXVALUE" // of 63 bits the next id would be no bigint
@@ -148,21 +131,11 @@ func (d *division) bounds(p part) (string, error) {
 		if p.last < d.max {
 			to = fmt.Sprint(d.greatest(p) + 1)
 		}
-		return " FOR VALUES FROM (" + from + ") TO (" + to + ")", nil
+		return " FOR VALUES FROM (" + from + ") TO (" + to + ")"
 	case d.hashed():
-		return fmt.Sprintf(" FOR VALUES WITH (MODULUS %d, REMAINDER %d)", p.step, p.first), nil
+		return fmt.Sprintf(" FOR VALUES WITH (MODULUS %d, REMAINDER %d)", p.step, p.first)
 	}
-	buckets, err := d.listed(p)
-	switch {
-	case err != nil:
-		return "", err
-	case len(buckets) == 0:
-		return "", d.errEmpty(p)
-	case len(buckets) > mostListed:
-		return "", fmt.Errorf("%w: shard %s has %d buckets, and PostgreSQL can list %d for a partition; have more shards, or take %s",
-			shard.ErrTables, p.name, len(buckets), mostListed, PostgresHash)
-	}
-	return " FOR VALUES IN (" + list(buckets) + ")", nil
+	return " FOR VALUES IN (" + list(d.listed(p)) + ")"
 }
 
 // own returns a name in the table's schema, quoted.

@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,39 +30,25 @@ var (
 	yugabyte = ranged{of: dialect.Postgres, primary: "(%s ASC)", clause: " SPLIT AT VALUES (%s)"}
 )
 
-func (r ranged) create(d *division) (*Script, error) {
-	points, err := d.points()
-	if err != nil {
-		return nil, err
-	}
-	key := r.of.QuoteAny(d.Key)
-	create := d.create(quoteIn(r.of, d.name.Schema, d.name.Name), "PRIMARY KEY "+fmt.Sprintf(r.primary, key), d.check(key))
+func (r ranged) create(d *division) *Script {
+	key, points := r.of.QuoteAny(d.Key), d.points()
+	create := d.create(quoteIn(r.of, d.name.Schema, d.name.Name), "PRIMARY KEY "+fmt.Sprintf(r.primary, key), d.refusing(key))
 	if r.of == dialect.MySQL {
-		if err := fits(mysqlLongest, d.name.Name); err != nil {
-			return nil, err
-		}
 		create += d.options()
 	}
 	if r.clause != "" && len(points) > 0 {
 		create += fmt.Sprintf(r.clause, rows(points))
 	}
-	return &Script{Table: append([]string{create}, r.splitAt(d, points)...)}, nil
+	return &Script{Table: append([]string{create}, r.splitAt(d, points)...)}
 }
 
 // grow splits ranges, which the engine also does by itself when they have grown.
-func (r ranged) grow(from, to *division) (*Script, error) {
-	old, err := from.points()
-	if err != nil {
-		return nil, err
-	}
-	points, err := to.points()
-	if err != nil {
-		return nil, err
-	}
+func (r ranged) grow(from, to *division) *Script {
 	if r.split == "" {
-		return &Script{Notes: []string{"Nothing to run: YugabyteDB splits tablets that have grown by itself, and yb-admin split_tablet splits one by hand."}}, nil
+		return &Script{Notes: []string{"Nothing to run: YugabyteDB splits tablets that have grown by itself, and yb-admin split_tablet splits one by hand."}}
 	}
-	return &Script{Table: r.splitAt(to, slices.DeleteFunc(points, func(p int64) bool { return slices.Contains(old, p) }))}, nil
+	old := from.points()
+	return &Script{Table: r.splitAt(to, slices.DeleteFunc(to.points(), func(p int64) bool { return slices.Contains(old, p) }))}
 }
 
 func (r ranged) splitAt(d *division, points []int64) []string {
@@ -71,18 +58,23 @@ func (r ranged) splitAt(d *division, points []int64) []string {
 	return []string{fmt.Sprintf(r.split, quoteIn(r.of, d.name.Schema, d.name.Name), rows(points))}
 }
 
-// points returns the least ids of all parts but the first, where an engine that divides a table by ranges of its primary key splits it. The error
-// wraps [shard.ErrLayout] for a layout without the bucket on top, whose ids ascend: all new rows would go to the last range.
-func (d *division) points() ([]int64, error) {
+// checkTop returns an error for a layout without the bucket on top, whose ids ascend: all new rows would go to the last range.
+func (d *division) checkTop() error {
 	if !d.top {
-		return nil, fmt.Errorf("%w: %s has another field above the bucket, and %s divides a table by ranges of its primary key; take a layout as idgen.Scattered",
+		return fmt.Errorf("%w: %s has another field above the bucket, and %s divides a table by ranges of its primary key; take a layout as idgen.Scattered",
 			shard.ErrLayout, d.Layout, d.engine)
 	}
-	var points []int64
+	return nil
+}
+
+func (d *division) checkRanges() error { return cmp.Or(d.checkTop(), fits(mysqlLongest, d.name.Name)) }
+
+// points returns the least ids of all parts but the first, where an engine that divides a table by ranges of its primary key splits it.
+func (d *division) points() (points []int64) {
 	for _, p := range d.parts[1:] {
 		points = append(points, d.least(p))
 	}
-	return points, nil
+	return points
 }
 
 // rows returns points as rows of one column: (1), (2).

@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -8,48 +9,33 @@ import (
 )
 
 // createSpider has all rows on the other servers, and none on the head.
-func (d *division) createSpider() (*Script, error) {
+func (d *division) createSpider() *Script {
 	s := &Script{Remote: map[string][]string{}, Install: []string{"INSTALL PLUGIN IF NOT EXISTS spider SONAME 'ha_spider'"}}
-	if err := d.checkSpider(); err != nil {
-		return nil, err
-	}
 	for _, server := range d.Servers {
 		s.Servers = append(s.Servers, "CREATE SERVER IF NOT EXISTS "+dialect.MySQL.QuoteAny(server.Name)+" FOREIGN DATA WRAPPER mysql OPTIONS ("+server.mysql()+")")
 	}
 	for _, p := range d.parts {
 		d.remoteSpider(s, p)
 	}
-	create, err := d.spider(d.name.Name)
-	if err != nil {
-		return nil, err
-	}
-	s.Table = []string{create}
-	return s, nil
+	s.Table = []string{d.spider(d.name.Name)}
+	return s
 }
 
 // spider returns the statement that makes the table of the head, with a name.
-func (d *division) spider(name string) (string, error) {
-	by, err := d.partitions(d.comment)
+func (d *division) spider(name string) string {
 	key := dialect.MySQL.QuoteAny(d.Key)
-	create := d.create(quoteIn(dialect.MySQL, d.name.Schema, name), primary(key), d.check(key))
-	return create + d.options() + ` ENGINE=SPIDER COMMENT='wrapper "mysql"'` + by, err
+	create := d.create(quoteIn(dialect.MySQL, d.name.Schema, name), primary(key), d.refusing(key))
+	return create + d.options() + ` ENGINE=SPIDER COMMENT='wrapper "mysql"'` + d.partitions(d.comment)
 }
 
 // growSpider moves the rows of the new shards through a second table of the head, which then takes the place of the first. Meanwhile there is no
 // table of the name, so that nobody counts a row twice or writes one to where it is not looked for: under LOCK TABLES there is no RENAME.
-func growSpider(from, to *division) (*Script, error) {
-	if err := from.staysPut(); err != nil {
-		return nil, err
-	}
+func growSpider(from, to *division) *Script {
 	const my = dialect.MySQL
 	s := &Script{Remote: map[string][]string{}, After: map[string][]string{}}
 	splits := from.splits(to)
 	if len(splits) == 0 {
-		return s, nil
-	}
-	grown, err := to.spider(to.name.Name + "_grown")
-	if err != nil {
-		return nil, err
+		return s
 	}
 	in := func(name string) string { return quoteIn(my, to.name.Schema, name) }
 	old, next, away := in(to.name.Name), in(to.name.Name+"_grown"), in(to.name.Name+"_shrunk")
@@ -57,7 +43,7 @@ func growSpider(from, to *division) (*Script, error) {
 	// A client that goes on after an error must not get on either, so what it must not do without the check depends on the variable.
 	s.Table = []string{
 		"SET @snowkey = (" + from.isDivided() + ")",
-		only("@snowkey", "DO 0", to.name.Name+" is not divided as the flags of now say (shards, alone, servers)"), grown,
+		only("@snowkey", "DO 0", to.name.Name+" is not divided as the flags of now say (shards, alone, servers)"), to.spider(to.name.Name + "_grown"),
 		only("@snowkey", "RENAME TABLE "+old+" TO "+away, "nothing is moved"),
 	}
 	var moved []part
@@ -79,7 +65,7 @@ func growSpider(from, to *division) (*Script, error) {
 	s.Table = append(s.Table, "SET @snowkey = (SELECT COUNT(*) = 0 FROM "+away+" WHERE "+to.inAny(key, moved)+")",
 		only("@snowkey", "RENAME TABLE "+next+" TO "+old, to.name.Name+"_shrunk has rows to be moved"),
 		only("@snowkey", "DROP TABLE "+away, to.name.Name+"_shrunk has rows to be moved"))
-	return s.finish(my, resumeSpider), nil
+	return s.finish(my, resumeSpider)
 }
 
 const resumeSpider = "End the programs that use the table first. Each statement is done wholly or not at all, those from a START TRANSACTION to its COMMIT together. " +
@@ -115,8 +101,7 @@ func (d *division) inAny(id string, parts []part) string {
 	if !d.top { // one look at an id, however many parts
 		var buckets []int64
 		for _, p := range parts {
-			listed, _ := d.listed(p) // which spider has done
-			buckets = append(buckets, listed...)
+			buckets = append(buckets, d.listed(p)...)
 		}
 		return d.bucket(id) + " IN (" + list(buckets) + ")"
 	}
@@ -153,12 +138,7 @@ func (d *division) checkSpider() error {
 	if strings.ContainsAny(d.name.Name, " \t\r\n\"'`\\,") {
 		return fmt.Errorf("%w: Spider takes no table of the name %q, with a space, comma, quote or backslash", ErrTable, d.name.Name)
 	}
-	for _, p := range d.parts {
-		if err := fits(mysqlLongest, d.table(p)+"_shard"); err != nil {
-			return err
-		}
-	}
-	return fits(mysqlLongest, d.name.Name+"_shrunk")
+	return cmp.Or(d.checkNames(mysqlLongest, "_shard"), fits(mysqlLongest, d.name.Name+"_shrunk"), d.checkLists(mostBuckets))
 }
 
 // mysql returns the options of CREATE SERVER.

@@ -15,13 +15,7 @@ import (
 // 22.0 on; the sharding key alone is looked for in all. The rows of one sharding key are in one shard, those of children too. Needs no sequence.
 //
 // The statements are for a keyspace with the shards of the notes, through a VTGate whose vschema_ddl_authorized_users has the user.
-func (d *division) createVitess() (*Script, error) {
-	if _, err := d.points(); err != nil {
-		return nil, err
-	}
-	if err := fits(mysqlLongest, d.name.Name); err != nil {
-		return nil, err
-	}
+func (d *division) createVitess() *Script {
 	const my = dialect.MySQL
 	table, key := quoteIn(my, d.name.Schema, d.name.Name), my.QuoteAny(d.Key)
 	return &Script{
@@ -30,14 +24,11 @@ func (d *division) createVitess() (*Script, error) {
 			d.whole(my) + d.options(),
 			fmt.Sprintf("ALTER VSCHEMA ON %s ADD VINDEX snowkey_id (%s) USING numeric", table, key),
 		},
-	}, nil
+	}
 }
 
 // growVitess has Vitess's own program split the shards, while the application writes: of all tables of the keyspace, which have to be divided alike.
-func growVitess(from, to *division) (*Script, error) {
-	if _, err := to.points(); err != nil {
-		return nil, err
-	}
+func growVitess(from, to *division) *Script {
 	var source, target []string
 	for _, split := range from.splits(to) {
 		source = append(source, shardNames(from, []part{split.from})...)
@@ -45,7 +36,7 @@ func growVitess(from, to *division) (*Script, error) {
 	}
 	s := &Script{}
 	if len(source) == 0 {
-		return s, nil
+		return s
 	}
 	reshard := "vtctldclient Reshard --target-keyspace " + to.keyspace() + " --workflow grow "
 	s.Notes = []string{
@@ -55,7 +46,7 @@ func growVitess(from, to *division) (*Script, error) {
 		reshard + "SwitchTraffic",
 		reshard + "complete",
 	}
-	return s, nil
+	return s
 }
 
 func (d *division) keyspace() string {
