@@ -38,6 +38,13 @@
 // Drivers get an int64. pgx needs no more for one key, but cannot send a slice of them in all its modes, nor read one without
 // allocating: package sqltype/pgxtype is for it.
 //
+// # As text
+//
+// Every number has one text, so that caches, signatures and routes of URLs meet no second one: the parsers, UnmarshalText and strings in JSON refuse
+// "+1", "007", "-0" and spaces with [ErrSyntax]. Scan reads plus signs and zeros in front, which a column with ZEROFILL has.
+//
+// Short gives at most 13 letters and digits, for people. Time and Parts take a key of the default layout apart.
+//
 // # In JSON
 //
 // ID and Key are strings, since JavaScript reads numbers above 2^53-1 wrongly and snowflake keys are above it. Both a string and a
@@ -52,6 +59,11 @@
 // does.
 //
 // A sql.Null is in JSON what Go makes of it, {"V":"12","Valid":true}; a pointer is the key or null.
+//
+// # In other formats
+//
+// gqlgen takes an ID or a Key as a scalar. encoding/gob, BSON and other packages that go by the kind have an int64 and need no method;
+// package examples/apis of this repository has each.
 //
 // # In logs
 //

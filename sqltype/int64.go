@@ -45,8 +45,18 @@ type (
 	}
 )
 
-// parse keeps nothing of text, so that the string of what a driver has read need not be allocated.
+// parse takes the one text of a number, for which caches, signatures and logs of URLs need no second: no plus sign and no zeros in front.
 func parse(text string) (int64, error) {
+	digits := strings.TrimPrefix(text, "-")
+	if strings.HasPrefix(text, "+") || text == "-0" || len(digits) > 1 && digits[0] == '0' {
+		return 0, fmt.Errorf("%w: %q, want a decimal number without a plus sign or zeros in front", ErrSyntax, strings.Clone(text))
+	}
+	return parseAny(text)
+}
+
+// parseAny takes signs and zeros too, as columns with ZEROFILL have them. It keeps nothing of text, so that the string of what a driver has read need
+// not be allocated.
+func parseAny(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
@@ -59,11 +69,15 @@ func parse(text string) (int64, error) {
 
 func set(key *int64, text string) error {
 	n, err := parse(text)
-	if err != nil {
-		return err
+	return keep(key, n, err)
+}
+
+// keep sets a key to what was read, and leaves it as it is after an error.
+func keep(key *int64, n int64, err error) error {
+	if err == nil {
+		*key = n
 	}
-	*key = n
-	return nil
+	return err
 }
 
 func scan(key *int64, src any) error {
@@ -78,12 +92,14 @@ func scan(key *int64, src any) error {
 		*key = int64(v)
 		return nil
 	case string:
-		return set(key, v)
+		n, err := parseAny(v)
+		return keep(key, n, err)
 	case []byte:
 		if v == nil {
 			return ErrNull
 		}
-		return set(key, string(v))
+		n, err := parseAny(string(v))
+		return keep(key, n, err)
 	case nil:
 		return ErrNull
 	}
@@ -116,15 +132,11 @@ func unmarshalJSON(key *int64, data []byte, number func(int64) error) error {
 		}
 		return set(key, text)
 	}
-	n, err := parse(string(data))
+	n, err := parseAny(string(data))
 	if err == nil {
 		err = number(n)
 	}
-	if err != nil {
-		return err
-	}
-	*key = n
-	return nil
+	return keep(key, n, err)
 }
 
 func anyNumber(int64) error { return nil }

@@ -10,7 +10,10 @@ import (
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
-var decimal = regexp.MustCompile(`^[+-]?[0-9]+$`)
+var (
+	decimal = regexp.MustCompile(`^[+-]?[0-9]+$`)
+	oneText = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`) // of a number
+)
 
 // FuzzParse holds the parsers of all types, and what scans text, to what arithmetic without bounds makes of it.
 func FuzzParse(f *testing.F) {
@@ -18,29 +21,57 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		var want error
 		exact, ok := new(bigint.Int).SetString(s, 10)
-		switch {
-		case !ok || !decimal.MatchString(s):
-			want = sqltype.ErrSyntax
-		case !exact.IsInt64():
-			want = sqltype.ErrRange
+		wanted := func(syntax *regexp.Regexp) error {
+			switch {
+			case !ok || !syntax.MatchString(s):
+				return sqltype.ErrSyntax
+			case !exact.IsInt64():
+				return sqltype.ErrRange
+			}
+			return nil
 		}
 		id, err := sqltype.ParseID(s)
 		key, keyErr := sqltype.ParseKey[user](s)
 		number, numberErr := sqltype.ParseNumber(s)
-		var text, bytes sqltype.ID
-		textErr, bytesErr := text.Scan(s), bytes.Scan([]byte(s))
-		for _, err := range []error{err, keyErr, numberErr, textErr, bytesErr} {
-			if !errors.Is(err, want) {
-				t.Fatalf("%q: got error %v, want %v", s, err, want)
+		var unmarshaled, text, bytes sqltype.ID
+		unmarshalErr, textErr, bytesErr := unmarshaled.UnmarshalText([]byte(s)), text.Scan(s), bytes.Scan([]byte(s))
+		for i, read := range []struct {
+			got  int64
+			err  error
+			want error
+		}{
+			{id.Int64(), err, wanted(oneText)}, {key.Int64(), keyErr, wanted(oneText)}, {number.Int64(), numberErr, wanted(oneText)},
+			{unmarshaled.Int64(), unmarshalErr, wanted(oneText)}, {text.Int64(), textErr, wanted(decimal)}, {bytes.Int64(), bytesErr, wanted(decimal)},
+		} {
+			switch {
+			case !errors.Is(read.err, read.want):
+				t.Fatalf("%q, parser %d: got error %v, want %v", s, i, read.err, read.want)
+			case read.want == nil && read.got != exact.Int64(), read.want != nil && read.got != 0:
+				t.Fatalf("%q, parser %d: got %d beside %v", s, i, read.got, read.err)
 			}
 		}
-		if want == nil && (id.Int64() != exact.Int64() || sqltype.ID(key) != id || sqltype.ID(number) != id || text != id || bytes != id) {
-			t.Fatalf("%q: got %d, %d, %d, %d, %d", s, id, key, number, text, bytes)
+		if err == nil && id.String() != s {
+			t.Fatalf("%q: written as %s, want one text of a number", s, id)
 		}
-		if want != nil && (id != 0 || key != 0 || number != 0 || text != 0 || bytes != 0) {
-			t.Fatalf("%q: got %d, %d, %d, %d, %d beside %v", s, id, key, number, text, bytes, want)
+	})
+}
+
+// FuzzParseShort: what is read is written as a text that is read again.
+func FuzzParseShort(f *testing.F) {
+	for _, s := range []string{"0", "4GGAWZVB00001", "4ggawzvboooil", "-5", "+5", "-0", "7ZZZZZZZZZZZZ", "8000000000000", "U", "", " 1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		id, err := sqltype.ParseShortID(s)
+		if err != nil {
+			if id != 0 || !errors.Is(err, sqltype.ErrSyntax) && !errors.Is(err, sqltype.ErrRange) {
+				t.Fatalf("%q: got %d, %v", s, id, err)
+			}
+			return
+		}
+		if again, err := sqltype.ParseShortID(id.Short()); err != nil || again != id {
+			t.Fatalf("%q is %d, which is written as %s and read as %d, %v", s, id, id.Short(), again, err)
 		}
 	})
 }

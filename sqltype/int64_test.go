@@ -1,9 +1,11 @@
 package sqltype_test
 
 import (
+	"bytes"
 	"database/sql"
 	"database/sql/driver"
 	"encoding"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -11,6 +13,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +52,8 @@ func TestNumber(t *testing.T) { testType(t, sqltype.ParseNumber) }
 func testType[K key, P pointer[K]](t *testing.T, parse func(string) (K, error)) {
 	t.Run("Scan", testScan[K, P])
 	t.Run("Text", func(t *testing.T) { testText[K, P](t, parse) })
+	t.Run("One text", func(t *testing.T) { testOneText[K, P](t, parse) })
+	t.Run("Gob", testGob[K])
 	t.Run("JSON in", testJSONIn[K, P])
 	t.Run("JSON map keys", testJSONMapKeys[K])
 	t.Run("Databases", testDatabases[K, P])
@@ -85,6 +90,8 @@ func testScan[K key, P pointer[K]](t *testing.T) {
 		"NULL":              {nil, 7, sqltype.ErrNull},
 		"NULL as []byte":    {[]byte(nil), 7, sqltype.ErrNull},
 		"string of a float": {"1.5", 7, sqltype.ErrSyntax},
+		"ZEROFILL":          {"00000000000000000012", 12, nil},
+		"plus sign":         {[]byte("+12"), 12, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := K(7)
@@ -135,6 +142,43 @@ func testText[K key, P pointer[K]](t *testing.T, parse func(string) (K, error)) 
 	}
 	if got := k.GormDataType(); got != "bigint" {
 		t.Errorf("GormDataType: got %s; GORM makes int and uint auto-increment", got)
+	}
+}
+
+// Caches, signatures and routes know a number by one text.
+func testOneText[K key, P pointer[K]](t *testing.T, parse func(string) (K, error)) {
+	for _, text := range []string{"+1", "007", "-0", "00", "-01", " 1", "1 ", "1\n", "", "-", "+"} {
+		k := K(7)
+		_, err := parse(text)
+		errs := []error{err, P(&k).Set(text), P(&k).UnmarshalText([]byte(text)), json.Unmarshal(fmt.Appendf(nil, "%q", text), &k)}
+		for i, err := range errs {
+			if !errors.Is(err, sqltype.ErrSyntax) || k != 7 {
+				t.Errorf("%q, way %d: got %d, %v, want ErrSyntax and nothing changed", text, i, k, err)
+			}
+		}
+	}
+	if k, err := parse("0"); k != 0 || err != nil {
+		t.Errorf("0: got %d, %v", k, err)
+	}
+}
+
+// encoding/gob goes by the kind.
+func testGob[K key](t *testing.T) {
+	type row struct {
+		ID   K
+		None K
+		Ref  *K
+		All  []K
+	}
+	id := K(big)
+	sent := row{ID: id, Ref: &id, All: []K{math.MinInt64, 0, math.MaxInt64}}
+	var stream bytes.Buffer
+	var got row
+	if err := errors.Join(gob.NewEncoder(&stream).Encode(sent), gob.NewDecoder(&stream).Decode(&got)); err != nil {
+		t.Fatal(err)
+	}
+	if got.ID != id || got.None != 0 || got.Ref == nil || *got.Ref != id || !slices.Equal(got.All, sent.All) {
+		t.Errorf("got %+v, want %+v", got, sent)
 	}
 }
 

@@ -16,6 +16,9 @@ import (
 // The option ",string" of encoding/json is not for a Number: Go does not write the quotes that it then wants to read. Use an ID, which
 // has them.
 //
+// It has no Time and no Parts, since keys below 2^53 are of another layout than the default one, such as js53 of package idgen, whose Decode
+// takes them apart. It has no MarshalGQL either: GraphQL's Int has 32 bits, and its scalar ID is a string.
+//
 // In all else it is what an ID is, zero value included. Number(id) and ID(number) convert.
 type Number int64
 
@@ -26,9 +29,17 @@ var (
 	_ slog.LogValuer = Number(0)
 )
 
-// ParseNumber returns the Number that a decimal number is. The error wraps [ErrSyntax] or [ErrRange].
+// ParseNumber returns the Number that a decimal number is, as in a URL: its one text, so no plus sign and no zeros in front. The error wraps [ErrSyntax]
+// or [ErrRange].
 func ParseNumber(s string) (Number, error) {
 	n, err := parse(s)
+	return Number(n), err
+}
+
+// ParseShortNumber returns the Number of a text of [Number.Short]. It reads what people mix up, as Crockford has it: small letters, o as 0, i and
+// l as 1, zeros in front. Where only one text may stand for a Number, compare it with Short. The error wraps [ErrSyntax] or [ErrRange].
+func ParseShortNumber(s string) (Number, error) {
+	n, err := parseShort(s)
 	return Number(n), err
 }
 
@@ -38,7 +49,11 @@ func (n Number) Int64() int64 { return int64(n) }
 // String returns the Number as a decimal number.
 func (n Number) String() string { return format(int64(n)) }
 
-// Set parses a decimal number into the Number, for use as a [flag.Value].
+// Short returns the Number to Crockford's base 32, for people and short links: at most 13 digits and capital letters. A negative Number, which no layout
+// makes, stays decimal.
+func (n Number) Short() string { return short(int64(n)) }
+
+// Set parses a decimal number as [ParseNumber] does, for use as a [flag.Value].
 func (n *Number) Set(s string) error { return set((*int64)(n), s) }
 
 // Value gives the database driver an int64.
@@ -54,7 +69,7 @@ func (n Number) MarshalText() ([]byte, error) { return appendText(nil, int64(n))
 // AppendText appends the decimal number to b.
 func (n Number) AppendText(b []byte) ([]byte, error) { return appendText(b, int64(n)) }
 
-// UnmarshalText parses a decimal number. The error wraps [ErrSyntax] or [ErrRange].
+// UnmarshalText parses a decimal number as [ParseNumber] does. The error wraps [ErrSyntax] or [ErrRange].
 func (n *Number) UnmarshalText(text []byte) error { return set((*int64)(n), string(text)) }
 
 // MarshalJSON gives the decimal number as a number, or [ErrPrecision] when it is below -9007199254740991 or above 9007199254740991,
