@@ -26,6 +26,7 @@ var allowed = map[string][]string{
 	"/sqltype":                   slices.Concat(gormAlone, own("/idgen")),
 	"/sqltype/pgxtype":           slices.Concat(gormAlone, own("/idgen", "/sqltype"), []string{"github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/internal/"}),
 	"/gormplugin":                slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype")),
+	"/snowkeytest":               slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype", "/gormplugin")),
 	"/migrate":                   migrating,
 	"/migrate/check":             slices.Concat(migrating, own("/gormplugin", "/shard", "/sqltype", "/internal/filled")),
 	"/migrate/inspect":           migrating,
