@@ -25,7 +25,7 @@ test race: export GOFLAGS := $(shell $(GO) env GOFLAGS) -ldflags=-s
 test: ## install MariaDB and PostgreSQL where missing, and run all tests
 	internal/dbtest/install.sh
 	$(GO) test -count=1 -v -run '^TestVersion$$' ./internal/dbtest
-	$(GO) test -count=1 -timeout 30m ./migrate $(PACKAGES) ./examples/goose
+	$(GO) test -count=1 -timeout 30m ./migrate $(PACKAGES) ./examples/apis ./examples/goose
 	$(GO) generate -C examples/gen ./...
 	$(GO) test -C examples/gen -count=1 ./...
 
