@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -92,7 +91,7 @@ the time. docs/sharding.md says which engine wants which.`,
 			return usageError{err}
 		}
 		if *asJSON {
-			return json.NewEncoder(c.OutOrStdout()).Encode(script)
+			return newJSON(c.OutOrStdout()).Encode(script)
 		}
 		return writeScript(c.OutOrStdout(), script, table.Servers)
 	}

@@ -27,13 +27,13 @@ const (
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root, started := newRoot(stdin, stdout, stderr)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	c, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
 	root.PrintErrln("snowkey:", withoutSecrets(err.Error(), args))
 	if !*started || isUsage(err) {
-		root.PrintErrln(`Try "snowkey help".`)
+		root.PrintErrf("Try %q.\n", c.CommandPath()+" --help")
 		return statusUsage
 	}
 	return statusFailed

@@ -4,29 +4,79 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"text/tabwriter"
 	"unicode"
 )
 
-// writeJSON prints one value, indented.
-func writeJSON(w io.Writer, value any) error {
+// newJSON returns what writes values as JSON.
+func newJSON(w io.Writer) *json.Encoder {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	return out.Encode(value)
+	return out
 }
 
-// writeJSONLines writes an object a line.
+// writeJSON prints one value, indented, with empty lists as [].
+func writeJSON(w io.Writer, value any) error {
+	out := newJSON(w)
+	out.SetIndent("", "  ")
+	return out.Encode(withLists(reflect.ValueOf(value)).Interface())
+}
+
+// writeJSONLines writes an object a line, with empty lists as [].
 func writeJSONLines[T any](w io.Writer, lines []T) error {
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
+	out := newJSON(w)
 	for _, line := range lines {
-		if err := out.Encode(line); err != nil {
+		if err := out.Encode(withLists(reflect.ValueOf(line)).Interface()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// withLists returns a value in which slices that are nil are empty: null is not a list for who reads the JSON. What is not exported is left as it is.
+func withLists(value reflect.Value) reflect.Value {
+	switch value.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if value.IsNil() {
+			return value
+		}
+		if value.Kind() == reflect.Interface {
+			return withLists(value.Elem())
+		}
+		whole := reflect.New(value.Type().Elem())
+		whole.Elem().Set(withLists(value.Elem()))
+		return whole
+	case reflect.Slice:
+		if value.Type().Elem().Kind() == reflect.Uint8 { // a text
+			return value
+		}
+		whole := reflect.MakeSlice(value.Type(), value.Len(), value.Len())
+		for i := range value.Len() {
+			whole.Index(i).Set(withLists(value.Index(i)))
+		}
+		return whole
+	case reflect.Map:
+		if value.IsNil() {
+			return value
+		}
+		whole := reflect.MakeMap(value.Type())
+		for key, of := range value.Seq2() {
+			whole.SetMapIndex(key, withLists(of))
+		}
+		return whole
+	case reflect.Struct:
+		whole := reflect.New(value.Type()).Elem()
+		whole.Set(value)
+		for i := range value.NumField() {
+			if value.Type().Field(i).IsExported() {
+				whole.Field(i).Set(withLists(value.Field(i)))
+			}
+		}
+		return whole
+	}
+	return value
 }
 
 // count is a number of things in words.

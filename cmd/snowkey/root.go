@@ -17,12 +17,12 @@ func newRoot(stdin io.Reader, stdout, stderr io.Writer) (root *cobra.Command, st
 		Short: "Primary keys without auto-increment",
 		Long: `snowkey makes and reads 64-bit snowflake keys, shows which node numbers are granted in a database,
 checks that its tables can hold such keys, takes them there from auto-increment, and compares key strategies (auto-increment, snowflake, UUID).`,
-		Version:          version(),
+		Version:          version() + commitOf(debug.ReadBuildInfo()),
 		SilenceErrors:    true,
 		SilenceUsage:     true,
 		PersistentPreRun: func(*cobra.Command, []string) { *started = true },
 	}
-	root.AddCommand(newNext(), newDecode(), newBounds(), newLayouts(), newNodes(), newCheck(), newMigrate(), newPartition(), newDDL(), newCompare())
+	root.AddCommand(newNext(), newDecode(), newBounds(), newLayouts(), newNodes(), newCheck(), newMigrate(), newPartition(), newDDL(), newCompare(), newMan())
 	root.SetIn(&input{Reader: stdin})
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -60,14 +60,6 @@ func newHelp(root *cobra.Command) *cobra.Command {
 // complete has the shell complete a flag's value. Registering fails only for a flag that does not exist.
 func complete(c *cobra.Command, flag string, values ...cobra.Completion) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-}
-
-// version returns the version of the module as the go command has stamped it.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(unknown)"
 }
 
 // usageError is an error in what was asked for.
