@@ -90,7 +90,7 @@ func isTest(program string) bool {
 	return regexp.MustCompile(`(?m)^package \w+_test$`).MatchString(program)
 }
 
-// reader goes through a page, in a folder with the shop and with what a checkout has.
+// reader goes through a page, in a folder with what a checkout has.
 type reader struct {
 	t      *testing.T
 	build  build
@@ -132,9 +132,6 @@ func newReader(t *testing.T, b build, blocks []block) reader {
 	}
 	if has("MYSQL_DSN") {
 		r.env = append(r.env, "MYSQL_DSN="+dbtest.MySQL(t).DSN)
-	}
-	if has("shop.db") {
-		makeShop(t, r.folder+"/shop.db")
 	}
 	// SNOWKEY_DB is the reader's, and not that of who runs the tests.
 	r.env = append(r.env, "DATABASE="+database, "SNOWKEY_DB=", "TMPDIR="+r.folder)

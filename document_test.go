@@ -1,7 +1,6 @@
 package snowkey_test
 
 import (
-	"database/sql"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -11,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/snowkey-go/snowkey/internal/migratetest"
 )
 
 // block is a code block of a page.
@@ -174,22 +171,4 @@ func functions(t *testing.T, page, folder string) (names []string) {
 		}
 	}
 	return names
-}
-
-// makeShop makes a database of SQLite as auto-increment has left it.
-func makeShop(t *testing.T, path string) {
-	t.Helper()
-	db, err := sql.Open("sqlite3", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	for _, statement := range migratetest.Schema("sqlite") {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := migratetest.Fill(t.Context(), db, "sqlite", 50, 1); err != nil {
-		t.Fatal(err)
-	}
 }
