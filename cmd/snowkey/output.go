@@ -21,62 +21,47 @@ func newJSON(w io.Writer) *json.Encoder {
 func writeJSON(w io.Writer, value any) error {
 	out := newJSON(w)
 	out.SetIndent("", "  ")
-	return out.Encode(withLists(reflect.ValueOf(value)).Interface())
+	return out.Encode(withLists(value))
 }
 
 // writeJSONLines writes an object a line, with empty lists as [].
 func writeJSONLines[T any](w io.Writer, lines []T) error {
 	out := newJSON(w)
 	for _, line := range lines {
-		if err := out.Encode(withLists(reflect.ValueOf(line)).Interface()); err != nil {
+		if err := out.Encode(withLists(line)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// withLists returns a value in which slices that are nil are empty: null is not a list for who reads the JSON. What is not exported is left as it is.
-func withLists(value reflect.Value) reflect.Value {
+// withLists returns a copy of a value, in which slices that are nil are empty: for who reads the JSON, null is no list. What pointers and slices have in
+// common with the value is changed there, too.
+func withLists(value any) any {
+	whole := reflect.New(reflect.TypeOf(value))
+	whole.Elem().Set(reflect.ValueOf(value))
+	fillLists(whole)
+	return whole.Interface()
+}
+
+func fillLists(value reflect.Value) {
 	switch value.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if value.IsNil() {
-			return value
-		}
-		if value.Kind() == reflect.Interface {
-			return withLists(value.Elem())
-		}
-		whole := reflect.New(value.Type().Elem())
-		whole.Elem().Set(withLists(value.Elem()))
-		return whole
-	case reflect.Slice:
-		if value.Type().Elem().Kind() == reflect.Uint8 { // a text
-			return value
-		}
-		whole := reflect.MakeSlice(value.Type(), value.Len(), value.Len())
-		for i := range value.Len() {
-			whole.Index(i).Set(withLists(value.Index(i)))
-		}
-		return whole
-	case reflect.Map:
-		if value.IsNil() {
-			return value
-		}
-		whole := reflect.MakeMap(value.Type())
-		for key, of := range value.Seq2() {
-			whole.SetMapIndex(key, withLists(of))
-		}
-		return whole
+	case reflect.Pointer:
+		fillLists(value.Elem()) // of nil, no value
 	case reflect.Struct:
-		whole := reflect.New(value.Type()).Elem()
-		whole.Set(value)
 		for i := range value.NumField() {
 			if value.Type().Field(i).IsExported() {
-				whole.Field(i).Set(withLists(value.Field(i)))
+				fillLists(value.Field(i))
 			}
 		}
-		return whole
+	case reflect.Slice:
+		if value.IsNil() && value.Type().Elem().Kind() != reflect.Uint8 { // which is a text
+			value.Set(reflect.MakeSlice(value.Type(), 0, 0))
+		}
+		for i := range value.Len() {
+			fillLists(value.Index(i))
+		}
 	}
-	return value
 }
 
 // count is a number of things in words.
