@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/snowkey-go/snowkey/idgen"
 )
@@ -11,87 +9,52 @@ import (
 // anyNumber is the number of a doubt about all of them.
 const anyNumber = -1
 
-// doubt is a set of ids: those of a layout that were made with a number, as grants count them, or with any, at the ticks first to last.
+// doubt is a set of ids of a layout: those that were made at some ticks with a number, as grants count them, or with any. The masks have the bits of its
+// fields.
 type doubt struct {
-	layout      idgen.Layout
-	number      int64
-	first, last int64
+	time, first, last    int64 // mask, and the field of the first and the last tick
+	node, number, others int64 // mask of node and datacenter with the number in these fields, or 0 where it may be any; mask of all other bits but the time's
 }
 
 // newDoubt returns the ids of a number from a tick until before another, and false when there can be none.
 func newDoubt(layout idgen.Layout, number, from, until int64) (doubt, bool) {
-	d := doubt{layout, number, max(from, 0), min(until-1, layout.Max(idgen.Time))}
-	return d, d.first <= d.last
-}
-
-// part is a field of a layout with the values that it has in a set of ids.
-type part struct {
-	idgen.Field
-	shift           int
-	least, greatest int64
-}
-
-// parts returns the fields from the top bit down.
-func (d doubt) parts() []part {
-	var parts []part
-	shift := 0
-	for _, field := range slices.Backward(d.layout.Fields()) {
-		p := part{Field: field, shift: shift, greatest: d.layout.Max(field.Kind)}
-		switch {
-		case field.Kind == idgen.Time:
-			p.least, p.greatest = d.first, d.last
-		case d.number == anyNumber:
-		case field.Kind == idgen.Datacenter:
-			p.least = d.number >> d.layout.Bits(idgen.Node)
-			p.greatest = p.least
-		case field.Kind == idgen.Node:
-			p.least = d.number & d.layout.Max(idgen.Node)
-			p.greatest = p.least
-		}
-		shift += field.Bits
-		parts = append(parts, p)
+	width := 0
+	for _, field := range layout.Fields() {
+		width += field.Bits
 	}
-	slices.Reverse(parts)
-	return parts
+	place := func(parts idgen.Parts) int64 {
+		parts.Time = layout.Epoch() // tick 0
+		id, _ := layout.Compose(parts)
+		return id
+	}
+	d := doubt{node: place(idgen.Parts{Datacenter: layout.Max(idgen.Datacenter), Node: layout.Max(idgen.Node)})}
+	d.others = place(idgen.Parts{Sequence: layout.Max(idgen.Sequence), Shard: layout.Max(idgen.Shard)})
+	d.time = (1<<width - 1) &^ d.node &^ d.others
+	if number == anyNumber {
+		d.node, d.others = 0, d.node|d.others
+	} else {
+		d.number = place(idgen.Parts{Datacenter: number >> layout.Bits(idgen.Node), Node: number & layout.Max(idgen.Node)})
+	}
+	tick := d.time & -d.time
+	from, until = max(from, 0), min(until-1, layout.Max(idgen.Time))
+	d.first, d.last = from*tick, until*tick
+	return d, from <= until
 }
 
 // bounds returns the least and the greatest id.
 func (d doubt) bounds() (least, greatest int64) {
-	for _, p := range d.parts() {
-		least |= p.least << p.shift
-		greatest |= p.greatest << p.shift
-	}
-	return least, greatest
+	return d.first | d.number, d.last | d.number | d.others
 }
 
-// condition returns the SQL that is true for the ids alone, in all dialects. All of them bind >> more tightly than &, and both more than =.
+// condition returns the SQL that is true for the ids alone, in all dialects, which bind & more tightly than = and BETWEEN.
 func (d doubt) condition(column string) string {
 	least, greatest := d.bounds()
-	terms := []string{fmt.Sprintf("%s BETWEEN %d AND %d", column, least, greatest)}
-	field := func(p part) string {
-		mask := int64(1)<<p.Bits - 1
-		if p.shift == 0 {
-			return fmt.Sprintf("%s & %d", column, mask)
-		}
-		return fmt.Sprintf("(%s >> %d) & %d", column, p.shift, mask)
+	sql := fmt.Sprintf("%s BETWEEN %d AND %d", column, least, greatest)
+	if d.others > d.time { // ids between the bounds have other ticks, too
+		sql += fmt.Sprintf(" AND %s & %d BETWEEN %d AND %d", column, d.time, d.first, d.last)
 	}
-	free := false // a field above this one may have any value
-	for i, parts := 0, d.parts(); i < len(parts); i++ {
-		p := parts[i]
-		switch {
-		case p.Kind == idgen.Time:
-			if free { // else the ids between the bounds have no other ticks
-				terms = append(terms, fmt.Sprintf("%s BETWEEN %d AND %d", field(p), p.least, p.greatest))
-			}
-		case d.number != anyNumber && (p.Kind == idgen.Datacenter || p.Kind == idgen.Node):
-			if p.Kind == idgen.Datacenter && i+1 < len(parts) && parts[i+1].Kind == idgen.Node { // both as one
-				i++
-				p = part{Field: idgen.Node.Bits(p.Bits + parts[i].Bits), shift: parts[i].shift, least: d.number}
-			}
-			terms = append(terms, fmt.Sprintf("%s = %d", field(p), p.least))
-		default:
-			free = true
-		}
+	if d.node > 0 {
+		sql += fmt.Sprintf(" AND %s & %d = %d", column, d.node, d.number)
 	}
-	return strings.Join(terms, " AND ")
+	return sql
 }
