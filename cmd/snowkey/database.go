@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"strings"
@@ -120,21 +119,15 @@ func (f *dsnFlag) read(c *cobra.Command) ([]namedDSN, error) {
 
 // readFile returns the first line of the file, or all that are not empty. Its errors never repeat what is in the file.
 func (f *dsnFlag) readFile(c *cobra.Command, flag string) (lines []string, err error) {
-	var in io.Reader
-	if f.file == "-" {
-		if in, err = standardInput(c, flag); err != nil {
-			return nil, err
-		}
-	} else {
-		file, err := os.Open(f.file)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close() // of reading: its error changes nothing
-		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o004 != 0 && runtime.GOOS != "windows" {
+	in, err := openInput(c, flag, f.file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close() // of reading: its error changes nothing
+	if file, ok := in.(*os.File); ok && runtime.GOOS != "windows" {
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o004 != 0 {
 			c.PrintErrf("%s %s: all users of the machine can read this file; chmod o-r ends that\n", flag, f.file)
 		}
-		in = file
 	}
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(nil, longestDSN)

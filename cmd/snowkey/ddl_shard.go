@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 
@@ -100,20 +99,11 @@ the time. docs/sharding.md says which engine wants which.`,
 
 // readColumns returns what is in a file.
 func readColumns(c *cobra.Command, path string) (string, error) {
-	var in io.Reader
-	if path == "-" {
-		var err error
-		if in, err = standardInput(c, "--columns-file"); err != nil {
-			return "", err
-		}
-	} else {
-		file, err := os.Open(path)
-		if err != nil {
-			return "", err
-		}
-		defer file.Close() // of reading: its error changes nothing
-		in = file
+	in, err := openInput(c, "--columns-file", path)
+	if err != nil {
+		return "", err
 	}
+	defer in.Close() // of reading: its error changes nothing
 	text, err := io.ReadAll(io.LimitReader(in, longestColumns+1))
 	if len(text) > longestColumns {
 		err = errors.Join(err, fmt.Errorf("%s has more than %d bytes, which are no columns", path, longestColumns))

@@ -133,11 +133,9 @@ func jsonString(s string) string {
 
 // formatTime writes a time with as many digits as the unit has, at least milliseconds.
 func formatTime(t time.Time, unit time.Duration) string {
-	switch {
-	case unit%time.Millisecond == 0 && t.Nanosecond()%int(time.Millisecond) == 0:
-		return t.Format("2006-01-02T15:04:05.000Z07:00")
-	case unit%time.Microsecond == 0 && t.Nanosecond()%int(time.Microsecond) == 0:
-		return t.Format("2006-01-02T15:04:05.000000Z07:00")
+	digits := 3
+	for step := time.Millisecond; digits < 9 && (unit%step != 0 || t.Nanosecond()%int(step) != 0); step /= 1000 {
+		digits += 3
 	}
-	return t.Format("2006-01-02T15:04:05.000000000Z07:00")
+	return t.Format("2006-01-02T15:04:05." + strings.Repeat("0", digits) + "Z07:00")
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 )
@@ -11,6 +12,15 @@ import (
 type input struct {
 	io.Reader
 	reader string // the argument that reads it, "" for none yet
+}
+
+// openInput opens the file that an argument names, or standard input for "-". Who reads closes it.
+func openInput(c *cobra.Command, reader, path string) (io.ReadCloser, error) {
+	if path != "-" {
+		return os.Open(path)
+	}
+	in, err := standardInput(c, reader)
+	return io.NopCloser(in), err
 }
 
 // standardInput returns standard input for an argument, which is named for errors. What two arguments would read is wrong usage.

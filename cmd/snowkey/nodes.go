@@ -285,11 +285,8 @@ func (s nodeSpace) writeTo(text *strings.Builder) {
 	fmt.Fprintf(text, "space %s, %d of %d held at %s, %d free, %d ended\ntable %s\nidentity %s\nlayout %s\n", s.Name, states["held"], s.numbers(),
 		s.Now.Format(time.RFC3339), states["free"], states["ended"], printable(s.table), printable(s.Space.ID), printable(s.Layout))
 	rows := newColumns(text, "NODE", "STATE", "FROM", "UNTIL", "HOLDER")
-	for _, row := range s.Rows {
-		rows.line(row.Number, s.state(row), s.formatTick(row.From), s.formatTick(row.Until), nameOf(row.Holder))
-	}
-	for _, loss := range s.losses {
-		rows.line(loss.Number, "lost", s.formatTick(loss.From), s.formatTick(loss.Until), nameOf(loss.Holder))
+	for _, line := range s.lines() {
+		rows.line(line.Node, line.State, s.formatTick(line.FromTick), s.formatTick(line.UntilTick), nameOf(line.Holder))
 	}
 	rows.end()
 	if until := s.absent(); until > 0 {
@@ -348,16 +345,22 @@ type spaceError struct {
 	Error string `json:"error"`
 }
 
-// line returns the object of a number or a loss.
-func (s nodeSpace) line(kind, state string, number int64, holder string, from, until int64) nodeLine {
-	line := nodeLine{
-		Kind: kind, Space: s.Name, Table: s.table, Node: number, State: state, Holder: holder, FromTick: from, UntilTick: until,
-		Now: s.Now.Format(time.RFC3339Nano), Layout: s.Layout,
+// lines returns the objects of the numbers and the losses.
+func (s nodeSpace) lines() (lines []nodeLine) {
+	for _, row := range s.Rows {
+		lines = append(lines, nodeLine{Kind: "node", Node: row.Number, State: s.state(row), Holder: row.Holder, FromTick: row.From, UntilTick: row.Until})
 	}
-	if _, ok := s.time(max(from, until)); ok {
-		line.From, line.Until = s.formatTick(from), s.formatTick(until)
+	for _, loss := range s.losses {
+		lines = append(lines, nodeLine{Kind: "loss", Node: loss.Number, State: "lost", Holder: loss.Holder, FromTick: loss.From, UntilTick: loss.Until})
 	}
-	return line
+	for i := range lines {
+		line := &lines[i]
+		line.Space, line.Table, line.Layout, line.Now = s.Name, s.table, s.Layout, s.Now.Format(time.RFC3339Nano)
+		if _, ok := s.time(max(line.FromTick, line.UntilTick)); ok {
+			line.From, line.Until = s.formatTick(line.FromTick), s.formatTick(line.UntilTick)
+		}
+	}
+	return lines
 }
 
 func writeNodesJSON(w io.Writer, nodes nodeList) error {
@@ -376,11 +379,8 @@ func writeNodesJSON(w io.Writer, nodes nodeList) error {
 			whole.Mark, whole.MarkTick = s.formatTick(until), until
 		}
 		lines = append(lines, whole)
-		for _, row := range s.Rows {
-			lines = append(lines, s.line("node", s.state(row), row.Number, row.Holder, row.From, row.Until))
-		}
-		for _, loss := range s.losses {
-			lines = append(lines, s.line("loss", "lost", loss.Number, loss.Holder, loss.From, loss.Until))
+		for _, line := range s.lines() {
+			lines = append(lines, line)
 		}
 	}
 	return writeJSONLines(w, lines)

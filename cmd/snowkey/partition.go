@@ -141,60 +141,56 @@ func partitionCommand(c *cobra.Command, do func(context.Context, *partition.Keep
 func partitionFlags(c *cobra.Command) (open func(do func(context.Context, *partition.Keeper) error) error, asJSON *bool) {
 	named := databaseFlag(c)
 	flags := c.Flags()
-	table := flags.String("table", "", "the table, with its schema's name and a dot before it or without")
-	key := flags.String("key", "id", "the column of the ids")
+	t := partition.Table{}
+	flags.StringVar(&t.Name, "table", "", "the table, with its schema's name and a dot before it or without")
+	flags.StringVar(&t.Key, "key", "id", "the column of the ids")
 	layout := layoutFlag(c)
 	every := flags.String("every", "", "time of a partition: day, week or month")
 	zone := flags.String("zone", "UTC", "time zone whose calendar counts, such as Europe/Berlin")
-	ahead := flags.Int("ahead", 0, "how many partitions there are to be after that of now (default 7 days, 4 weeks or 3 months)")
-	keep := flags.Int("keep", 0, "how many periods before that of now are kept (default all)")
+	flags.IntVar(&t.Ahead, "ahead", 0, "how many partitions there are to be after that of now (default 7 days, 4 weeks or 3 months)")
+	flags.IntVar(&t.Keep, "keep", 0, "how many periods before that of now are kept (default all)")
 	old := flags.String("old", "", "what becomes of older partitions: drop, detach or archive")
 	archive := flags.String("archive", "", "command that is run for each old partition, a table then, before it is dropped")
-	most := flags.Int("most", partition.DefaultMost, "touch no old partition when there are more: a clock may be wrong")
-	move := flags.Int64("move", partition.DefaultMove, "move at most so many rows of the default partition to where they belong")
-	trust := flags.Bool("trust-clock", false, "count --keep by the database's clock alone, not by the newest key too")
-	wait := flags.Duration("lock-wait", partition.DefaultLockWait, "how long a step waits for other transactions at a time; MySQL counts whole seconds")
-	tries := flags.Int("tries", partition.DefaultTries, "how often a step is tried")
+	flags.IntVar(&t.Most, "most", partition.DefaultMost, "touch no old partition when there are more: a clock may be wrong")
+	flags.Int64Var(&t.Move, "move", partition.DefaultMove, "move at most so many rows of the default partition to where they belong")
+	flags.BoolVar(&t.TrustClock, "trust-clock", false, "count --keep by the database's clock alone, not by the newest key too")
+	flags.DurationVar(&t.LockWait, "lock-wait", partition.DefaultLockWait, "how long a step waits for other transactions at a time; MySQL counts whole seconds")
+	flags.IntVar(&t.Tries, "tries", partition.DefaultTries, "how often a step is tried")
 	asJSON = flags.Bool("json", false, "print one JSON object")
 	complete(c, "every", "day", "week", "month")
 	complete(c, "old", "drop", "detach", "archive")
-	settings := func() (partition.Table, error) {
-		t := partition.Table{
-			Name: *table, Key: *key, Layout: layout.Layout, Ahead: *ahead, Keep: *keep, Most: *most, Move: *move, TrustClock: *trust, LockWait: *wait, Tries: *tries,
+	settings := func() (err error) {
+		if t.Layout = layout.Layout; t.Name == "" {
+			return errors.New("--table: name the table")
 		}
-		if *table == "" {
-			return t, errors.New("--table: name the table")
-		}
-		var err error
 		if t.Every, err = partition.ParseEvery(*every); err != nil {
-			return t, fmt.Errorf("--every: %w", err)
+			return fmt.Errorf("--every: %w", err)
 		}
 		if t.In, err = time.LoadLocation(*zone); err != nil {
-			return t, fmt.Errorf("--zone: %w", err)
+			return fmt.Errorf("--zone: %w", err)
 		}
 		if *old == "" && *archive != "" {
 			*old = partition.Archive.String()
 		}
 		if *old != "" {
 			if t.Old, err = partition.ParseOld(*old); err != nil {
-				return t, fmt.Errorf("--old: %w", err)
+				return fmt.Errorf("--old: %w", err)
 			}
 		}
 		switch {
 		case t.Old != 0 && t.Keep == 0:
-			return t, fmt.Errorf("--old %s: say with --keep how many periods are kept; no partition is old without", t.Old)
+			return fmt.Errorf("--old %s: say with --keep how many periods are kept; no partition is old without", t.Old)
 		case t.Old == partition.Archive && *archive == "":
-			return t, errors.New("--old archive: give the command with --archive")
+			return errors.New("--old archive: give the command with --archive")
 		case t.Old != partition.Archive && *archive != "":
-			return t, fmt.Errorf("--old %s: it has no use for --archive", t.Old)
+			return fmt.Errorf("--old %s: it has no use for --archive", t.Old)
 		case *archive != "":
 			t.Archive = archiveBy(c, *archive)
 		}
-		return t, nil
+		return nil
 	}
 	return func(do func(context.Context, *partition.Keeper) error) error {
-		t, err := settings()
-		if err != nil {
+		if err := settings(); err != nil {
 			return usageError{err}
 		}
 		return named.with(c, func(ctx context.Context, d database, pool *sql.DB) error {
