@@ -23,16 +23,12 @@ time needs the primary key alone. Times are those of RFC 3339.`,
 	to := c.Flags().String("to", "", "last instant")
 	asJSON := c.Flags().Bool("json", false, "print a JSON object")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		first, err := parseTime("from", *from)
+		first, last, err := parseTimes(*from, "to", *to)
+		if err == nil && last.Before(first) {
+			err = fmt.Errorf("--to %s is before --from %s", *to, *from)
+		}
 		if err != nil {
 			return usageError{err}
-		}
-		last, err := parseTime("to", *to)
-		if err != nil {
-			return usageError{err}
-		}
-		if last.Before(first) {
-			return usageError{fmt.Errorf("--to %s is before --from %s", *to, *from)}
 		}
 		least, err := layout.MinID(first)
 		if err != nil {
@@ -50,6 +46,14 @@ time needs the primary key alone. Times are those of RFC 3339.`,
 		return err
 	}
 	return c
+}
+
+// parseTimes reads the two times of a range, of --from and the flag that ends it.
+func parseTimes(from, flag, end string) (first, last time.Time, err error) {
+	if first, err = parseTime("from", from); err == nil {
+		last, err = parseTime(flag, end)
+	}
+	return first, last, err
 }
 
 func parseTime(flag, text string) (time.Time, error) {

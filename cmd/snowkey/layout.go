@@ -39,20 +39,18 @@ func (c *layoutChoice) Type() string { return "layout" }
 
 // Set reads a name or a text form.
 func (c *layoutChoice) Set(text string) error {
-	if strings.Contains(text, "=") {
-		layout, err := idgen.ParseLayout(text)
-		if err != nil {
-			return err
+	if !strings.Contains(text, "=") {
+		preset, err := idgen.LookupPreset(text)
+		if err == nil {
+			*c = layoutChoice{Layout: preset.Layout, option: preset, text: text}
 		}
-		*c = layoutChoice{Layout: layout, option: layout, text: text}
-		return nil
-	}
-	preset, err := idgen.LookupPreset(text)
-	if err != nil {
 		return err
 	}
-	*c = layoutChoice{Layout: preset.Layout, option: preset, text: text}
-	return nil
+	layout, err := idgen.ParseLayout(text)
+	if err == nil {
+		*c = layoutChoice{Layout: layout, option: layout, text: text}
+	}
+	return err
 }
 
 // formatFlag adds --format with completion to a command.

@@ -40,9 +40,15 @@ a space's numbers is held; where rows are gone, numbers without a row count as h
 	table := c.Flags().String("table", grant.DefaultTable, "table that the grants are in")
 	space := c.Flags().String("space", "", "list this key space alone")
 	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
-	var most percentage
-	c.Flags().Var(&most, "max-held", "exit with 1 when more of a space's numbers are held, such as 80%")
+	maxHeld := c.Flags().String("max-held", "", "exit with 1 when more of a space's numbers are held than this `percentage`, such as 80%")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		most := 0.0 // for none
+		if c.Flags().Changed("max-held") {
+			var err error
+			if most, err = parsePercentage(*maxHeld); err != nil {
+				return usageError{fmt.Errorf("--max-held: %w", err)}
+			}
+		}
 		write := writeNodes
 		if *asJSON {
 			write = writeNodesJSON

@@ -87,11 +87,7 @@ type timeRange struct {
 }
 
 func parseRange(from, until string, number int64) (*timeRange, error) {
-	first, err := parseTime("from", from)
-	if err != nil {
-		return nil, err
-	}
-	end, err := parseTime("until", until)
+	first, end, err := parseTimes(from, "until", until)
 	if err != nil {
 		return nil, err
 	}
