@@ -58,8 +58,10 @@ func TestGeneratorGoesOn(t *testing.T) {
 func TestClock(t *testing.T) {
 	clock := snowkeytest.NewClock(snowkeytest.Start, time.Second)
 	clock.Advance(time.Hour)
-	if got := clock.Now().Sub(snowkeytest.Start); got != time.Hour || clock.Now() != clock.Now() {
-		t.Errorf("got %s, want an hour, and the same again", got)
+	for range 2 {
+		if got := clock.Now().Sub(snowkeytest.Start); got != time.Hour {
+			t.Errorf("got %s, want an hour, and the same again", got)
+		}
 	}
 	if wall, elapsed := clock.Wall().Sub(snowkeytest.Start), clock.Elapsed(); wall != time.Hour+time.Second || elapsed != wall+time.Second {
 		t.Errorf("got %s and %s, want a second more with each reading", wall, elapsed)
