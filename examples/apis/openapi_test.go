@@ -18,7 +18,7 @@ func TestOpenAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := regexp.MustCompile("(?s)```json\n(.*?)```").FindSubmatch(page)
+	block := regexp.MustCompile("(?s)```text\n(.*?)```").FindSubmatch(page)
 	if block == nil {
 		t.Fatal("the page has no schema")
 	}
