@@ -10,7 +10,7 @@ import (
 )
 
 func newDDL() *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "ddl",
 		Short: "Print the SQL of sharded tables",
 		Long: `Print the SQL with which a database divides a table by the bucket of its keys. Nothing is run.
@@ -19,11 +19,7 @@ func newDDL() *cobra.Command {
   bucket   the bucket of a sharding key, and where its rows are`,
 		Example: `  snowkey ddl shard --engine mysql --table orders --columns 'id BIGINT NOT NULL, user_id BIGINT NOT NULL' --shards 4
   snowkey ddl bucket 42`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(newDDLShard(), newDDLBucket())
-	return c
+	}, newDDLShard(), newDDLBucket())
 }
 
 // dividedFlags adds the flags of a divided table to a command, and returns the engine and the table that they say.

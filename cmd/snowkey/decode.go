@@ -2,11 +2,9 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -100,35 +98,18 @@ func (d decoder) line(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	at := formatTime(parts.Time, d.layout.Unit())
-	var line strings.Builder
+	begin, field, end := "%d  %s ", " %s=%d", "\n"
 	if d.json {
-		fmt.Fprintf(&line, `{"id":"%d","time":%s`, id, jsonString(at))
-	} else {
-		fmt.Fprintf(&line, "%d  %s ", id, at)
+		begin, field, end = `{"id":"%d","time":"%s"`, `,"%s":%d`, "}\n"
 	}
-	for _, field := range d.layout.Fields() {
-		value, show := map[idgen.Kind]int64{
-			idgen.Datacenter: parts.Datacenter, idgen.Node: parts.Node, idgen.Sequence: parts.Sequence, idgen.Shard: parts.Shard,
-		}[field.Kind]
-		switch {
-		case !show:
-		case d.json:
-			line.WriteString("," + jsonString(field.Kind.String()) + ":" + strconv.FormatInt(value, 10))
-		default:
-			fmt.Fprintf(&line, " %s=%d", field.Kind, value)
+	line := fmt.Sprintf(begin, id, formatTime(parts.Time, d.layout.Unit()))
+	values := map[idgen.Kind]int64{idgen.Datacenter: parts.Datacenter, idgen.Node: parts.Node, idgen.Sequence: parts.Sequence, idgen.Shard: parts.Shard}
+	for _, f := range d.layout.Fields() {
+		if value, show := values[f.Kind]; show {
+			line += fmt.Sprintf(field, f.Kind, value)
 		}
 	}
-	if d.json {
-		line.WriteByte('}')
-	}
-	line.WriteByte('\n')
-	return line.String(), nil
-}
-
-func jsonString(s string) string {
-	b, _ := json.Marshal(s) // never fails for a string
-	return string(b)
+	return line + end, nil
 }
 
 // formatTime writes a time with as many digits as the unit has, at least milliseconds.

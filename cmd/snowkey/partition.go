@@ -19,7 +19,7 @@ import (
 )
 
 func newPartition() *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "partition",
 		Short: "Keep the partitions of a table that is divided by the time of its ids",
 		Long: `Keep the partitions of a table that is divided by the time of its ids, on PostgreSQL, MySQL and MariaDB: make them ahead,
@@ -35,11 +35,7 @@ member of that role, or a superuser; new partitions belong to the owner.`,
 		Example: `  snowkey partition plan --db-file /run/secrets/app --table orders --every day --zone Europe/Berlin
   snowkey partition run --db-file /run/secrets/app --table orders --every day --zone Europe/Berlin --keep 90 --old drop
   snowkey partition status --db-file /run/secrets/app --table orders --every day --zone Europe/Berlin`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(newPartitionPlan(), newPartitionRun(), newPartitionStatus(), newPartitionAdopt())
-	return c
+	}, newPartitionPlan(), newPartitionRun(), newPartitionStatus(), newPartitionAdopt())
 }
 
 func newPartitionPlan() *cobra.Command {

@@ -30,16 +30,18 @@ checks that its tables can hold such keys, takes them there from auto-increment,
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
-			c.Args = cobra.ArbitraryArgs
-			c.RunE = func(c *cobra.Command, args []string) error {
-				if len(args) > 0 {
-					return usageError{fmt.Errorf("no completion for %q", args[0])}
-				}
-				return c.Help()
-			}
+			group(c)
 		}
 	}
 	return root, started
+}
+
+// group makes a command one that has others below it, and prints its help by itself.
+func group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	c.Args = cobra.NoArgs
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	c.AddCommand(below...)
+	return c
 }
 
 // newHelp is cobra's help command, but for a wrong topic being wrong usage.

@@ -1,5 +1,5 @@
-// Package migratetest makes databases for tests of migrations, and says whether what a database holds is still the same when all ids are
-// others.
+// Package migratetest makes databases for tests of migrations and for "snowkey demo", and says whether what a database holds is still the same
+// when all ids are others.
 //
 // One is a shop's database as an old GORM application has it: fourteen tables with keys of auto-increment, and every kind of reference that
 // a migration meets. [Schema] makes it, [Fill] fills it, and [Checksum] compares it.
