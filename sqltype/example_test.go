@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/snowkey-go/snowkey/sqltype"
 )
@@ -43,6 +44,18 @@ func ExampleParseKey() {
 	// Output:
 	// 1541815603606036480 <nil>
 	// true sqltype: not a key: "1e18", want a decimal number
+}
+
+// What a key tells, and its short text.
+func ExampleID_Parts() {
+	id := sqltype.ID(153833648947228673)
+	fmt.Println(id.Time().Format(time.RFC3339), id.Parts().Node, id.Parts().Sequence)
+
+	again, err := sqltype.ParseShortID(id.Short())
+	fmt.Println(id.Short(), again, err)
+	// Output:
+	// 2026-03-01T12:00:00Z 7 1
+	// 48M6WE000W01 153833648947228673 <nil>
 }
 
 // A client that takes numbers alone gets numbers, from keys that are below 2^53, or an error.
