@@ -21,8 +21,7 @@ const (
 	warmTime   = 2 * time.Millisecond  // of the longest warm-up
 	mostWarm   = 1 << 26               // calls of it
 	floorReads = 50_000
-	longTick   = 200 * time.Millisecond // of fewer than fewKeys: one sample of one goroutine stands for all
-	fewKeys    = 100_000
+	longTick   = 200 * time.Millisecond // one sample of one goroutine stands for all
 	fewTicks   = 5 // of a sample, unless one takes longer than sampleTime
 
 	longestCall = 2 * time.Second // for many keys at once
@@ -126,7 +125,7 @@ func (g *generation) with(ctx context.Context, at strategy.Environment, do func(
 // singles samples keys made by single calls for each number of goroutines. A tick has perTick keys, 0: no matter. A sample of more than half
 // of most keys a second is not kept, 0: no matter.
 func (g *generation) singles(ctx context.Context, keys strategy.Keys, to *[]result.Speed, perTick, most float64) error {
-	long := perTick > 0 && perTick < fewKeys && g.info.Unit > longTick
+	long := perTick > 0 && g.info.Unit > longTick
 	if long && len(*to) > 0 {
 		return nil
 	}

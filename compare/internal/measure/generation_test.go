@@ -65,6 +65,7 @@ func TestGenerationLimit(t *testing.T) {
 		{"milliseconds, a second ahead", time.Millisecond, 100, time.Second, 10_000},
 		{"tens of milliseconds", 10 * time.Millisecond, 64, 0, 156_250},
 		{"seconds", time.Second, 2048, 0, 488_281.25},
+		{"seconds, many keys", time.Second, 200_000, 0, 5000},
 		{"out of reach", time.Millisecond, 4096, 0, 1000},
 	} {
 		t.Run(test.name, func(t *testing.T) {
