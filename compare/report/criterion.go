@@ -76,6 +76,8 @@ func judgeRate(_ *ranking, s result.Strategy) verdict {
 func judgeOwn(_ *ranking, s result.Strategy) verdict {
 	f := speed(s.Generation.Uncapped, 1, 1)
 	switch {
+	case len(s.Generation.Uncapped) == 0:
+		return unknown("making keys was not timed")
 	case !f.OK():
 		return unfit("%s", because(f))
 	case f.Median() > own:
@@ -102,7 +104,9 @@ func judgeProcesses(c *ranking, s result.Strategy) verdict {
 
 // judgeShards takes keys that are known before the row is stored and whose χ² no number of shards makes improbable.
 func judgeShards(_ *ranking, s result.Strategy) verdict {
-	if f := speed(s.Generation.Uncapped, 1, 1); !f.OK() {
+	if f := speed(s.Generation.Uncapped, 1, 1); len(s.Generation.Uncapped) == 0 {
+		return unknown("making keys was not timed")
+	} else if !f.OK() {
 		return unfit("its keys are not known before the row is stored: %s", because(f))
 	}
 	if len(s.Shards.Chi) == 0 {

@@ -132,6 +132,9 @@ func inserted(s *result.Strategy) {
 	s.Generation.Uncapped[0].Time, s.Crash.Twice, s.Shards = m, m, result.Shards{Why: m.Why}
 }
 
+// untimed has no key made, as when a run was broken off before its first round.
+func untimed(s *result.Strategy) { s.Generation = result.Generation{} }
+
 func ungrown(s *result.Strategy) { s.Growth = result.Growth{Why: "no room"} }
 
 func unsized(s *result.Strategy) { s.Storage.Index = result.Missing("no rights") }
@@ -182,6 +185,9 @@ func TestDecide(t *testing.T) {
 		"made in the process":           {own, all{made("a", 100e3, 100, inserted), made("b", 60e3, 100), made("c", 90e3, 100, takes(74e3))}, "b", "50 ns a key in the process", "c: 74 µs a key: each is asked for"},
 		"made in the process, turned":   {own, all{made("b", 60e3, 100, takes(74e3)), made("c", 50e3, 100, takes(9e3))}, "c", "9 µs a key in the process", "b: 74 µs a key"},
 		"the INSERT makes it":           {own, all{made("a", 100e3, 100, inserted), made("b", 60e3, 100)}, "b", "", "a: the INSERT makes it"},
+		"others untimed, no rows":       {own, all{made("a", 60e3, 100, ungrown), made("b", 100e3, 100, ungrown, untimed)}, "", "what fits: a", ""},
+		"others untimed, with rows":     {own, all{made("a", 60e3, 100), made("b", 100e3, 100, ungrown, untimed)}, "a", "60k rows/s", "b: not measured: making keys was not timed"},
+		"shards untimed, no rows":       {shards, all{made("a", 60e3, 100, ungrown), made("b", 100e3, 100, ungrown, untimed)}, "", "what fits: a", ""},
 		"not even the code was timed":   {own, all{made("a", 100e3, 100, inserted)}, "", "a: the INSERT makes it", ""},
 		"nodes by hand":                 {processes, all{made("a", 100e3, 100, agree("the worker's number, by hand")), made("b", 60e3, 100, agree(grant))}, "b", "1,000 keys of several processes all differ; these agree upon " + grant, "a: its processes have to agree upon the worker's number, by hand"},
 		"nodes by hand, turned":         {processes, all{made("a", 100e3, 100, agree(grant)), made("b", 60e3, 100, agree("the worker's number, by hand"))}, "a", "measured with one process: what many do to its table was not measured", ""},

@@ -77,7 +77,7 @@ func (c *ranking) crowd(e *candidate) {
 //  3. of these, those whose bytes a row do not differ from the lowest median.
 //
 // The strategies that are left tie: all are named, those whose processes have the least to agree upon first. A single strategy that fits needs
-// no rates. Of several, none is named before the rates of [enough] rounds are there. See [apart] for what differs. The time to make a key does not
+// no rates when all others are known not to fit. Of several, none is named before the rates of [enough] rounds are there. See [apart] for what differs. The time to make a key does not
 // decide: the rate has it.
 func (c *ranking) decide(w criterion) result.Decision {
 	var fit, others []candidate
@@ -93,7 +93,8 @@ func (c *ranking) decide(w criterion) result.Decision {
 	if len(fit) == 0 {
 		return noneFits(w, others)
 	}
-	if why := unmeasured(fit); why != "" && len(fit) > 1 {
+	unjudged := slices.ContainsFunc(others, func(e candidate) bool { return e.verdict.unknown })
+	if why := unmeasured(fit); why != "" && (len(fit) > 1 || unjudged) {
 		names := make([]string, len(fit))
 		for i, e := range fit {
 			names[i] = line(e.Name)
