@@ -42,6 +42,12 @@ func table(w io.Writer, r result.Document, why bool) error {
 			}
 		}
 	}
+	for _, c := range criteria {
+		if c.also != "" && strings.Contains(out.String(), c.want) && !why {
+			out.WriteByte('\n')
+			wrap(&out, wide, "   ", c.want+": "+c.also+".")
+		}
+	}
 	_, err := io.WriteString(w, out.String())
 	return err
 }
