@@ -21,9 +21,12 @@ type comparison struct {
 	config       Config
 	schedule     *schedule
 	prefix       string
+	begun        time.Time
+	sharing      int       // databases that share the time left of the budget, this one among them
 	deadline     time.Time // zero: none
 	rows         int       // a table and round
-	short        string    // why there were fewer rounds than planned
+	planned      int       // rounds
+	short        string    // why there were fewer rounds than the profile has
 	broken       error     // of the participants that broke down
 	participants []*participant
 
@@ -37,16 +40,23 @@ type participant struct {
 	info     strategy.Info
 	prefix   string
 	out      bool // of the comparison
-	// Of the few rows that are inserted to see how long many take:
-	speed float64       // rows a second
-	pilot time.Duration // with all that is measured besides
+	// Of the pilot, or guessed before it:
+	row   time.Duration // of inserting a row
+	fixed time.Duration // of a round, whatever its rows are
+	spent map[string]time.Duration
 
 	figures measure.Figures
 	result  result.Strategy
 }
 
+// spend counts the time until the function that it returns is called.
+func (e *participant) spend(doing string) (end func()) {
+	start := time.Now()
+	return func() { e.spent[doing] += time.Since(start) }
+}
+
 // pilotRows are inserted to see how fast that is.
-const pilotRows = 1000
+const pilotRows = 2000
 
 // The steps that are scheduled.
 const (
@@ -63,14 +73,15 @@ var during = map[string]string{
 }
 
 func newComparison(number int, target *Target, c Config, schedule *schedule) *comparison {
-	comparison := &comparison{number: number, target: target, config: c, schedule: schedule, prefix: newPrefix(), rows: c.Profile.Rows}
+	comparison := &comparison{number: number, target: target, config: c, schedule: schedule, prefix: newPrefix(), rows: c.Profile.Rows, planned: c.Profile.Rounds}
 	for i, s := range c.Strategies {
 		info := s.Info()
-		e := &participant{number: i, strategy: s, info: info, prefix: fmt.Sprintf("%s_%03d", comparison.prefix, i), result: describe(info)}
+		e := &participant{number: i, strategy: s, info: info, prefix: fmt.Sprintf("%s_%03d", comparison.prefix, i), result: describe(info), spent: map[string]time.Duration{}}
+		e.row, e.fixed = 50*time.Microsecond, 1200*time.Millisecond // what is usual
 		comparison.participants = append(comparison.participants, e)
 		schedule.add(comparison.kind(e, stepVerify), 1, time.Second)
-		schedule.add(comparison.kind(e, stepExamine), 1, c.Profile.Steady+500*time.Millisecond)
-		schedule.add(comparison.kind(e, stepRound), c.Profile.Rounds, comparison.guess(e, c.Profile.Rows))
+		schedule.add(comparison.kind(e, stepExamine), 1, c.Profile.Steady+time.Second)
+		schedule.add(comparison.kind(e, stepRound), c.Profile.Rounds, comparison.cost(e).round(c.Profile.Rows))
 		if comparison.kills() {
 			schedule.add(comparison.kind(e, stepCrash), 1, time.Duration(c.Profile.Kills)*4*time.Second)
 		}
@@ -103,7 +114,11 @@ func (c *comparison) run(ctx context.Context) (result.Database, error) {
 		explainFigures(reflect.ValueOf(&measured).Elem(), ended.Error())
 	}
 	swept := c.target.sweep(ctx, c.prefix)
-	if failed := errors.Join(ended, swept); failed != nil {
+	failed := errors.Join(ended, swept)
+	if c.interrupted { // which the document says
+		failed = swept
+	}
+	if failed != nil {
 		measured.Failed = failed.Error()
 	}
 	for _, e := range c.participants {
@@ -133,6 +148,7 @@ func (c *comparison) steps(ctx context.Context, measured *result.Database) error
 			return err
 		}
 	}
+	c.plan(measured)
 	if err := c.rounds(ctx); err != nil || !c.kills() {
 		return err
 	}
@@ -201,6 +217,7 @@ func (c *comparison) environment(e *participant) strategy.Environment {
 }
 
 func (c *comparison) verify(ctx context.Context, e *participant, _ func(float64)) error {
+	defer e.spend("verifying")()
 	tables := func(ctx context.Context, keys strategy.Keys) (strategy.Table, error) {
 		session, err := c.target.database.Session(ctx)
 		if err != nil {
@@ -223,10 +240,12 @@ func (c *comparison) verify(ctx context.Context, e *participant, _ func(float64)
 	return nil
 }
 
-// examine looks at what needs no rounds: the keys, the shards that they fall on, and how long one takes.
+// examine looks at what needs no rounds: the keys, the shards that they fall on, how long one takes, and what a round will cost.
 func (c *comparison) examine(ctx context.Context, e *participant, _ func(float64)) (err error) {
 	at, profile := c.environment(e), c.config.Profile
-	if e.result.Shards, err = measure.Shards(ctx, e.strategy, at, c.config.Seed, profile.Slow); err != nil {
+	end := e.spend("shards")
+	e.result.Shards, err = measure.Shards(ctx, e.strategy, at, c.config.Seed, profile.Slow)
+	if end(); err != nil {
 		return err
 	}
 	keys, err := e.strategy.Open(ctx, at)
@@ -234,28 +253,44 @@ func (c *comparison) examine(ctx context.Context, e *participant, _ func(float64
 		return err
 	}
 	defer func() { err = errors.Join(err, keys.Close()) }()
-	// A few rows tell how many the budget suffices for.
-	var pilot measure.Figures
+	if err := c.pilot(ctx, e, keys); err != nil {
+		return err
+	}
+	defer e.spend("latency")()
+	e.result.Latency, err = measure.Latency(ctx, keys, measure.LatencyOptions{Rate: profile.Rate, Calls: int(profile.Rate * profile.Steady.Seconds())})
+	return err
+}
+
+// pilot measures what a round costs, by one of a few rows, whose figures do not count.
+func (c *comparison) pilot(ctx context.Context, e *participant, keys strategy.Keys) error {
+	defer e.spend("pilot")()
 	start := time.Now()
+	// With a figure that is there already, what the first round alone samples is left out.
+	generation := result.Generation{Capped: []result.Speed{{}}}
+	if err := measure.Generation(ctx, e.strategy, c.environment(e), &generation); err != nil {
+		return err
+	}
+	var pilot measure.Figures
 	if err := c.grow(ctx, e, keys, min(c.rows, pilotRows), func(int) {}, &pilot); err != nil {
 		return err
 	}
 	e.result.Key = pilot.Key
-	if speed := pilot.Growth.Overall(); speed.OK() {
-		e.speed, e.pilot = speed.Median(), time.Since(start)
+	var inserts time.Duration
+	for _, took := range pilot.Growth.Batches[0] {
+		inserts += time.Duration(took) * time.Microsecond
 	}
-	e.result.Latency, err = measure.Latency(ctx, keys, measure.LatencyOptions{Rate: profile.Rate, Calls: int(profile.Rate * profile.Steady.Seconds())})
-	return err
+	e.row = inserts / time.Duration(pilot.Growth.Rows)
+	e.fixed = max(0, time.Since(start)-inserts-2*inserts/loggedRows) // the keys of as many rows again are looked at
+	return nil
 }
 
 // rounds lets all participants insert in turns.
 func (c *comparison) rounds(ctx context.Context) error {
 	random := rand.New(rand.NewPCG(c.config.Seed, 2))
-	c.rows = c.affordable()
 	n := c.config.Profile.Rounds
 	for round := range n {
-		if round > 0 && !c.deadline.IsZero() && time.Now().Add(c.roundTime()).After(c.deadline) {
-			c.short = fmt.Sprintf("the budget of %v was over after round %d of %d on %s", c.config.Profile.Budget, round, n, c.target)
+		if round == c.planned || round > 0 && !c.deadline.IsZero() && time.Now().Add(c.roundTime()).After(c.deadline) {
+			c.short = c.overBudget(round)
 			c.schedule.skip(c.number, stepRound)
 			return nil
 		}
@@ -271,9 +306,12 @@ func (c *comparison) rounds(ctx context.Context) error {
 
 func (c *comparison) round(ctx context.Context, e *participant, part func(float64)) (err error) {
 	at := c.environment(e)
-	if err := measure.Generation(ctx, e.strategy, at, &e.result.Generation); err != nil {
+	end := e.spend("making keys")
+	err = measure.Generation(ctx, e.strategy, at, &e.result.Generation)
+	if end(); err != nil {
 		return err
 	}
+	defer e.spend("inserting and reading rows")()
 	keys, err := e.strategy.Open(ctx, at)
 	if err != nil {
 		return err
@@ -291,6 +329,7 @@ func (c *comparison) grow(ctx context.Context, e *participant, keys strategy.Key
 
 // crash kills the server, which is the run's own, under a strategy.
 func (c *comparison) crash(ctx context.Context, e *participant, _ func(float64)) (err error) {
+	defer e.spend("killing the server")()
 	application := func(ctx context.Context) (measure.Application, error) {
 		d, err := c.target.process(ctx, e.info)
 		if err != nil {

@@ -22,10 +22,12 @@ const (
 // Profile says how thoroughly is measured.
 type Profile struct {
 	Name string // in the result; not empty
-	// Rows are inserted in each table and round; fewer, down to a tenth, where the budget does not suffice for them.
-	Rows   int
-	Batch  int // rows an INSERT
-	Rounds int
+	// Rows are inserted in each table and round; fewer, down to a tenth, where a pilot shows that the budget does not suffice for them.
+	Rows int
+	// KeepRows has as many rows also where the budget does not suffice for them: there are fewer rounds then.
+	KeepRows bool
+	Batch    int // rows an INSERT
+	Rounds   int
 	// Budget is how long the run may take, 0 for as long as it needs. What is left undone then is named in the result.
 	Budget time.Duration
 	// Slow bounds one strategy's inserts of one round. What it has not inserted by then is named in the result.

@@ -25,6 +25,9 @@ type Config struct {
 	Tool       string              // the program's name and version, for the result
 	// Progress is told now and then how far the run is, from the goroutine of Run; nil: nobody is.
 	Progress func(Progress)
+	// Planned is told before the rounds on a database how many of how many rows there will be, how long that takes, and with which budget it would be
+	// what the profile asks for, from the goroutine of Run; nil: nobody is.
+	Planned func(plan string)
 }
 
 func (c Config) complete() (Config, error) {
@@ -33,6 +36,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if err := c.Profile.Check(); err != nil {
 		return c, err
+	}
+	if c.Planned == nil {
+		c.Planned = func(string) {}
 	}
 	if len(c.Targets) == 0 || slices.Contains(c.Targets, nil) {
 		return c, fmt.Errorf("%w: no database", ErrConfig)
@@ -73,8 +79,9 @@ func Run(ctx context.Context, c Config) (result.Document, error) {
 	var short []string // what the budget did not suffice for
 	for i, comparison := range comparisons {
 		// What is left of the budget is shared by the databases that are left.
+		comparison.begun, comparison.sharing = time.Now(), len(comparisons)-i
 		if budget := c.Profile.Budget; budget > 0 {
-			comparison.deadline = time.Now().Add((budget - time.Since(began)) / time.Duration(len(comparisons)-i))
+			comparison.deadline = time.Now().Add((budget - time.Since(began)) / time.Duration(comparison.sharing))
 		}
 		measured, err := comparison.run(ctx)
 		r.Databases = append(r.Databases, measured)

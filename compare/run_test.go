@@ -292,6 +292,9 @@ func TestInterrupted(t *testing.T) {
 			}
 			requireDocument(t, r)
 			requireNothingLeft(t, database, database.Open(t))
+			if r.Databases[0].Failed != "" {
+				t.Errorf("got the database failed with %q, want that the run was interrupted and no more", r.Databases[0].Failed)
+			}
 			if len(r.Databases) != 1 || len(r.Databases[0].Strategies) != 1 || len(r.Databases[0].Strategies[0].Growth.Batches) != 1 {
 				t.Errorf("got %d databases, want one with what was measured", len(r.Databases))
 			}

@@ -71,16 +71,6 @@ func (s *schedule) remaining() (sum time.Duration) {
 	return sum
 }
 
-// remainingOf is the guessed time of all steps of one database.
-func (s *schedule) remainingOf(database int) (sum time.Duration) {
-	for k, n := range s.left {
-		if k.database == database {
-			sum += time.Duration(n) * s.took[k]
-		}
-	}
-	return sum
-}
-
 // begin begins a step. The function that it returns is told which part of it is done, 0 to 1; 1 ends it.
 func (s *schedule) begin(k kind, doing string) func(part float64) {
 	start := time.Now()

@@ -77,8 +77,8 @@ its tables behind.`,
 	asked.second = addDSN(c, dsnFlag{name: "second", about: "a second server of the same kind, for the strategy flickr, beside one database"})
 	flags.StringSliceVar(&asked.strategies, "strategies", nil, "strategies, separated by commas: "+strategyNames()+" (default: "+usualNames()+"; all in the profile full)")
 	flags.StringVar(&asked.profile, "profile", compare.Quick.Name, "quick, or full: more rows, longer, for figures to decide by")
-	flags.DurationVar(&asked.budget, "budget", 0, fmt.Sprintf("how long the run may take; fewer rows where that is too little (default: %v, full %v)", compare.Quick.Budget, compare.Full.Budget))
-	flags.IntVar(&asked.rows, "rows", 0, fmt.Sprintf("rows a table and round, %d to %d; without --budget, the run takes as long as they need (default: up to %d, full %d, as the budget allows)", compare.MinRows, compare.MaxRows, compare.Quick.Rows, compare.Full.Rows))
+	flags.DurationVar(&asked.budget, "budget", 0, fmt.Sprintf("how long the run may take; a pilot fits rows and rounds to it (default: %v, full %v)", compare.Quick.Budget, compare.Full.Budget))
+	flags.IntVar(&asked.rows, "rows", 0, fmt.Sprintf("rows a table and round, %d to %d; with --budget there are fewer rounds where it is too little, without it the run takes as long as they need (default: up to %d, full %d, as the budget allows)", compare.MinRows, compare.MaxRows, compare.Quick.Rows, compare.Full.Rows))
 	flags.IntVar(&asked.rounds, "rounds", 0, fmt.Sprintf("rounds, 1 to %d (default: %d)", compare.MaxRounds, compare.Quick.Rounds))
 	flags.StringVar(&asked.out, "out", "", "folder for result.json, report.html, report.md, bench.txt and charts as SVG (default: a new one in the temporary folder)")
 	flags.StringVar(&asked.from, "from", "", `measure nothing: read the result.json of an earlier run, "-" for standard input`)
@@ -214,7 +214,7 @@ func (a *comparison) checkProfile(c *cobra.Command) (compare.Profile, error) {
 		return p, fmt.Errorf("--profile: %w", err)
 	}
 	if c.Flags().Changed("rows") {
-		p.Rows, p.Budget = a.rows, 0
+		p.Rows, p.KeepRows, p.Budget = a.rows, true, 0
 	}
 	if c.Flags().Changed("rounds") {
 		p.Rounds = a.rounds
@@ -243,7 +243,8 @@ func (a *comparison) run(c *cobra.Command) (err error) {
 		a.databases = []namedDSN{{text: "sqlite:" + filepath.Join(folder, "compare.db") + "?_journal_mode=WAL&_synchronous=NORMAL"}}
 	}
 	bar := newBar(c.ErrOrStderr())
-	config := compare.Config{Strategies: a.chosen, Profile: a.plan, Tool: "snowkey " + version(), Progress: func(p compare.Progress) { bar.show(p.Done, describe(p.Left, p.Doing)) }}
+	config := compare.Config{Strategies: a.chosen, Profile: a.plan, Tool: "snowkey " + version(), Progress: func(p compare.Progress) { bar.show(p.Done, describe(p.Left, p.Doing)) },
+		Planned: func(plan string) { bar.end(); c.PrintErrln("Plan: " + plan) }}
 	for _, d := range a.databases {
 		d.announce(c)
 		target, failed := compare.OpenTarget(ctx, d.text, a.pair.text)

@@ -58,6 +58,7 @@ type Database struct {
 	Private    bool       `json:"private"` // started by the run, for itself alone
 	Settings   []Setting  `json:"settings"`
 	Cache      Figure     `json:"cache"`            // bytes of pages that the database keeps in memory
+	Plan       string     `json:"plan,omitempty"`   // the rounds and rows that the budget suffices for by a pilot, and the speed that it measured
 	Failed     string     `json:"failed,omitempty"` // why measuring on it ended early
 	Strategies []Strategy `json:"strategies"`
 	// Decisions are the lines of the decision table, which reports draw from the figures above; absent: nobody has drawn it yet.

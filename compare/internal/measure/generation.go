@@ -22,7 +22,7 @@ const (
 	mostWarm   = 1 << 26               // calls of it
 	floorReads = 50_000
 	longTick   = 200 * time.Millisecond // one sample of one goroutine stands for all
-	fewTicks   = 5 // of a sample, unless one takes longer than sampleTime
+	fewTicks   = 5                      // of a sample, unless one takes longer than sampleTime
 
 	longestCall = 2 * time.Second // for many keys at once
 
