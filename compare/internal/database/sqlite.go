@@ -1,10 +1,12 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/snowkey-go/snowkey/compare/result"
 	"github.com/snowkey-go/snowkey/internal/dialect"
@@ -42,82 +44,73 @@ func (e sqliteEngine) names(ctx context.Context, db *sql.DB) ([]object, error) {
 
 func (e sqliteEngine) bound(context.Context, *sql.Conn) error { return nil } // every connection has a busy timeout
 
+// tableSize drops the table and its indexes in a transaction that is rolled back, and counts the pages that are free then. The index of a primary
+// key that is no integer cannot be dropped alone. The rows of such a table are in the order of their inserts, so a copy is as large as they are.
 func (e sqliteEngine) tableSize(ctx context.Context, table string) (bytes, index int64, err error) {
-	trees, file, err := e.trees(ctx, table)
+	conn, err := e.d.inserts.Conn(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
-	for _, tree := range trees {
-		counted, err := file.count(tree.root)
-		if err != nil {
-			return 0, 0, err
-		}
-		if tree.table {
-			bytes += counted.pages * file.pageSize
-		} else {
-			index += counted.pages * file.pageSize
-		}
+	defer func() { _ = conn.Close() }()
+	const query = "SELECT name, sql IS NULL FROM sqlite_master WHERE tbl_name = ? AND type = 'index' AND rootpage > 0"
+	type tree struct {
+		name string
+		key  bool // made for the table's own primary key
 	}
-	return bytes, index, nil
-}
-
-func (e sqliteEngine) fill(ctx context.Context, table string, _ int) (result.Figure, error) {
-	trees, file, err := e.trees(ctx, table)
-	if err != nil {
-		return result.Figure{}, err
-	}
-	key := trees[0].root // the table's
-	for _, tree := range trees {
-		if tree.key {
-			key = tree.root
-		}
-	}
-	counted, err := file.count(key)
-	if err != nil {
-		return result.Figure{}, err
-	}
-	return result.Measured(float64(counted.used) / float64(counted.room)), nil
-}
-
-// tree is a b-tree of a table: its own, or that of an index. The primary key has an index of its own unless it is the rowid, or the table has no
-// rowid.
-type tree struct {
-	root       uint32
-	table, key bool
-}
-
-// trees returns the trees of a table, its own first, and the file with everything in it that was committed.
-func (e sqliteEngine) trees(ctx context.Context, table string) ([]tree, *pages, error) {
-	const query = `SELECT rootpage, type = 'table', name IN (SELECT name FROM pragma_index_list(?1) WHERE origin = 'pk')
-		FROM sqlite_master WHERE tbl_name = ?1 AND rootpage > 0 ORDER BY type DESC`
-	trees, err := dialect.All(ctx, e.d.inserts, query, []any{table}, func(rows *sql.Rows) (t tree, err error) {
-		err = rows.Scan(&t.root, &t.table, &t.key)
+	trees, err := dialect.All(ctx, conn, query, []any{table}, func(rows *sql.Rows) (t tree, err error) {
+		err = rows.Scan(&t.name, &t.key)
 		return t, err
 	})
 	if err != nil {
-		return nil, nil, err
+		return 0, 0, err
 	}
-	if len(trees) == 0 || !trees[0].table {
-		return nil, nil, fmt.Errorf("there is no table %s", table)
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return 0, 0, err
 	}
-	path, err := e.path(ctx)
+	defer func() {
+		ctx, cancel := undoing(ctx)
+		defer cancel()
+		_, failed := conn.ExecContext(ctx, "ROLLBACK")
+		err = errors.Join(err, failed)
+	}()
+	// takes returns the bytes that a statement adds to those in use.
+	takes := func(statement string) (bytes int64, err error) {
+		const used = "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+		var before, after int64
+		if err := conn.QueryRowContext(ctx, used).Scan(&before); err != nil {
+			return 0, err
+		}
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return 0, err
+		}
+		err = conn.QueryRowContext(ctx, used).Scan(&after)
+		return after - before, err
+	}
+	var copied int64
+	for _, t := range trees {
+		var free int64
+		if t.key {
+			copied, err = takes("CREATE TABLE " + e.d.quote(table+"_copy") + " AS SELECT * FROM " + e.d.quote(table))
+		} else {
+			free, err = takes("DROP INDEX " + e.d.quote(t.name))
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		index -= free
+	}
+	all, err := takes("DROP TABLE " + e.d.quote(table))
 	if err != nil {
-		return nil, nil, err
+		return 0, 0, err
 	}
-	if err := e.writeBack(ctx); err != nil {
-		return nil, nil, err
+	if copied == 0 {
+		return -all, index, nil
 	}
-	file, err := openPages(path)
-	return trees, file, err
+	return copied, index - all - copied, nil
 }
 
-// path is that of the database's file.
-func (e sqliteEngine) path(ctx context.Context) (path string, err error) {
-	err = e.d.inserts.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&path)
-	if err == nil && path == "" {
-		err = errors.New("the database is in memory, it has no pages in a file")
-	}
-	return path, err
+func (e sqliteEngine) fill(context.Context, string, int) (result.Figure, error) {
+	return result.Missing("SQLite does not tell how full its pages are"), nil
 }
 
 var errBusy = errors.New("another connection keeps the write-ahead log from being written back")
@@ -143,4 +136,86 @@ func (e sqliteEngine) settle(ctx context.Context) error {
 
 func (e sqliteEngine) buffers(context.Context, string, string) (result.Figure, error) {
 	return result.Missing("SQLite does not tell over SQL which pages a statement reads"), nil
+}
+
+// sqliteMeter has the write-ahead log grow, and looks at the size of its file.
+type sqliteMeter struct {
+	why    string // why there is no log
+	path   string // of the log
+	start  int64  // its size
+	reader *sql.Conn
+}
+
+func (e sqliteEngine) meter(ctx context.Context, scope Scope) (meter, error) {
+	if scope == Splits {
+		return sqliteMeter{why: notAsked}, nil
+	}
+	var mode string
+	if err := e.d.inserts.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
+		return nil, err
+	}
+	if mode != "wal" {
+		return sqliteMeter{why: "the journal_mode is " + mode + ": only with wal SQLite keeps a log whose size can be read"}, nil
+	}
+	var m sqliteMeter
+	const file = "SELECT file || '-wal' FROM pragma_database_list WHERE name = 'main'"
+	if err := e.d.inserts.QueryRowContext(ctx, file).Scan(&m.path); err != nil {
+		return nil, err
+	}
+	if err := e.writeBack(ctx); errors.Is(err, errBusy) {
+		return sqliteMeter{why: err.Error()}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	// While a transaction reads what is there now, nobody begins the log anew, and it only grows.
+	var err error
+	if m.reader, err = e.d.keys.Conn(ctx); err != nil {
+		return nil, err
+	}
+	if _, err = m.reader.ExecContext(ctx, "BEGIN; SELECT count(*) FROM sqlite_master"); err == nil {
+		m.start, err = fileSize(m.path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, m.end(ctx))
+	}
+	return m, nil
+}
+
+// end ends the reading.
+func (m sqliteMeter) end(ctx context.Context) error {
+	ctx, cancel := undoing(ctx)
+	defer cancel()
+	_, err := m.reader.ExecContext(ctx, "ROLLBACK")
+	return errors.Join(err, m.reader.Close())
+}
+
+func (m sqliteMeter) stop(ctx context.Context, rows int) (Reading, error) {
+	r := Reading{
+		Splits: result.Missing("SQLite does not count page splits"), Log: result.Missing(cmp.Or(m.why, noRows)),
+		Pages: result.Missing("SQLite does not count the pages that it writes back"),
+	}
+	if m.reader == nil {
+		return r, nil
+	}
+	size, err := fileSize(m.path)
+	if err := errors.Join(err, m.end(ctx)); err != nil {
+		return r, err
+	}
+	if rows > 0 {
+		r.Log = result.Measured(float64(size-m.start) / float64(rows))
+		r.Log.Note = "frames of the write-ahead log, with their headers"
+	}
+	return r, nil
+}
+
+// fileSize is the size of a file, 0 where there is none.
+func fileSize(path string) (int64, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }

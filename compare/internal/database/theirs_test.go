@@ -4,8 +4,6 @@ import (
 	"database/sql"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/compare/internal/database"
@@ -99,52 +97,4 @@ func TestTheirsStaysAsItWas(t *testing.T) {
 			t.Errorf("what is different is\n%s\nof %d and %d", strings.Join(changed, "\n"), len(before), len(after))
 		}
 	})
-}
-
-// The number that a program keeps in its SQLite file is not lost when it changes while the log is begun.
-func TestMeterKeepsTheirVersion(t *testing.T) {
-	t.Parallel()
-	at := dbtest.SQLite(t)
-	d := open(t, at.DSN+"?_journal_mode=WAL&_synchronous=0")
-	exec(t, d, "CREATE TABLE theirs (id INTEGER)")
-	theirs := open(t, at.DSN+"?_synchronous=0")
-	db, err := theirs.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	const fewest = 20 // times that the log is begun
-	enough := make(chan struct{})
-	var writing sync.WaitGroup
-	var versions atomic.Int64
-	writing.Go(func() {
-		for {
-			select {
-			case <-enough:
-				return
-			default:
-			}
-			var n int
-			for _, step := range []func() error{
-				func() error { return db.Exec("BEGIN IMMEDIATE").Error },
-				func() error { return db.Raw("PRAGMA user_version").Row().Scan(&n) },
-				func() error { return db.Exec("PRAGMA user_version = " + counter(n)).Error },
-				func() error { return db.Exec("COMMIT").Error },
-			} {
-				if err := step(); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-			versions.Add(1)
-		}
-	})
-	for i := 0; i < fewest || versions.Load() < fewest && i < 1000*fewest; i++ { // the writer may begin late
-		metered(t, d, database.Writes, "theirs", "", 1, 0, counter)
-	}
-	close(enough)
-	writing.Wait()
-	var n int
-	if err := theirs.Pool().QueryRowContext(t.Context(), "PRAGMA user_version").Scan(&n); err != nil || int64(n) != versions.Load() || n < fewest {
-		t.Errorf("got the version %d, %v, want %d", n, err, versions.Load())
-	}
 }
