@@ -28,21 +28,6 @@ const (
 	Greater
 )
 
-// String names the verdict in words.
-func (v Verdict) String() string {
-	switch v {
-	case Unknown:
-		return "too few samples to tell"
-	case Same:
-		return "no difference"
-	case Less:
-		return "less"
-	case Greater:
-		return "greater"
-	}
-	return fmt.Sprintf("verdict %d", int(v))
-}
-
 // Difference is how a first figure compares to a second one.
 type Difference struct {
 	Verdict Verdict
