@@ -27,12 +27,7 @@ type engine interface {
 	// buffers returns how many pages 1,000 rows ask the cache for, when all are read in the order of a column.
 	buffers(ctx context.Context, table, column string) (result.Figure, error)
 	// meter begins to count.
-	meter(ctx context.Context, scope Scope) (meter, error)
-}
-
-// meter counts until it is stopped.
-type meter interface {
-	stop(ctx context.Context, rows int) (Reading, error)
+	meter(ctx context.Context, scope Scope) (counting, error)
 }
 
 var engines = map[string]func(*Database) engine{

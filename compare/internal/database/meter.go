@@ -29,43 +29,28 @@ func (s Scope) noWrites(rows int) string {
 	return ""
 }
 
-// Reading is what a database did between two moments: figures of one sample each, or of the reason why there is none. Servers count for
-// all their clients together; the notes say so.
-type Reading struct {
-	Splits result.Figure // pages that were split
-	Log    result.Figure // bytes of WAL or redo a row
-	Pages  result.Figure // bytes of data pages a row
-}
+// counting returns the page splits, the log and the data pages a row since a moment: a sample each, or the reason why there is none. Servers
+// count for all their clients together; the notes say so.
+type counting func(ctx context.Context, rows int) (result.Storage, error)
 
-// Meter counts what a database does. It is made by [Database.Meter] and not safe for concurrent use.
-type Meter struct {
-	d *Database
-	m meter
-}
-
-// Meter begins to count. The meter has to be stopped, whatever comes between; of two meters on one database, only one may count Writes. The
-// error says that the database is gone or the context has ended.
-func (d *Database) Meter(ctx context.Context, scope Scope) (*Meter, error) {
-	m, err := d.engine.meter(ctx, scope)
+// Meter begins to count. What it returns ends the counting, of so many rows that were inserted since, and has to be called, whatever comes
+// between; of two meters on one database, only one may count Writes. The figures beyond the scope are missing, with the reason. The errors say
+// that the database is gone or the context has ended.
+func (d *Database) Meter(ctx context.Context, scope Scope) (stop func(ctx context.Context, rows int) (result.Storage, error), err error) {
+	count, err := d.engine.meter(ctx, scope)
 	if err != nil {
 		missing, err := d.missing(ctx, err)
-		return &Meter{d: d, m: noMeter{missing}}, err
+		return func(context.Context, int) (result.Storage, error) { return uncounted(missing), nil }, err
 	}
-	return &Meter{d: d, m: m}, nil
+	return func(ctx context.Context, rows int) (result.Storage, error) {
+		counted, err := count(ctx, rows)
+		return counted, d.wrap(err)
+	}, nil
 }
 
-// Stop ends the counting, of so many rows that were inserted since it began. The figures beyond the meter's scope are missing, with the reason.
-// The error says that the database is gone or the context has ended.
-func (m *Meter) Stop(ctx context.Context, rows int) (Reading, error) {
-	r, err := m.m.stop(ctx, rows)
-	return r, m.d.wrap(err)
-}
-
-// noMeter is why nothing is counted.
-type noMeter struct{ missing result.Figure }
-
-func (m noMeter) stop(context.Context, int) (Reading, error) {
-	return Reading{Splits: m.missing, Log: m.missing, Pages: m.missing}, nil
+// uncounted has one reason for all that a meter counts.
+func uncounted(missing result.Figure) result.Storage {
+	return result.Storage{Splits: missing, Log: missing, Pages: missing}
 }
 
 // Settle waits until the database has written back what earlier work left dirty, as far as it can be made to, for at most ten seconds, or as

@@ -8,18 +8,19 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/compare/internal/database"
+	"github.com/snowkey-go/snowkey/compare/result"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // metered inserts rows while a meter runs.
-func metered(t *testing.T, d *database.Database, scope database.Scope, table, column string, from, rows int, key func(int) string) database.Reading {
+func metered(t *testing.T, d *database.Database, scope database.Scope, table, column string, from, rows int, key func(int) string) result.Storage {
 	t.Helper()
-	meter, err := d.Meter(t.Context(), scope)
+	stop, err := d.Meter(t.Context(), scope)
 	if err != nil {
 		t.Fatal(err)
 	}
 	orders(t, d, table, column, from, rows, key)
-	reading, err := meter.Stop(t.Context(), rows)
+	reading, err := stop(t.Context(), rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func TestMeterWithout(t *testing.T) {
 	t.Run("sqlite, another writer", func(t *testing.T) {
 		d := open(t, dbtest.SQLite(t).DSN+"?_journal_mode=WAL&_busy_timeout=10")
 		exec(t, d, "CREATE TABLE theirs (id INTEGER)", "PRAGMA wal_checkpoint(TRUNCATE)")
-		meter, err := d.Meter(t.Context(), database.Writes)
+		stop, err := d.Meter(t.Context(), database.Writes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +98,7 @@ func TestMeterWithout(t *testing.T) {
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel() // which stops no meter
-		r, err := meter.Stop(ended, statements)
+		r, err := stop(ended, statements)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +257,7 @@ func TestGone(t *testing.T) {
 			server := start(t)
 			d := open(t, server.Database(t).DSN)
 			orders(t, d, "orders", "BIGINT", 0, 100, counter)
-			meter, err := d.Meter(t.Context(), database.Splits)
+			stop, err := d.Meter(t.Context(), database.Splits)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -269,7 +270,7 @@ func TestGone(t *testing.T) {
 			if !d.Gone(t.Context()) {
 				t.Error("killed, and not gone")
 			}
-			if _, err := meter.Stop(t.Context(), 1); !errors.Is(err, database.ErrDatabase) {
+			if _, err := stop(t.Context(), 1); !errors.Is(err, database.ErrDatabase) {
 				t.Errorf("Stop: got %v", err)
 			}
 			if _, err := d.Size(t.Context(), "orders", 100); !errors.Is(err, database.ErrDatabase) {

@@ -22,7 +22,7 @@ type mysqlMeter struct {
 
 const enableSplits = "SET GLOBAL innodb_monitor_enable = 'index_page_splits'"
 
-func (e mysqlEngine) meter(ctx context.Context, scope Scope) (meter, error) {
+func (e mysqlEngine) meter(ctx context.Context, scope Scope) (counting, error) {
 	m := &mysqlMeter{e: e, scope: scope}
 	if e.d.private {
 		if _, err := e.d.inserts.ExecContext(ctx, enableSplits); err != nil {
@@ -39,7 +39,7 @@ func (e mysqlEngine) meter(ctx context.Context, scope Scope) (meter, error) {
 		return nil, err
 	}
 	m.status, err = e.status(ctx)
-	return m, err
+	return m.stop, err
 }
 
 // splits returns the count of the whole server, or why there is none.
@@ -62,7 +62,7 @@ func (e mysqlEngine) splits(ctx context.Context) (count int64, why string, err e
 	return count, "", err
 }
 
-func (m *mysqlMeter) stop(ctx context.Context, rows int) (Reading, error) {
+func (m *mysqlMeter) stop(ctx context.Context, rows int) (result.Storage, error) {
 	splits, why, err := m.e.splits(ctx)
 	status := map[string]int64{}
 	if err == nil {
@@ -70,9 +70,9 @@ func (m *mysqlMeter) stop(ctx context.Context, rows int) (Reading, error) {
 	}
 	if err != nil {
 		missing, err := m.e.d.missing(ctx, err)
-		return Reading{Splits: missing, Log: missing, Pages: missing}, err
+		return uncounted(missing), err
 	}
-	var r Reading
+	var r result.Storage
 	switch why := cmp.Or(m.why, why); {
 	case why != "":
 		r.Splits = result.Missing(why)

@@ -22,27 +22,27 @@ type postgresMeter struct {
 	why        string // why they are not counted
 }
 
-func (e postgresEngine) meter(ctx context.Context, scope Scope) (m meter, err error) {
+func (e postgresEngine) meter(ctx context.Context, scope Scope) (count counting, err error) {
 	p := &postgresMeter{e: e, scope: scope}
 	if scope == Writes {
 		if p.written, p.checkpoint, p.why, err = e.written(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return p, e.d.inserts.QueryRowContext(ctx, "SELECT pg_current_wal_insert_lsn()::text").Scan(&p.start)
+	return p.stop, e.d.inserts.QueryRowContext(ctx, "SELECT pg_current_wal_insert_lsn()::text").Scan(&p.start)
 }
 
-func (p *postgresMeter) stop(ctx context.Context, rows int) (r Reading, err error) {
+func (p *postgresMeter) stop(ctx context.Context, rows int) (r result.Storage, err error) {
 	var bytes float64
 	const query = "SELECT pg_current_wal_insert_lsn()::text, pg_current_wal_insert_lsn() - $1::text::pg_lsn"
 	var end string
 	if err := p.e.d.inserts.QueryRowContext(ctx, query, p.start).Scan(&end, &bytes); err != nil {
 		missing, err := p.e.d.missing(ctx, err)
-		return Reading{Splits: missing, Log: missing, Pages: missing}, err
+		return uncounted(missing), err
 	}
 	if r.Splits, err = p.splits(ctx, end, bytes); err != nil {
 		if r.Splits, err = p.e.d.missing(ctx, err); err != nil {
-			return Reading{}, err
+			return result.Storage{}, err
 		}
 	}
 	if why := p.scope.noWrites(rows); why != "" {

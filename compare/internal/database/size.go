@@ -6,34 +6,27 @@ import (
 	"github.com/snowkey-go/snowkey/compare/result"
 )
 
-// TableSize is what a table occupies: figures of one sample each, or of the reason why there is none.
-type TableSize struct {
-	Table     result.Figure // bytes a row; where rows are stored in the primary key's own tree (InnoDB, SQLite's rowid), that tree
-	Index     result.Figure // bytes a row of all other trees, the primary key's too where it is one of its own
-	Fill      result.Figure // of the primary key's leaf pages, 0 to 1
-	CacheUsed result.Figure // table and indexes over the cache of the database
-}
-
-// Size takes the size of a table of so many rows, at least one. The error says that the database is gone or the context has ended; what the
+// Size takes the size of a table of so many rows, at least one: the bytes of table and indexes, the fill, and the share of the cache, a sample
+// each or the reason why there is none. The error says that the database is gone or the context has ended; what the
 // database does not tell is a figure with the reason.
-func (d *Database) Size(ctx context.Context, table string, rows int) (TableSize, error) {
+func (d *Database) Size(ctx context.Context, table string, rows int) (result.Storage, error) {
 	if rows < 1 {
 		why := result.Missing("the table has no rows")
-		return TableSize{Table: why, Index: why, Fill: why, CacheUsed: why}, nil
+		return result.Storage{Table: why, Index: why, Fill: why, CacheUsed: why}, nil
 	}
-	var w TableSize
+	var w result.Storage
 	bytes, index, err := d.engine.tableSize(ctx, table)
 	if err != nil {
 		missing, err := d.missing(ctx, err)
 		if err != nil {
-			return TableSize{}, err
+			return result.Storage{}, err
 		}
 		w.Table, w.Index, w.CacheUsed = missing, missing, missing
 	} else {
 		w.Table, w.Index = result.Measured(float64(bytes)/float64(rows)), result.Measured(float64(index)/float64(rows))
 		cache, err := d.cache(ctx)
 		if err != nil {
-			return TableSize{}, err
+			return result.Storage{}, err
 		}
 		if w.CacheUsed = cache; cache.OK() {
 			w.CacheUsed = result.Measured(float64(bytes+index) / cache.Samples[0])
@@ -41,7 +34,7 @@ func (d *Database) Size(ctx context.Context, table string, rows int) (TableSize,
 	}
 	if w.Fill, err = d.engine.fill(ctx, table, rows); err != nil {
 		if w.Fill, err = d.missing(ctx, err); err != nil {
-			return TableSize{}, err
+			return result.Storage{}, err
 		}
 	}
 	return w, nil

@@ -244,11 +244,11 @@ func TestSizeUnderAReader(t *testing.T) {
 	if err := d.Settle(t.Context()); err != nil {
 		t.Errorf("settling under a reader: %v", err)
 	}
-	meter, err := d.Meter(t.Context(), database.Writes)
+	stop, err := d.Meter(t.Context(), database.Writes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	reading, err := meter.Stop(t.Context(), 1)
+	reading, err := stop(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -146,16 +146,16 @@ type sqliteMeter struct {
 	reader *sql.Conn
 }
 
-func (e sqliteEngine) meter(ctx context.Context, scope Scope) (meter, error) {
+func (e sqliteEngine) meter(ctx context.Context, scope Scope) (counting, error) {
 	if scope == Splits {
-		return sqliteMeter{why: notAsked}, nil
+		return sqliteMeter{why: notAsked}.stop, nil
 	}
 	var mode string
 	if err := e.d.inserts.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
 		return nil, err
 	}
 	if mode != "wal" {
-		return sqliteMeter{why: "the journal_mode is " + mode + ": only with wal SQLite keeps a log whose size can be read"}, nil
+		return sqliteMeter{why: "the journal_mode is " + mode + ": only with wal SQLite keeps a log whose size can be read"}.stop, nil
 	}
 	var m sqliteMeter
 	const file = "SELECT file || '-wal' FROM pragma_database_list WHERE name = 'main'"
@@ -163,7 +163,7 @@ func (e sqliteEngine) meter(ctx context.Context, scope Scope) (meter, error) {
 		return nil, err
 	}
 	if err := e.writeBack(ctx); errors.Is(err, errBusy) {
-		return sqliteMeter{why: err.Error()}, nil
+		return sqliteMeter{why: err.Error()}.stop, nil
 	} else if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (e sqliteEngine) meter(ctx context.Context, scope Scope) (meter, error) {
 	if err != nil {
 		return nil, errors.Join(err, m.end(ctx))
 	}
-	return m, nil
+	return m.stop, nil
 }
 
 // end ends the reading.
@@ -189,8 +189,8 @@ func (m sqliteMeter) end(ctx context.Context) error {
 	return errors.Join(err, m.reader.Close())
 }
 
-func (m sqliteMeter) stop(ctx context.Context, rows int) (Reading, error) {
-	r := Reading{
+func (m sqliteMeter) stop(ctx context.Context, rows int) (result.Storage, error) {
+	r := result.Storage{
 		Splits: result.Missing("SQLite does not count page splits"), Log: result.Missing(cmp.Or(m.why, noRows)),
 		Pages: result.Missing("SQLite does not count the pages that it writes back"),
 	}

@@ -76,7 +76,8 @@ func Growth(ctx context.Context, store *database.Database, info strategy.Info, k
 		return fmt.Errorf("insert into %s: %w", name, err)
 	}
 	g.report(&to.Growth)
-	addStorage(&to.Storage, weight, g.splits, writes)
+	weight.Splits, weight.Log, weight.Pages = g.splits, writes.Log, writes.Pages
+	addStorage(&to.Storage, weight)
 	addRead(&to.Read, reads)
 	addKey(&to.Key, key)
 	return nil

@@ -19,7 +19,7 @@ const (
 )
 
 // log inserts some rows more right after a checkpoint, and counts what that makes the database write.
-func (g *growth) log(ctx context.Context) (writes database.Reading, err error) {
+func (g *growth) log(ctx context.Context) (writes result.Storage, err error) {
 	meter, err := g.store.Meter(ctx, database.Writes)
 	if err != nil {
 		return writes, err
@@ -41,25 +41,25 @@ func (g *growth) log(ctx context.Context) (writes database.Reading, err error) {
 }
 
 // stop stops a meter.
-func stop(ctx context.Context, meter *database.Meter, rows int) (database.Reading, error) {
+func stop(ctx context.Context, meter func(context.Context, int) (result.Storage, error), rows int) (result.Storage, error) {
 	limit := stopTime
 	if ctx.Err() != nil {
 		limit = stopLate
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	return meter.Stop(ctx, rows)
+	return meter(ctx, rows)
 }
 
 // addStorage adds what a round's table weighs to the rounds before.
-func addStorage(to *result.Storage, weight database.TableSize, splits result.Figure, writes database.Reading) {
-	add(&to.Table, weight.Table)
-	add(&to.Index, weight.Index)
-	add(&to.Fill, weight.Fill)
-	add(&to.CacheUsed, weight.CacheUsed)
-	add(&to.Splits, splits)
-	add(&to.Log, writes.Log)
-	add(&to.Pages, writes.Pages)
+func addStorage(to *result.Storage, round result.Storage) {
+	add(&to.Table, round.Table)
+	add(&to.Index, round.Index)
+	add(&to.Fill, round.Fill)
+	add(&to.CacheUsed, round.CacheUsed)
+	add(&to.Splits, round.Splits)
+	add(&to.Log, round.Log)
+	add(&to.Pages, round.Pages)
 }
 
 // add adds a round's figure to those of the rounds before.
