@@ -25,5 +25,5 @@ func (a autoIncrements) Open(_ context.Context, at Environment) (Keys, error) {
 	if err := at.check(); err != nil {
 		return nil, err
 	}
-	return newKeys(nil, countedColumn()), nil
+	return newKeys(nil, columnOf(func(id int64) int64 { return id })), nil
 }

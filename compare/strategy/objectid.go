@@ -50,8 +50,8 @@ func objectIDs() []Strategy {
 	today.Decodes = "when it was made, to the second, and which keys are of one process"
 	own := func(o ObjectID) ObjectID { return o }
 	return []Strategy{
-		sourced[ObjectID, ObjectID]{published, openPublished, octetColumn(own, hexText)},
-		sourced[ObjectID, ObjectID]{today, openObjectID, octetColumn(own, hexText)},
+		sourced[ObjectID, ObjectID]{published, openPublished, columnOf(own)},
+		sourced[ObjectID, ObjectID]{today, openObjectID, columnOf(own)},
 	}
 }
 

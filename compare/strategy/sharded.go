@@ -68,7 +68,7 @@ func shardedBy(preset idgen.Preset, order Ordering, place, fields, cost string) 
 		}
 		t := &tenanted{made: made, buckets: rows.buckets}
 		t.turn.Store(uint64(at.Process) * hop)
-		return ending[int64]{t, made}, nil
+		return t, nil
 	})
 }
 
@@ -100,6 +100,9 @@ type tenanted struct {
 	turn    atomic.Uint64
 	buckets []int64
 }
+
+// Close gives the node number back.
+func (t *tenanted) Close() error { return closed(t.made) }
 
 func (t *tenanted) Next(ctx context.Context) (int64, error) {
 	return t.made.NextFor(ctx, t.buckets[t.turn.Add(1)%draws])

@@ -23,7 +23,7 @@ import (
 //	string                        up to 255 characters that are compared byte by byte
 //	one with Value and Scan       what these make of it, in a column of its GormDBDataType, or of what GORM takes its Value for
 //
-// A named type without these two methods counts as what it is made of. A type with them has to be ordered by the database as its bytes are.
+// A named type without these two methods counts as what it is made of; the plugin fills in no named int64. A type with them has to be ordered by the database as its bytes are.
 //
 // New does not check the description, [Register] does. A source that is nil, or that panics in a call, makes the call fail with an error.
 func New[K KeyType](info Info, open func(ctx context.Context, at Environment) (idgen.Source[K], error)) Strategy {
@@ -107,28 +107,6 @@ func (f filling[K]) Fill(ctx context.Context, keys []K) (err error) {
 		if keys[i], err = f.Source.Next(ctx); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// converted is a source whose keys are made into another type.
-type converted[K, C any] struct {
-	filling[K]
-	to func(K) C
-}
-
-func (c converted[K, C]) Next(ctx context.Context) (C, error) {
-	key, err := c.filling.Next(ctx)
-	return c.to(key), err
-}
-
-func (c converted[K, C]) Fill(ctx context.Context, out []C) error {
-	keys := make([]K, len(out))
-	if err := c.filling.Fill(ctx, keys); err != nil {
-		return err
-	}
-	for i, key := range keys {
-		out[i] = c.to(key)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func uuids() []Strategy {
 	for _, v := range versions {
 		info := v.info
 		info.About += " Stored as its 16 bytes: uuid on PostgreSQL, binary(16) on MySQL and MariaDB, a blob on SQLite."
-		all = append(all, sourced[uuid.UUID, UUID]{info, v.open, octetColumn(func(u uuid.UUID) UUID { return UUID(u) }, uuidText)})
+		all = append(all, sourced[uuid.UUID, UUID]{info, v.open, columnOf(func(u uuid.UUID) UUID { return UUID(u) })})
 	}
 	for _, v := range versions {
 		info := v.info
