@@ -1,12 +1,12 @@
 package result
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 )
 
@@ -24,74 +24,25 @@ var (
 // [Document.Validate].
 func Write(w io.Writer, r Document) error {
 	r.Made = r.Made.UTC()
-	var compact bytes.Buffer
-	encoder := json.NewEncoder(&compact)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "\t")
 	if err := encoder.Encode(r); err != nil {
 		return fmt.Errorf("compare: the result has no form in JSON: %w", err)
 	}
-	out := bufio.NewWriter(w)
-	indent(out, bytes.TrimSuffix(compact.Bytes(), []byte("\n")))
-	if err := out.Flush(); err != nil { // which keeps the first error of all writes before it
+	lines := numbers.ReplaceAllFunc(text.Bytes(), func(list []byte) []byte { return bytes.Join(bytes.Fields(list), nil) })
+	if _, err := w.Write(nulls.ReplaceAll(lines, []byte("[]$1\n"))); err != nil {
 		return fmt.Errorf("compare: writing the result: %w", err)
 	}
 	return nil
 }
 
-// indent writes compact JSON with an element a line, except for lists of numbers. Only lists can be null here.
-func indent(w *bufio.Writer, compact []byte) {
-	depth := 0
-	line := func() {
-		w.WriteByte('\n')
-		for range depth {
-			w.WriteByte('\t')
-		}
-	}
-	for i := 0; i < len(compact); i++ {
-		switch c := compact[i]; c {
-		case '"':
-			end := stringEnd(compact, i)
-			w.Write(compact[i:end])
-			i = end - 1
-		case '{', '[':
-			next := compact[i+1]
-			if next == '}' || next == ']' || c == '[' && (next == '-' || '0' <= next && next <= '9') {
-				end := i + bytes.IndexAny(compact[i:], "]}") + 1
-				w.Write(compact[i:end])
-				i = end - 1
-				continue
-			}
-			w.WriteByte(c)
-			depth++
-			line()
-		case '}', ']':
-			depth--
-			line()
-			w.WriteByte(c)
-		case ',':
-			w.WriteByte(c)
-			line()
-		case ':':
-			w.WriteString(": ")
-		case 'n':
-			w.WriteString("[]")
-			i += len("null") - 1
-		default: // of numbers, true and false
-			w.WriteByte(c)
-		}
-	}
-	w.WriteByte('\n')
-}
-
-// stringEnd is the index after the string that begins at i.
-func stringEnd(compact []byte, i int) int {
-	for i++; compact[i] != '"'; i++ {
-		if compact[i] == '\\' {
-			i++
-		}
-	}
-	return i + 1
-}
+// What is written on other lines than encoding/json has it. No text of JSON has a line end in it.
+var (
+	numbers = regexp.MustCompile(`\[\n[-+.0-9eE,\s]+\]`)
+	nulls   = regexp.MustCompile(`null(,?)\n`) // of lists, as nothing else can be null here
+)
 
 // Load reads a document that [Write] wrote, or somebody by hand. The error wraps [ErrSchema] or [ErrDocument], or is the reader's. A document
 // that is read can be relied upon in what [Document.Validate] says.
