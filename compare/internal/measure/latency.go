@@ -16,11 +16,13 @@ import (
 
 // LatencyOptions says how [Latency] asks for keys.
 type LatencyOptions struct {
-	Rate       float64       // keys a second, above 0 and at most a million; 0: 1,000
-	Calls      int           // 0: as many as five seconds have
-	Goroutines int           // that call, at most 1,000; 0: 8
-	Behind     time.Duration // a call that begins so late ends the measurement; 0: 2 s
+	Rate   float64       // keys a second, above 0 and at most a million; 0: 1,000
+	Calls  int           // 0: as many as five seconds have
+	Behind time.Duration // a call that begins so late ends the measurement; 0: 2 s
 }
+
+// callers are the goroutines that call.
+const callers = 8
 
 func (p LatencyOptions) withDefaults() (LatencyOptions, error) {
 	if p.Rate == 0 {
@@ -29,17 +31,14 @@ func (p LatencyOptions) withDefaults() (LatencyOptions, error) {
 	if p.Calls == 0 {
 		p.Calls = int(5 * p.Rate)
 	}
-	if p.Goroutines == 0 {
-		p.Goroutines = 8
-	}
 	if p.Behind == 0 {
 		p.Behind = 2 * time.Second
 	}
 	switch {
 	case !(p.Rate > 0 && p.Rate <= 1e6):
 		return p, fmt.Errorf("%w: %v keys a second, must be above 0 and at most a million", ErrOption, p.Rate)
-	case p.Calls < 1 || p.Goroutines < 1 || p.Goroutines > 1000 || p.Behind < 0:
-		return p, fmt.Errorf("%w: %d calls of %d goroutines, at most %s behind", ErrOption, p.Calls, p.Goroutines, p.Behind)
+	case p.Calls < 1 || p.Behind < 0:
+		return p, fmt.Errorf("%w: %d calls, at most %s behind", ErrOption, p.Calls, p.Behind)
 	}
 	return p, nil
 }
@@ -65,19 +64,19 @@ func latencyBy(ctx context.Context, keys strategy.Keys, pace LatencyOptions, sle
 		return result.Latency{}, err
 	}
 	// The first keys of each goroutine are not measured: they may open connections.
-	if _, err := together(ctx, pace.Goroutines, 2*pace.Goroutines, keys.Generate); errors.Is(err, errors.ErrUnsupported) {
+	if _, err := together(ctx, callers, 2*callers, keys.Generate); errors.Is(err, errors.ErrUnsupported) {
 		return result.Latency{Why: databaseMakes}, nil
 	} else if err != nil {
 		return result.Latency{}, fmt.Errorf("make keys: %w", err)
 	}
 	l := latency{keys: keys, pace: pace, sleep: sleep, samples: make([]int64, pace.Calls), start: time.Now()}
 	group, ctx := errgroup.WithContext(ctx)
-	for range pace.Goroutines {
+	for range callers {
 		group.Go(func() error { return l.work(ctx) })
 	}
 	err = group.Wait()
 	took := max(time.Since(l.start), pace.due(pace.Calls)) // the last call's share of the time lasts until the next would be due
-	measured := result.Latency{Rate: pace.Rate, Goroutines: pace.Goroutines, Achieved: float64(l.done) / took.Seconds(), Samples: l.samples}
+	measured := result.Latency{Rate: pace.Rate, Goroutines: callers, Achieved: float64(l.done) / took.Seconds(), Samples: l.samples}
 	var late *lateError
 	switch {
 	case errors.As(err, &late):

@@ -121,7 +121,6 @@ func TestLatencyErrors(t *testing.T) {
 	}{
 		{"negative rate", measure.LatencyOptions{Rate: -1}, nil, 0, measure.ErrOption, ""},
 		{"no number", measure.LatencyOptions{Rate: math.NaN()}, nil, 0, measure.ErrOption, ""},
-		{"too many goroutines", measure.LatencyOptions{Goroutines: 1001}, nil, 0, measure.ErrOption, ""},
 		{"negative calls", measure.LatencyOptions{Calls: -1}, nil, 0, measure.ErrOption, ""},
 		{"warming up", measure.LatencyOptions{}, broken, 1, broken, ""},
 		{"amid", measure.LatencyOptions{}, broken, 200, broken, ""},
