@@ -115,7 +115,7 @@ func (c *comparison) plan(measured *result.Database) {
 	}
 	for _, e := range c.participants {
 		if !e.out {
-			c.schedule.guess(c.kind(e, stepRound), c.cost(e).round(c.rows))
+			c.schedule.took[c.kind(e, stepRound)] = c.cost(e).round(c.rows)
 		}
 	}
 	whole := rounds(costs, profile.Rounds, profile.Rows) + c.killing()

@@ -204,7 +204,7 @@ func (c *comparison) step(ctx context.Context, e *participant, name, more string
 func (c *comparison) drop(e *participant, why string) {
 	e.out = true
 	e.result.Skipped = why
-	c.schedule.cancel(c.number, e.number)
+	c.schedule.drop(func(k kind) bool { return k.database == c.number && k.strategy == e.number })
 }
 
 // environment is where a participant makes its keys.
@@ -291,7 +291,7 @@ func (c *comparison) rounds(ctx context.Context) error {
 	for round := range n {
 		if round == c.planned || round > 0 && !c.deadline.IsZero() && time.Now().Add(c.roundTime()).After(c.deadline) {
 			c.short = c.overBudget(round)
-			c.schedule.skip(c.number, stepRound)
+			c.schedule.drop(func(k kind) bool { return k.database == c.number && k.step == stepRound })
 			return nil
 		}
 		for _, i := range random.Perm(len(c.participants)) {

@@ -99,7 +99,8 @@ func Run(ctx context.Context, c Config) (result.Document, error) {
 			}
 			break
 		}
-		schedule.end(i, fmt.Sprintf("done with %s", comparison.target))
+		schedule.drop(func(k kind) bool { return k.database == i })
+		schedule.show(kind{database: i}, 0, fmt.Sprintf("done with %s", comparison.target))
 	}
 	r.Interrupted = strings.Join(short, "; ")
 	r.Seconds = time.Since(began).Seconds()

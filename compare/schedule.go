@@ -44,24 +44,10 @@ func (s *schedule) add(k kind, n int, guess time.Duration) {
 	}
 }
 
-// cancel takes all steps of a strategy that has dropped out.
-func (s *schedule) cancel(database, strategy int) {
-	maps.DeleteFunc(s.left, func(k kind, _ int) bool { return k.database == database && k.strategy == strategy })
+// drop takes the steps that will not be done.
+func (s *schedule) drop(which func(kind) bool) {
+	maps.DeleteFunc(s.left, func(k kind, _ int) bool { return which(k) })
 }
-
-// skip takes the steps of a name that a database was to have still.
-func (s *schedule) skip(database int, step string) {
-	maps.DeleteFunc(s.left, func(k kind, _ int) bool { return k.database == database && k.step == step })
-}
-
-// end takes what is left of a database, and tells so.
-func (s *schedule) end(database int, doing string) {
-	maps.DeleteFunc(s.left, func(k kind, _ int) bool { return k.database == database })
-	s.show(kind{database: database}, 0, doing)
-}
-
-// guess sets how long steps of a kind will take.
-func (s *schedule) guess(k kind, d time.Duration) { s.took[k] = d }
 
 // remaining is the guessed time of all steps that are planned.
 func (s *schedule) remaining() (sum time.Duration) {
