@@ -181,6 +181,9 @@ func (c *comparison) overBudget(done int) string {
 	for _, s := range c.largest() {
 		shares = append(shares, fmt.Sprintf("%s %s (of it %s %s)", s.name, coarse(s.took), coarse(s.most), s.doing))
 	}
+	if kept := c.killing(); kept > 0 {
+		shares = append(shares, fmt.Sprintf("and %s are kept for killing the server", coarse(kept)))
+	}
 	left := rounds(c.costs(), profile.Rounds-done, c.rows)
 	if done > 0 { // the rounds tell more than the pilots
 		left = time.Duration(profile.Rounds-done) * (c.roundTime() - c.killing())
