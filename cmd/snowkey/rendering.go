@@ -95,7 +95,7 @@ func writeFolder(folder string, r result.Document) (failed error) {
 	}
 	for i, d := range r.Databases {
 		name := fmt.Sprintf("inserts-%d-%s.svg", i+1, d.Kind)
-		err := writeFile(filepath.Join(folder, name), d, func(w io.Writer, d result.Database) error { return report.Chart(w, d, "rate") })
+		err := writeFile(filepath.Join(folder, name), d, report.Chart)
 		if err != nil && !errors.Is(err, report.ErrNotMeasured) {
 			failed = errors.Join(failed, err)
 		}

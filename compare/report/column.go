@@ -11,26 +11,6 @@ type column struct {
 	cell func(s result.Strategy) (text, note string)
 }
 
-// fill makes a table that has a row a strategy: the heads, then the rows, and the notes below them.
-func fill(columns []column, strategies []result.Strategy) (rows [][]string, below notes) {
-	rows = [][]string{{"strategy"}}
-	for _, c := range columns {
-		rows[0] = append(rows[0], c.head)
-	}
-	for _, s := range strategies {
-		row := []string{line(s.Name)}
-		for _, c := range columns {
-			text, note := c.cell(s)
-			if text == none || note != "" {
-				below.add(note, c.head, line(s.Name))
-			}
-			row = append(row, text)
-		}
-		rows = append(rows, row)
-	}
-	return rows, below
-}
-
 // words is a column of texts.
 func words(head string, get func(s result.Strategy) string) column {
 	return column{head, func(s result.Strategy) (string, string) {
@@ -60,8 +40,8 @@ func figures(head string, get func(s result.Strategy) result.Figure, format func
 			return none, because(f)
 		}
 		text := format(f.Median())
-		if low := between(f, format); low != "" {
-			text += " (" + low + ")"
+		if low, high, ok := interval(f); ok && format(low) != format(high) {
+			text += " (" + between(f, format) + ")"
 		}
 		return text, f.Note
 	}}
@@ -76,7 +56,7 @@ func rateColumns(v view, plan int) []column {
 			if !f.OK() {
 				return none, because(f)
 			}
-			return result.Short(f.Median()), partly(s.Growth, plan)
+			return v.rate(s), partly(s.Growth, plan)
 		}},
 		{"interval", func(s result.Strategy) (string, string) {
 			f := overall(s.Growth)

@@ -3,7 +3,9 @@ package report_test
 import (
 	"bytes"
 	"context"
+	"encoding/xml"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -154,9 +156,13 @@ func TestHTMLHoldsTextsAsTexts(t *testing.T) {
 func TestHTMLKeepsWordsWhole(t *testing.T) {
 	t.Parallel()
 	r := sample()
-	r.Databases[0].Strategies[0].Origin = "a standard (its first part) and more (its second)"
-	if page := html(t, r); !strings.Contains(page, "<td>a standard (its first part) and more (its second)</td>") {
-		t.Error("a text is not there as it is")
+	const text = "a standard (its first part) and more (its second)"
+	r.Databases[0].Strategies[0].Origin, r.Databases[0].Strategies[0].Key.Column = text, text
+	page := html(t, r)
+	for _, want := range []string{"<td>" + text + "</td>", "<dd>" + text + "</dd>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %s", want)
+		}
 	}
 }
 
@@ -175,9 +181,11 @@ func TestHTMLSays(t *testing.T) {
 	r.Interrupted, r.Databases[2].Failed = "by Ctrl-C", "the server went away"
 	page, at := html(t, r), 0
 	for _, want := range []string{
-		"Content-Security-Policy", "snowkey v0.9.0", "NOT COMPLETE: by Ctrl-C", "the server went away", "In short", "Which key to use, and why", "Not to be used",
-		"was made by process 0 as its 1st and by process 3", "Skipped here", "SQLite has no sequences", `class="chart wide"`, "rows/s", "Bytes a row", "Time a key takes",
-		"Spread over shards", "no hash mends a hot tenant", "What a key is", "When the database is killed", "How it was measured", "EPYC", "snowkey compare --from result.json",
+		"Content-Security-Policy", "snowkey v0.9.0", "EPYC", "NOT COMPLETE: by Ctrl-C", "the server went away",
+		"Rows a second, and bytes a row", `class="chart plots2"`, "not measured: its keys are wrong", "not measured: SQLite has no sequences", "Which key to take", "Fast inserts",
+		"Not to be used", "was made by process 0 as its 1st and by process 3", "Skipped here", "SQLite has no sequences",
+		"as the table grows", `class="panel"`, "What is stored", "Reading 1,000 rows", "Making keys", "How long one key takes", `class="chart plots1"`, "The keys",
+		"Shards by key modulo n", "no hash mends a hot tenant", "After kill -9", "What the names mean", "How it was measured", "snowkey compare --from result.json",
 	} {
 		i := strings.Index(page[at:], want)
 		if i < 0 {
@@ -233,76 +241,93 @@ func TestHTMLReturnsErrors(t *testing.T) {
 	if err := report.HTML(full{}, sample()); !errors.Is(err, errFull) {
 		t.Errorf("got %v, want %v", err, errFull)
 	}
-	if err := report.Chart(full{}, sample().Databases[0], "rate"); !errors.Is(err, errFull) {
+	if err := report.Chart(full{}, sample().Databases[0]); !errors.Is(err, errFull) {
 		t.Errorf("got %v, want %v", err, errFull)
 	}
 }
 
-// TestRateChartOfWhatWasGivenUp looks that a table which did not grow to its end has its tenths where the others have theirs.
-func TestRateChartOfWhatWasGivenUp(t *testing.T) {
+// TestCurvesOfWhatWasGivenUp looks that a table which did not grow to its end has its tenths where the others have theirs, and that the charts say so.
+func TestCurvesOfWhatWasGivenUp(t *testing.T) {
 	t.Parallel()
-	d := sample().Databases[1]
-	d.Strategies = []result.Strategy{d.Strategies[0], d.Strategies[0]}
-	g := &d.Strategies[1].Growth
-	g.Tenths, g.Rows = slices.Clone(g.Tenths), 53_000
-	for i := range g.Tenths[5:] {
-		g.Tenths[5+i].RowsPerSecond = result.Missing("slow")
+	r := sample()
+	r.Databases = r.Databases[1:2]
+	d := &r.Databases[0]
+	short := d.Strategies[0]
+	short.Name = "short"
+	short.Growth.Tenths, short.Growth.Rows = slices.Clone(short.Growth.Tenths), 53_000
+	for i := range short.Growth.Tenths[5:] {
+		short.Growth.Tenths[5+i].RowsPerSecond = result.Missing("slow")
 	}
-	var out bytes.Buffer
-	if err := report.Chart(&out, d, "rate"); err != nil {
-		t.Fatal(err)
-	}
+	d.Strategies = []result.Strategy{short, d.Strategies[0]}
+	page := html(t, r)
 	var lines []string
-	for _, path := range regexp.MustCompile(`<path d="(M[^"zZA]*)"`).FindAllStringSubmatch(out.String(), -1) {
-		if strings.Count(path[1], "L") >= 4 {
-			lines = append(lines, path[1])
-		}
+	for _, path := range regexp.MustCompile(`class="curve" d="(M[^"]*)"`).FindAllStringSubmatch(page, -1) {
+		lines = append(lines, path[1])
 	}
-	if len(lines) != 2 || !strings.HasPrefix(lines[0], lines[1]) && !strings.HasPrefix(lines[1], lines[0]) {
-		t.Errorf("got the lines %q, want one that is the beginning of the other", lines)
+	if len(lines) != 2 || lines[0] == lines[1] || !strings.HasPrefix(lines[0], lines[1]) {
+		t.Errorf("got the lines %q, want two, the second the beginning of the first", lines)
 	}
-}
-
-// TestBytesChartOfWhatWasGivenUp looks that bytes of a smaller table say so.
-func TestBytesChartOfWhatWasGivenUp(t *testing.T) {
-	t.Parallel()
-	d := sample().Databases[1]
-	d.Strategies[1].Growth.Rows = 53_000
-	var out bytes.Buffer
-	if err := report.Chart(&out, d, "bytes"); err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(out.String(), ", at 53k rows</text>"); n != 1 {
-		t.Errorf("got %d bars of a smaller table, want 1", n)
+	const note = ">short</a> <small>at 53k rows</small>"
+	if n := strings.Count(page, "</small></th><td class=\"plot\">"); n != 1 || !strings.Contains(page, note) {
+		t.Errorf("got %d bars of a smaller table, want 1, with %q", n, note)
 	}
 }
 
 func TestChart(t *testing.T) {
 	t.Parallel()
 	d := sample().Databases[1]
-	for _, name := range []string{"rate", "bytes", "latency"} {
-		var out bytes.Buffer
-		if err := report.Chart(&out, d, name); err != nil {
+	var out bytes.Buffer
+	if err := report.Chart(&out, d); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<svg xmlns=", "<title>", "uuidv4-text", "#ffffff", "not measured: its keys are wrong"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the chart has no %q", want)
+		}
+	}
+	if strings.Contains(out.String(), "var(--") {
+		t.Error("the chart goes by a style sheet that it has not")
+	}
+	if err := xml.Unmarshal(out.Bytes(), new(struct{})); err != nil {
+		t.Errorf("the chart is no XML: %v", err)
+	}
+	if err := report.Chart(&bytes.Buffer{}, result.Database{Name: "here"}); !errors.Is(err, report.ErrNotMeasured) || !strings.Contains(err.Error(), "nothing was measured on here") {
+		t.Errorf("got %v, want an error that names the database", err)
+	}
+}
+
+// TestCommittedResults looks that the runs of the repository are what the reports of today make of them.
+func TestCommittedResults(t *testing.T) {
+	t.Parallel()
+	documents, err := filepath.Glob("../results/*/result.json")
+	if err != nil || len(documents) == 0 {
+		t.Fatalf("got no results: %v", err)
+	}
+	for _, path := range documents {
+		file, err := os.Open(path)
+		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"<svg xmlns=", "<title ", "uuidv4-text", "#ffffff"} {
-			if !strings.Contains(out.String(), want) {
-				t.Errorf("%s has no %q", name, want)
+		defer file.Close()
+		r, err := result.Load(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same := func(name string, got []byte) {
+			if want, err := os.ReadFile(filepath.Join(filepath.Dir(path), name)); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s is not what snowkey compare --from %s --out %s makes (%v)", name, path, filepath.Dir(path), err)
 			}
 		}
-		if strings.Contains(out.String(), "var(--") {
-			t.Errorf("%s goes by a style sheet that it has not", name)
-		}
-		if dir := os.Getenv("SNOWKEY_TEST_SCREENSHOTS"); dir != "" {
-			if err := os.WriteFile(filepath.Join(dir, name+".svg"), out.Bytes(), 0o600); err != nil {
+		same("report.html", []byte(html(t, r)))
+		same("result.json", write(t, result.Write, report.Decide(r)))
+		same("report.md", write(t, report.Markdown, r))
+		same("bench.txt", write(t, report.Bench, r))
+		for i, d := range r.Databases {
+			var chart bytes.Buffer
+			if err := report.Chart(&chart, d); err != nil {
 				t.Fatal(err)
 			}
+			same(fmt.Sprintf("inserts-%d-%s.svg", i+1, d.Kind), chart.Bytes())
 		}
-	}
-	if err := report.Chart(&bytes.Buffer{}, d, "pie"); err == nil || !strings.Contains(err.Error(), `"pie"; there are rate, bytes and latency`) {
-		t.Errorf("got %v, want an error that names the charts", err)
-	}
-	if err := report.Chart(&bytes.Buffer{}, result.Database{Name: "here"}, "rate"); err == nil || !strings.Contains(err.Error(), "nothing was measured on here") {
-		t.Errorf("got %v, want an error that names the database", err)
 	}
 }

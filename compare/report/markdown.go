@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/compare/result"
@@ -23,6 +25,7 @@ func Markdown(w io.Writer, r result.Document) error {
 	for i, d := range r.Databases {
 		markdownDatabase(&out, r, titles[i], d)
 	}
+	markdownNames(&out, r.Databases)
 	if len(r.Databases) == 0 {
 		out.WriteString("No database was measured.\n")
 	}
@@ -32,7 +35,7 @@ func Markdown(w io.Writer, r result.Document) error {
 
 // markdownDatabase writes the chapter of one database.
 func markdownDatabase(out *strings.Builder, r result.Document, title string, d result.Database) {
-	v := look(d)
+	v := rank(d)
 	fmt.Fprintf(out, "## %s\n\n", escape(title))
 	lines := []string{databaseText(d), settingsText(d)}
 	if d.Failed != "" {
@@ -42,6 +45,8 @@ func markdownDatabase(out *strings.Builder, r result.Document, title string, d r
 	if len(v.measured) == 0 {
 		out.WriteString("No strategy was measured.\n\n")
 	} else {
+		writeTable(out, section{title: "Rows a second, and bytes a row", columns: append(rateColumns(v, r.Plan.Rows)[:3],
+			figures("B/row", func(s result.Strategy) result.Figure { return bytesPerRow(s.Storage) }, result.Short))}, v.measured)
 		markdownDecisions(out, decisions(d))
 	}
 	if len(v.failing) > 0 {
@@ -65,10 +70,25 @@ func markdownDatabase(out *strings.Builder, r result.Document, title string, d r
 		bullets(out, lines)
 	}
 	for _, s := range sections(v, r.Plan.Rows) {
-		s.write(out, v.measured)
+		writeTable(out, s, v.measured)
 	}
 	markdownChecks(out, d)
-	traits.write(out, d.Strategies)
+}
+
+// markdownNames says what the names of the strategies mean, of each once.
+func markdownNames(out *strings.Builder, databases []result.Database) {
+	var all []result.Strategy
+	for _, d := range databases {
+		for _, s := range d.Strategies {
+			if !slices.ContainsFunc(all, func(o result.Strategy) bool { return o.Name == s.Name }) {
+				all = append(all, s)
+			}
+		}
+	}
+	if len(all) > 0 {
+		out.WriteString("## What the names mean\n\n")
+	}
+	writeTable(out, section{texts: true, columns: traits}, all)
 }
 
 // filled are the texts that are not empty.
@@ -88,11 +108,12 @@ func markdownDecisions(out *strings.Builder, all []result.Decision) {
 		return
 	}
 	out.WriteString("### Which key?\n\n")
-	g := grid{head: []string{"you want", "take", "because"}, left: 3}
+	g := grid{head: []string{"you want", "take", "figures", "because"}, left: 4}
 	for _, a := range all {
-		g.rows = append(g.rows, []string{a.Want, taken(a), strings.Join(a.Because, "; ")})
+		g.rows = append(g.rows, []string{a.Want, taken(a), cmp.Or(measured(a), none), strings.Join(a.Because, "; ")})
 	}
 	g.write(out)
+	out.WriteString(tieText + " [What the names mean](#what-the-names-mean).\n\n")
 	out.WriteString("Why not another?\n\n")
 	for _, a := range all {
 		if len(a.Not) == 0 {

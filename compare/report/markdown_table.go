@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -81,30 +82,26 @@ func (g grid) write(out *strings.Builder) {
 	out.WriteByte('\n')
 }
 
-// section is a table of Markdown that has a row a strategy, with a heading above and notes below.
-type section struct {
-	title   string
-	intro   string
-	texts   bool // all columns are texts
-	columns []column
-}
-
-// write writes nothing where there are no strategies.
-func (s section) write(out *strings.Builder, strategies []result.Strategy) {
+// writeTable writes the table of a section with a heading above and notes below, nothing where there are no strategies.
+func writeTable(out *strings.Builder, s section, strategies []result.Strategy) {
 	if len(strategies) == 0 {
 		return
 	}
-	out.WriteString("### " + s.title + "\n\n")
+	if s.title != "" {
+		out.WriteString("### " + s.title + "\n\n")
+	}
 	if s.intro != "" {
-		out.WriteString(s.intro + "\n\n")
+		out.WriteString(escape(s.intro) + "\n\n")
 	}
-	rows, below := fill(s.columns, strategies)
-	g := grid{head: rows[0], rows: rows[1:], left: 1}
-	if s.texts {
-		g.left = len(g.head)
+	t := newTable(s.columns, strategies)
+	if rows := t.texts(); len(t.Heads) > 0 {
+		g := grid{head: rows[0], rows: rows[1:], left: 1}
+		if s.texts {
+			g.left = len(g.head)
+		}
+		g.write(out)
 	}
-	g.write(out)
-	bullets(out, below.lines(namesOf(strategies)))
+	bullets(out, slices.Concat(t.Notes, t.Missing))
 }
 
 // bullets writes a list, and an empty line; nothing for no lines.

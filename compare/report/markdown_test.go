@@ -83,7 +83,7 @@ func TestMarkdownIsComplete(t *testing.T) {
 		"### Which key?", "Why not another?", "### Strategies that fail", "### Strategies left out", "### Inserting through GORM", "rows/s in the fifth tenth",
 		"### 99th percentile of an INSERT", "page splits", "leaf fill", "log B/row", "### Reading 1,000 rows", "### Making keys, as fast as", "4 goroutines",
 		"### Making keys, the code alone", " 1,000 a call", " p99.9 |", "### The keys", "JavaScript-safe", "n = 1024", "### After kill -9",
-		"### Checks", "a key tells", "its processes agree upon",
+		"### Checks", "[What the names mean](#what-the-names-mean)",
 	} {
 		n := strings.Count(got, want)
 		if want == "### Strategies left out" { // none on MariaDB
@@ -92,5 +92,34 @@ func TestMarkdownIsComplete(t *testing.T) {
 		if n < len(r.Databases) {
 			t.Errorf("got %q %d times, want it for each of %d databases", want, n, len(r.Databases))
 		}
+	}
+}
+
+// TestReportsInTheOrderOfReading looks that the ranked rates come first, the fastest first, then the verdicts with their figures; that Markdown has the
+// rest behind them and says once what the names mean, and that the terminal ends with the verdicts.
+func TestReportsInTheOrderOfReading(t *testing.T) {
+	r := sample()
+	r.Databases = r.Databases[1:2]
+	for name, c := range map[string]struct {
+		got   string
+		order []string
+	}{
+		"terminal": {string(write(t, report.Table, r)), []string{"== MariaDB", "rows/s", "  snowkey ", "█", "  autoincrement ", "  uuidv4-text ", "  replace ",
+			"The names of the verdicts", "snowkey  ", "Which key on MariaDB", "Fast inserts", " rows/s, ", "No key twice"}},
+		"markdown": {string(write(t, report.Markdown, r)), []string{"## MariaDB", "### Rows a second, and bytes a row", "| snowkey ", "| autoincrement ", "| uuidv4-text ",
+			"| replace ", "### Which key?", "| Fast inserts", " rows/s, ", "Why not another?", "### Inserting through GORM", "### What is stored", "## What the names mean",
+			"a key tells", "its processes agree upon", "| snowkey "}},
+	} {
+		at := 0
+		for _, want := range c.order {
+			i := strings.Index(c.got[at:], want)
+			if i < 0 {
+				t.Fatalf("%s: got no %q behind byte %d of\n%.3000s", name, want, at, c.got)
+			}
+			at += i + len(want)
+		}
+	}
+	if n := strings.Count(string(write(t, report.Markdown, sample())), "its processes agree upon"); n != 1 {
+		t.Errorf("got what the names mean %d times, want it once", n)
 	}
 }

@@ -138,8 +138,11 @@ func unmeasured(all []candidate) string {
 	return ""
 }
 
-// short tells that a table grew to less than nine tenths of another.
-func (e candidate) short(of candidate) bool { return float64(e.rows) < 0.9*float64(of.rows) }
+// nearly is the part of the rows of another table that a table must have for their figures to be compared.
+const nearly = 0.9
+
+// short tells that a table grew to less than [nearly] another.
+func (e candidate) short(of candidate) bool { return float64(e.rows) < nearly*float64(of.rows) }
 
 // front keeps what cannot be told apart from the best by a figure, and returns the rest from the best to the worst; all stay where none has it.
 func front(all []candidate, figure func(candidate) result.Figure, highest bool) (kept, rest []candidate) {

@@ -11,24 +11,19 @@ import (
 
 // sections are the tables of a database's measurements.
 func sections(v view, plan int) []section {
-	all := []section{
-		{title: "Inserting through GORM", intro: insertIntro(v), columns: append(rateColumns(v, plan),
-			tenthColumns("rows/s in the %s tenth", func(t result.Tenth) result.Figure { return t.RowsPerSecond }, result.Short)...)},
+	insert := section{title: "Inserting through GORM as the table grows", draw: growthFigure, columns: append(rateColumns(v, plan),
+		tenthColumns("rows/s in the %s tenth", func(t result.Tenth) result.Figure { return t.RowsPerSecond }, result.Short)...)}
+	if v.reference != nil {
+		insert.intro = fmt.Sprintf("× is the rate over that of %s in the same rounds, \"same\" where the rounds show no difference; last/first is the rate in the "+
+			"last tenth of the rows over that in the first.", line(v.reference.Name))
+	}
+	all := []section{insert,
 		{title: "99th percentile of an INSERT as the table grows",
 			columns: tenthColumns("%s tenth", func(t result.Tenth) result.Figure { return t.P99 }, micros)},
 		storage, reads,
 	}
 	all = append(all, generations(v)...)
 	return append(all, latency, keys, shards(v), crash)
-}
-
-// insertIntro explains the columns of the rate.
-func insertIntro(v view) string {
-	if v.reference == nil {
-		return ""
-	}
-	return fmt.Sprintf("× is the rate over that of %s in the same rounds, \"same\" where the rounds show no difference; last/first is the rate in the last "+
-		"tenth of the rows over that in the first.", escape(v.reference.Name))
 }
 
 // tenthColumns are the first, the fifth and the last tenth.
@@ -63,7 +58,7 @@ func uncounted(f result.Figure) result.Figure {
 	return f
 }
 
-var counted = regexp.MustCompile(`[0-9]+`)
+var counted = regexp.MustCompile(`[0-9]+(\.[0-9]+)?`)
 
 var reads = section{
 	title: "Reading 1,000 rows",
@@ -123,7 +118,7 @@ func speedColumns(v view, get func(result.Generation) []result.Speed) []column {
 }
 
 var latency = section{
-	title: "How long one key takes at a fixed rate",
+	title: "How long one key takes at a fixed rate", draw: latencyFigure,
 	intro: "Counted from when the call should have begun, so that a stall counts for all calls that it held up.",
 	columns: []column{
 		latencyColumn("asked for", func(l result.Latency) string { return fmt.Sprintf("%s/s by %d", result.Short(l.Rate), l.Goroutines) }),
@@ -165,7 +160,7 @@ func answered(s result.Strategy, property bool) (string, string) {
 // shards has a column for each number of shards.
 func shards(v view) section {
 	s := section{
-		title: "Shards by key modulo n",
+		title: "Shards by key modulo n", draw: shardFigure,
 		intro: "χ² against equal counts, and the chance p of that or more if they were equal: below 0.0001 they are not. " +
 			"Even keys have a χ² of about n − 1; keys that take turns have less. Keys that carry a bucket count by that modulo n.",
 	}
@@ -239,7 +234,18 @@ var crash = section{
 	columns: []column{
 		figures("issued twice", func(s result.Strategy) result.Figure { return s.Crash.Twice }, result.Short),
 		figures("lost", func(s result.Strategy) result.Figure { return s.Crash.Lost }, result.Short),
-		figures("no keys for", func(s result.Strategy) result.Figure { return s.Crash.Outage }, millis),
+		figures("no keys for", func(s result.Strategy) result.Figure { return uncounted(s.Crash.Outage) }, millis),
 		figures("database away for", func(s result.Strategy) result.Figure { return s.Crash.Down }, millis),
 	},
+}
+
+// traits are what is known of strategies without measuring.
+var traits = []column{
+	words("what it is", func(s result.Strategy) string { return s.About }),
+	words("who knows one key knows", func(s result.Strategy) string { return s.Guess }),
+	words("a key tells", func(s result.Strategy) string { return s.Decodes }),
+	words("its processes agree upon", func(s result.Strategy) string { return s.Coordination }),
+	words("needs", func(s result.Strategy) string { return s.Needs }),
+	words("costs", func(s result.Strategy) string { return s.Cost }),
+	words("origin", func(s result.Strategy) string { return s.Origin }),
 }

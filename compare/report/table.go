@@ -2,281 +2,146 @@ package report
 
 import (
 	"cmp"
-	"fmt"
-	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/snowkey-go/snowkey/compare/result"
 )
 
-// wide is how many characters a line of text has at most; tables with long names of strategies are wider.
-const wide = 110
+// section is what a table shows of the strategies of a database, with its words, and what the page draws above it.
+type section struct {
+	title, intro string
+	texts        bool // all columns are texts
+	columns      []column
+	draw         func(view, names) figure // nil: nothing
+}
 
-// Table writes the result as text for a terminal: for each database the figures, what failed and what was left out, and at the end which key to
-// take. What was not measured is a dash, with the reason below. Its errors are those of w.
-func Table(w io.Writer, r result.Document) error { return table(w, r, false) }
+// table is a section with its figures: a row a strategy. Columns in which nothing was measured are left out, and named below.
+type table struct {
+	Heads   []cell
+	Rows    []tableRow
+	Notes   []string // of cells, which have their numbers
+	Missing []string // why columns were left out
+}
 
-// Explained writes what [Table] does, and the reasons for each key at the end.
-func Explained(w io.Writer, r result.Document) error { return table(w, r, true) }
+type tableRow struct {
+	Name  string
+	Cells []cell
+}
 
-func table(w io.Writer, r result.Document, why bool) error {
-	var out strings.Builder
-	tableHead(&out, r)
-	explained := ""
-	for _, d := range r.Databases {
-		out.WriteByte('\n')
-		explained = tableDatabase(&out, r, d, explained)
+// cell is a text, with a note on why it is missing or how it was taken, and the number of that below the table; 0 for none.
+type cell struct {
+	Text, Note string
+	Number     int
+}
+
+func newTable(columns []column, strategies []result.Strategy) table {
+	t := table{Rows: make([]tableRow, len(strategies))}
+	for i, s := range strategies {
+		t.Rows[i].Name = line(s.Name)
 	}
-	if len(r.Databases) == 0 {
-		out.WriteString("\nNo database was measured.\n")
-	}
-	for i, title := range titlesOf(r.Databases) {
-		if d := r.Databases[i]; len(look(d).measured) > 0 {
-			fmt.Fprintf(&out, "\nWhich key on %s?\n\n", title)
-			if all := decisions(d); why {
-				tableWhy(&out, all)
-			} else {
-				tableTake(&out, all)
+	var below, missing notes
+	for _, c := range columns {
+		cells := make([]cell, len(strategies))
+		for i, s := range strategies {
+			cells[i].Text, cells[i].Note = c.cell(s)
+		}
+		to := &below
+		if !slices.ContainsFunc(cells, func(c cell) bool { return c.Text != none }) {
+			to = &missing
+		}
+		for i := range cells {
+			if cell := &cells[i]; cell.Text == none || cell.Note != "" {
+				cell.Number = to.add(cell.Note, c.head, t.Rows[i].Name)
+				cell.Note = to.all[cell.Number-1].text
 			}
 		}
-	}
-	for _, c := range criteria {
-		if c.also != "" && strings.Contains(out.String(), c.want) && !why {
-			out.WriteByte('\n')
-			wrap(&out, wide, "   ", c.want+": "+c.also+".")
+		if to == &missing {
+			continue
+		}
+		t.Heads = append(t.Heads, head(c.head, cells))
+		for i := range cells {
+			t.Rows[i].Cells = append(t.Rows[i].Cells, cells[i])
 		}
 	}
-	_, err := io.WriteString(w, out.String())
-	return err
+	t.Notes, t.Missing = below.lines(namesOf(strategies)), missing.lines(namesOf(strategies))
+	return t
 }
 
-// tableHead says first whether the run was broken off, then what ran where.
-func tableHead(out *strings.Builder, r result.Document) {
-	for _, text := range alerts(r) {
-		wrap(out, wide, "", text)
-	}
-	wrap(out, wide, "", runText(r))
-	wrap(out, wide, "", machineText(r.Machine))
-	wrap(out, wide, "", planText(r.Plan))
-}
-
-// runText says what made the document, and when.
-func runText(r result.Document) string {
-	return fmt.Sprintf("%s, %s, took %s", line(r.Tool), r.Made.UTC().Format("2006-01-02 15:04 UTC"),
-		time.Duration(min(r.Seconds, 1e9)*float64(time.Second)).Round(time.Second))
-}
-
-// machineText says where the program ran.
-func machineText(m result.Machine) string {
-	parts := []string{m.OS + "/" + m.Arch, fmt.Sprintf("%d CPUs", m.CPUs)}
-	if m.CPU != "" {
-		parts = append(parts, line(m.CPU))
-	}
-	if m.Memory > 0 {
-		parts = append(parts, size(float64(m.Memory))+" of memory")
-	}
-	if m.Load > 0 {
-		parts = append(parts, fmt.Sprintf("load %.1f before the run", m.Load))
-	}
-	return strings.Join(append(parts, m.Go), ", ")
-}
-
-// alerts are what a reader has to know before any figure.
-func alerts(r result.Document) (all []string) {
-	if r.Interrupted != "" {
-		all = append(all, "NOT COMPLETE: "+line(r.Interrupted)+". What was measured until then follows.")
-	}
-	for _, d := range r.Databases {
-		if d.Failed != "" {
-			all = append(all, "FAILED: "+line(d.Name)+": "+line(d.Failed))
+// head is the cell above others. A note that all of them have on how they were taken moves up to it.
+func head(text string, cells []cell) cell {
+	for _, c := range cells {
+		if c.Text == none || c.Number == 0 || c.Number != cells[0].Number {
+			return cell{Text: text}
 		}
 	}
-	if m := r.Machine; m.Load > float64(m.CPUs) {
-		all = append(all, fmt.Sprintf("BUSY: the load was %.1f on %d CPUs before the run. Other programs took their part: figures are lower and less certain "+
-			"than on an idle machine.", m.Load, m.CPUs))
+	h := cell{text, cells[0].Note, cells[0].Number}
+	for i := range cells {
+		cells[i] = cell{Text: cells[i].Text}
+	}
+	return h
+}
+
+// texts are the heads and the rows.
+func (t table) texts() [][]string {
+	all := [][]string{{"strategy"}}
+	for _, h := range t.Heads {
+		all[0] = append(all[0], h.Text)
+	}
+	for _, r := range t.Rows {
+		row := []string{r.Name}
+		for _, c := range r.Cells {
+			row = append(row, c.Text)
+		}
+		all = append(all, row)
 	}
 	return all
 }
 
-// planText says what the run set out to do.
-func planText(p result.Plan) string {
-	text := fmt.Sprintf("profile %s: %s rows a table and round, %s an INSERT, %d rounds in turns, seed %d",
-		p.Profile, count(p.Rows), count(p.Batch), p.Rounds, p.Seed)
-	if p.Budget > 0 {
-		text += fmt.Sprintf(", budget %s", time.Duration(min(p.Budget, 1e9)*float64(time.Second)).Round(time.Second))
-	}
-	return text
+// note is a reason why figures are missing, or how they were taken, with what it concerns.
+type note struct {
+	text       string
+	columns    []string
+	strategies []string
 }
 
-// tableDatabase writes the part of one database. It explains the columns unless the same explanation stands above, and returns the explanation.
-func tableDatabase(out *strings.Builder, r result.Document, d result.Database, explained string) string {
-	v := look(d)
-	wrap(out, wide, "== ", databaseText(d))
-	if d.Failed != "" {
-		wrap(out, wide, "   ", "Measuring it ended early: "+d.Failed)
+// notes are the notes below a table: each text once, in the order in which they came up.
+type notes struct{ all []note }
+
+// add notes a text about a column of a strategy, and returns its number.
+func (n *notes) add(text, column, strategy string) int {
+	text = cmp.Or(line(text), "no reason is given")
+	i := slices.IndexFunc(n.all, func(o note) bool { return o.text == text })
+	if i < 0 {
+		i = len(n.all)
+		n.all = append(n.all, note{text: text})
 	}
-	wrap(out, wide, "   ", settingsText(d))
-	out.WriteByte('\n')
-	if len(v.measured) > 0 {
-		tableMeasured(out, v, r.Plan.Rows)
-		if text := legend(v); text != explained {
-			wrap(out, wide, "   ", text)
-			explained = text
+	o := &n.all[i]
+	if !slices.Contains(o.columns, column) {
+		o.columns = append(o.columns, column)
+	}
+	if !slices.Contains(o.strategies, strategy) {
+		o.strategies = append(o.strategies, strategy)
+	}
+	return i + 1
+}
+
+// lines are the notes as text. All are the strategies of the table: a note on most of them names the others.
+func (n *notes) lines(all []string) []string {
+	out := make([]string, 0, len(n.all))
+	for _, o := range n.all {
+		who := strings.Join(o.strategies, ", ")
+		if len(o.strategies) == len(all) && len(all) > 1 {
+			who = "all"
+		} else if 2*len(o.strategies) > len(all) && len(o.strategies) > 3 {
+			others := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(o.strategies, name) })
+			who = "all but " + strings.Join(others, ", ")
 		}
-		out.WriteByte('\n')
-	} else {
-		out.WriteString("   No strategy was measured.\n\n")
-	}
-	for _, s := range v.failing {
-		for _, c := range s.Verify.Checks {
-			if c.State == result.Failed {
-				wrap(out, wide, "   FAILS  ", line(s.Name)+", "+checkText(c))
-			}
+		what := strings.Join(o.columns, ", ")
+		if len(o.columns) > 3 { // they stand beside each other
+			what = o.columns[0] + " to " + o.columns[len(o.columns)-1]
 		}
+		out = append(out, what+" of "+who+": "+o.text)
 	}
-	for _, text := range v.doubled() {
-		wrap(out, wide, "   UNSAFE  ", text)
-	}
-	for _, s := range v.skipped {
-		wrap(out, wide, "   skipped  ", line(s.Name)+": "+s.Skipped)
-	}
-	return explained
-}
-
-// databaseText names a database.
-func databaseText(d result.Database) string {
-	text := kindText(d) + " (" + line(d.Name) + ")"
-	if d.Private {
-		return text + ", started for this run alone"
-	}
-	if d.Kind == "sqlite" {
-		return text
-	}
-	return text + ", a server that others may use too"
-}
-
-// kindText is the product and its version.
-func kindText(d result.Database) string { return line(cmp.Or(d.Version, d.Kind)) }
-
-// shortText is the product and its version, without what a distribution has put behind it.
-func shortText(d result.Database) string {
-	text, _, _ := strings.Cut(kindText(d), " (")
-	text, _, _ = strings.Cut(text, "-")
-	return text
-}
-
-// titlesOf are the products and versions of databases, with the names where these do not tell them apart.
-func titlesOf(databases []result.Database) []string {
-	titles, seen := make([]string, len(databases)), map[string]int{}
-	for _, d := range databases {
-		seen[shortText(d)]++
-	}
-	for i, d := range databases {
-		if titles[i] = shortText(d); seen[titles[i]] > 1 {
-			titles[i] += " (" + line(d.Name) + ")"
-		}
-	}
-	return titles
-}
-
-// settingsText has the settings that the figures depend on, the cache, and how many rounds and rows were planned.
-func settingsText(d result.Database) string {
-	text := settings(d)
-	if d.Cache.OK() {
-		text += ", cache of " + size(d.Cache.Median())
-	} else {
-		text += ", cache unknown: " + because(d.Cache)
-	}
-	if d.Plan != "" {
-		text += "; planned: " + line(d.Plan)
-	}
-	return text
-}
-
-// checkText says what a check has found.
-func checkText(c result.Check) string {
-	text := fmt.Sprintf("%s, %s keys", line(c.Name), count(c.Keys))
-	for _, more := range []string{line(c.Evidence), line(c.Detail)} {
-		if more != "" {
-			text += ": " + more
-		}
-	}
-	return text
-}
-
-// tableMeasured writes the figures, and the notes below them.
-func tableMeasured(out *strings.Builder, v view, plan int) {
-	columns := append(rateColumns(v, plan),
-		medians("table B/row", func(s result.Strategy) result.Figure { return s.Storage.Table }, result.Short),
-		medians("index B/row", func(s result.Strategy) result.Figure { return s.Storage.Index }, result.Short),
-		medians("ns/key", func(s result.Strategy) result.Figure { return speed(s.Generation.Capped, 1, 1) }, result.Short),
-		medians("uncapped", func(s result.Strategy) result.Figure { return speed(s.Generation.Uncapped, 1, 1) }, result.Short),
-		percentileColumn("p99", 99),
-	)
-	grid, below := fill(columns, v.measured)
-	names := 0
-	for _, row := range grid {
-		names = max(names, len([]rune(row[0])))
-	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for _, row := range grid {
-		fmt.Fprintf(table, "   %-*s\t%s\t\n", names, row[0], strings.Join(row[1:], "\t"))
-	}
-	for _, s := range v.measured {
-		if text := tenantsText(s.Shards); text != "" {
-			below.add(text, "shards", line(s.Name))
-		}
-	}
-	_ = table.Flush() // into a strings.Builder, which never fails
-	out.WriteByte('\n')
-	for _, text := range below.lines(namesOf(v.measured)) {
-		wrap(out, wide, "   "+none+" ", text)
-	}
-}
-
-// legend explains the columns.
-func legend(v view) string {
-	text := "rows/s, through GORM with the keys made on the way, and bytes are medians of the rounds"
-	if v.reference != nil {
-		text += "; × is the rate over that of " + line(v.reference.Name) + " in the same rounds, \"same\" where the rounds show no difference"
-	}
-	if v.reference != nil {
-		if _, _, ok := interval(v.reference.Growth.Overall()); ok {
-			_, _, chance := v.reference.Growth.Overall().Interval()
-			text += "; the interval holds the true median with a chance of " + percent(chance)
-		}
-	}
-	return text + "; last/first is the rate in the last tenth of the rows over that in the first. ns/key is the time a key in one goroutine, " +
-		"its layout's limit counted; uncapped is that of the code alone: never compare one with the other. p99 is the 99th percentile of the " +
-		"time for one key at a fixed rate."
-}
-
-// tableTake writes which key to take for each criterion, with its figures.
-func tableTake(out *strings.Builder, all []result.Decision) {
-	table, tie := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), false
-	for _, d := range all {
-		row := "   " + d.Want + "\t" + taken(d)
-		if figures := measured(d); figures != "" {
-			row += "\t" + figures
-		}
-		fmt.Fprintln(table, row)
-		tie = tie || d.State == result.Tie
-	}
-	_ = table.Flush() // into a strings.Builder, which never fails
-	if tie {
-		out.WriteString("\n   " + tieText + "\n")
-	}
-}
-
-// tableWhy writes the same with reasons.
-func tableWhy(out *strings.Builder, all []result.Decision) {
-	for _, d := range all {
-		wrap(out, wide, "   ● ", d.Want+": "+taken(d))
-		wrap(out, wide, "       ", strings.Join(d.Because[:min(len(d.Because), few)], "; "))
-		for _, not := range d.Not[:min(len(d.Not), few)] {
-			wrap(out, wide, "       – not ", not)
-		}
-	}
+	return out
 }

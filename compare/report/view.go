@@ -16,6 +16,8 @@ type view struct {
 	failing   []result.Strategy // a check found them wrong
 	skipped   []result.Strategy
 	reference *result.Strategy // what others are set against; nil where nothing was inserted
+	level     []string         // of a ranked view: the names whose rates the rounds do not tell from the fastest, if there are several
+	rows      int              // of a ranked view: that the table got to that grew furthest
 }
 
 // look sorts the strategies of a database. The reference is autoincrement where it was measured, else the first that was.
@@ -37,6 +39,50 @@ func look(d result.Database) view {
 		}
 	}
 	return v
+}
+
+// rank looks at a database with the fastest inserts first. Tables that were given up for slowness stand behind the others, and what was not
+// inserted at the end.
+func rank(d result.Database) view {
+	v := look(d)
+	for _, s := range v.measured {
+		v.rows = max(v.rows, s.Growth.Rows)
+	}
+	full, rest := []result.Strategy(nil), []result.Strategy(nil)
+	for _, s := range v.measured {
+		if s.Growth.Overall().OK() && !v.short(s) {
+			full = append(full, s)
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	order := func(a, b result.Strategy) int {
+		return cmp.Compare(median(b.Growth.Overall()), median(a.Growth.Overall()))
+	}
+	slices.SortStableFunc(full, order)
+	slices.SortStableFunc(rest, order)
+	for _, s := range full {
+		if best, rate := full[0].Growth.Overall(), s.Growth.Overall(); len(rate.Samples) >= enough && apart(rate, best) == result.Same {
+			v.level = append(v.level, s.Name)
+		}
+	}
+	if len(v.level) < 2 {
+		v.level = nil
+	}
+	v.measured = slices.Concat(full, rest)
+	return v
+}
+
+// short tells that a table grew to less than nine tenths of the furthest, so that its rate is of a smaller table.
+func (v view) short(s result.Strategy) bool { return float64(s.Growth.Rows) < nearly*float64(v.rows) }
+
+// rate is the median of the rows a second, with a mark on those that are level with the fastest.
+func (v view) rate(s result.Strategy) string {
+	text := result.Short(s.Growth.Overall().Median())
+	if slices.Contains(v.level, s.Name) {
+		return "= " + text
+	}
+	return text
 }
 
 // namesOf are the names of strategies.
