@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -60,11 +61,12 @@ func startBrowser(t *testing.T) context.Context {
 type screen struct {
 	width  int64
 	scheme string
+	height int64 // of a picture; 0: as high as the page
 }
 
 func (s screen) String() string { return fmt.Sprintf("%d-%s", s.width, s.scheme) }
 
-var phone = screen{360, "light"}
+var phone = screen{width: 360, scheme: "light"}
 
 //go:embed testdata/problems.js
 var problemsScript string
@@ -126,21 +128,22 @@ func (o *tab) show(t *testing.T, at screen) {
 	if _, err := chromedp.Call(o.ctx, emulation.SetEmulatedMedia, media); err != nil {
 		t.Fatal(err)
 	}
-	if err := chromedp.Do(o.ctx, chromedp.EmulateViewport(at.width, 900)); err != nil {
+	if err := chromedp.Do(o.ctx, chromedp.EmulateViewport(at.width, cmp.Or(at.height, 900))); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // problems is all that is wrong with the page: what it asked for, what it wrote to the console, and what the script finds. The reply of the
 // browser to the script comes behind all that it had to tell before.
-func (o *tab) problems(t *testing.T) []string {
+func (o *tab) problems(t *testing.T, at screen) []string {
 	t.Helper()
 	wrong, err := chromedp.Run(o.ctx, chromedp.Evaluate[[]string](problemsScript))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if dir := os.Getenv("SNOWKEY_TEST_SCREENSHOTS"); dir != "" {
-		screenshot(t, o.ctx, filepath.Join(dir, strings.ReplaceAll(t.Name(), "/", "-")+".png"))
+		_, name, _ := strings.Cut(t.Name(), "/")
+		screenshot(t, o.ctx, at, filepath.Join(dir, strings.ReplaceAll(name, "/", "-")+".png"))
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -148,13 +151,17 @@ func (o *tab) problems(t *testing.T) []string {
 }
 
 // screenshot keeps what a person would see.
-func screenshot(t *testing.T, tab context.Context, path string) {
+func screenshot(t *testing.T, tab context.Context, at screen, path string) {
 	t.Helper()
-	shot, err := chromedp.Run(tab, chromedp.FullScreenshot(100))
+	take := chromedp.FullScreenshot(100)
+	if at.height > 0 {
+		take = chromedp.CaptureScreenshot()
+	}
+	shot, err := chromedp.Run(tab, take)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, shot, 0o600); err != nil {
+	if err := os.WriteFile(path, shot, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -82,9 +82,11 @@ func list(words []string) string {
 }
 
 // line is a text that others wrote, as one line: what is between words becomes one space, and so do control characters, which a terminal would
-// obey.
+// obey, and those that turn the direction of writing.
 func line(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+	}), " ")
 }
 
 // wrap writes a text in lines of at most width characters; words longer than that stay whole. The first line begins with first, the others

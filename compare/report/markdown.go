@@ -36,6 +36,7 @@ func Markdown(w io.Writer, r result.Document) error {
 // markdownDatabase writes the chapter of one database.
 func markdownDatabase(out *strings.Builder, r result.Document, title string, d result.Database) {
 	v := rank(d)
+	all := sections(v, r.Plan.Rows)
 	fmt.Fprintf(out, "## %s\n\n", escape(title))
 	lines := []string{databaseText(d), settingsText(d)}
 	if d.Failed != "" {
@@ -45,8 +46,7 @@ func markdownDatabase(out *strings.Builder, r result.Document, title string, d r
 	if len(v.measured) == 0 {
 		out.WriteString("No strategy was measured.\n\n")
 	} else {
-		writeTable(out, section{title: "Rows a second, and bytes a row", columns: append(rateColumns(v, r.Plan.Rows)[:3],
-			figures("B/row", func(s result.Strategy) result.Figure { return bytesPerRow(s.Storage) }, result.Short))}, v.measured)
+		writeTable(out, all[0], v.measured)
 		markdownDecisions(out, decisions(d))
 	}
 	if len(v.failing) > 0 {
@@ -69,7 +69,7 @@ func markdownDatabase(out *strings.Builder, r result.Document, title string, d r
 		}
 		bullets(out, lines)
 	}
-	for _, s := range sections(v, r.Plan.Rows) {
+	for _, s := range all[1:] {
 		writeTable(out, s, v.measured)
 	}
 	markdownChecks(out, d)

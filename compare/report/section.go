@@ -9,10 +9,11 @@ import (
 	"github.com/snowkey-go/snowkey/compare/result"
 )
 
-// sections are the tables of a database's measurements.
+// sections are the tables of a database's measurements, that of the rates first.
 func sections(v view, plan int) []section {
 	insert := section{title: "Inserting through GORM as the table grows", draw: growthFigure, columns: append(rateColumns(v, plan),
-		tenthColumns("rows/s in the %s tenth", func(t result.Tenth) result.Figure { return t.RowsPerSecond }, result.Short)...)}
+		figures("B/row", func(s result.Strategy) result.Figure { return bytesPerRow(s.Storage) }, result.Short))}
+	insert.columns = append(insert.columns, tenthColumns("rows/s in the %s tenth", func(t result.Tenth) result.Figure { return t.RowsPerSecond }, result.Short)...)
 	if v.reference != nil {
 		insert.intro = fmt.Sprintf("× is the rate over that of %s in the same rounds, \"same\" where the rounds show no difference; last/first is the rate in the "+
 			"last tenth of the rows over that in the first.", line(v.reference.Name))

@@ -123,22 +123,27 @@ func tableDatabase(out *strings.Builder, r result.Document, d result.Database, e
 			wrap(out, wide, "   ", text)
 			explained = text
 		}
-		out.WriteByte('\n')
 	} else {
-		out.WriteString("   No strategy was measured.\n\n")
+		out.WriteString("   No strategy was measured.\n")
+	}
+	before := "\n"
+	say := func(first, text string) {
+		out.WriteString(before)
+		wrap(out, wide, "   "+first+"  ", text)
+		before = ""
 	}
 	for _, s := range v.failing {
 		for _, c := range s.Verify.Checks {
 			if c.State == result.Failed {
-				wrap(out, wide, "   FAILS  ", line(s.Name)+", "+checkText(c))
+				say("FAILS", line(s.Name)+", "+checkText(c))
 			}
 		}
 	}
 	for _, text := range v.doubled() {
-		wrap(out, wide, "   UNSAFE  ", text)
+		say("UNSAFE", text)
 	}
 	for _, s := range v.skipped {
-		wrap(out, wide, "   skipped  ", line(s.Name)+": "+s.Skipped)
+		say("skipped", line(s.Name)+": "+s.Skipped)
 	}
 	return explained
 }
