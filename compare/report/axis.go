@@ -43,7 +43,7 @@ func linear(most float64, format func(float64) string) axis {
 	_, step := rounds(drawn(most) / 3)
 	a := axis{max: 3 * step}
 	for i := 0.0; i <= 3; i++ {
-		a.Ticks = append(a.Ticks, tick{100 * i / 3, format(i * step)})
+		a.Ticks = append(a.Ticks, tick{place(i / 3), format(i * step)})
 	}
 	return a
 }
@@ -65,7 +65,7 @@ func decades(least, most float64, format func(float64) string) axis {
 	n := max(3, math.Ceil((to-from)/every))
 	a := axis{min: math.Pow(10, from), max: math.Pow(10, from+n*every), log: true}
 	for i := 0.0; i <= n; i++ {
-		a.Ticks = append(a.Ticks, tick{100 * i / n, format(math.Pow(10, from+i*every))})
+		a.Ticks = append(a.Ticks, tick{place(i / n), format(math.Pow(10, from+i*every))})
 	}
 	return a
 }
@@ -76,5 +76,8 @@ func (a axis) at(v float64) float64 {
 	if a.log {
 		part = math.Log(v/a.min) / math.Log(a.max/a.min)
 	}
-	return 100 * max(0, min(1, part))
+	return place(max(0, min(1, part)))
 }
+
+// place is a part of an axis in percent, to the hundredth, which is less than a pixel.
+func place(part float64) float64 { return math.Round(part*1e4) / 100 }

@@ -15,6 +15,7 @@ import (
 
 // figure is what the page draws of a section: a chart with a row a strategy, or a small panel for each.
 type figure struct {
+	Lead   string
 	Chart  *chart
 	Panels []panel
 }
@@ -129,8 +130,8 @@ type panel struct {
 	Name        name
 	Text        string
 	Uneven      bool
-	Left, Below []tick   // of the axes, in pixels
-	Others      []string // curves of the other strategies
+	Left, Below []tick // of the axes, in pixels
+	Curves      string // paths: of all strategies, and of this one
 	Curve       string
 	Bars, Even  string
 }
@@ -189,10 +190,10 @@ func growthFigure(v view, all names) figure {
 			paths[i] += "h3"
 		}
 	}
-	var f figure
+	f := figure{Lead: "Rows a second in each tenth of the rows. The thin curves are those of all strategies."}
 	for i, c := range curves {
 		p, end := newPanel(all[c.s.Name], x, y), c.values[len(c.values)-1]
-		p.Curve, p.Others = paths[i], slices.Delete(slices.Clone(paths), i, i+1)
+		p.Curve, p.Curves = paths[i], strings.Join(paths, "")
 		p.Text = fmt.Sprintf("%s/s at %s rows", result.Short(end[1]), result.Short(end[0]))
 		f.Panels = append(f.Panels, p)
 	}
@@ -222,7 +223,7 @@ func planned(strategies []result.Strategy) float64 {
 
 // shardFigure has a panel a strategy: how many keys fell on each shard, with a dashed line at what each had got if all were equal.
 func shardFigure(v view, all names) figure {
-	var f figure
+	f := figure{Lead: "Keys on each shard. The dashed line is what each had got if all were equal."}
 	for _, s := range v.measured {
 		sum, n := 0.0, float64(len(s.Shards.Counts))
 		for _, keys := range s.Shards.Counts {
@@ -257,10 +258,13 @@ type fileChart struct {
 	Style template.CSS
 }
 
-func (c fileChart) Height() int { return c.Top(len(c.Rows)) + 16 }
-
 // Top is the upper edge of a row.
 func (fileChart) Top(row int) int { return 80 + 26*row }
+
+func (c fileChart) Height() int { return c.Top(len(c.Rows)) + 16 }
+
+// Bottom is the end of the lines at the ticks, from where the axes are.
+func (c fileChart) Bottom() int { return c.Top(len(c.Rows)) - 20 }
 
 // ErrNotMeasured says that there is nothing to draw.
 var ErrNotMeasured = errors.New("compare: nothing was measured")

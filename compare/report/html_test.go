@@ -35,7 +35,6 @@ func TestHTMLInBrowser(t *testing.T) {
 		result  result.Document
 		screens []screen
 	}{
-		{"results", committed(t), []screen{{1280, "light", 1750}, {390, "dark", 1800}}},
 		{"sample", sample(), []screen{phone, {1280, "dark", 0}}},
 		{"many", many(), []screen{{360, "dark", 0}, {1280, "light", 0}}},
 		{"hostile", hostile(), []screen{phone, {1280, "light", 0}}},
@@ -54,6 +53,20 @@ func TestHTMLInBrowser(t *testing.T) {
 		})
 	}
 	t.Run("planted", func(t *testing.T) { testPlanted(t, browser) })
+}
+
+// TestCommittedPage opens the page that the repository shows, as on a screen and on a phone, of which docs/images has pictures.
+func TestCommittedPage(t *testing.T) {
+	t.Parallel()
+	opened := open(t, startBrowser(t), html(t, committed(t)), phone)
+	for _, at := range []screen{{1280, "light", 1750}, {390, "dark", 1800}} {
+		t.Run("page-"+at.String(), func(t *testing.T) {
+			opened.show(t, at)
+			for _, p := range opened.problems(t, at) {
+				t.Error(p)
+			}
+		})
+	}
 }
 
 // testPlanted shows that what the browser is asked about a page finds what is wrong with one.
@@ -84,6 +97,12 @@ func testPlanted(t *testing.T, browser context.Context) {
 		}},
 		{"charts without size", before(page, "</style>", `figure.chart svg{width:0!important}`), []string{"charts: not one of figure"}},
 		{"charts without colours, and large text", before(page, "</style>", `svg text{fill:var(--ground)!important}.chart text{scale:4 1}`), []string{"contrast: text", "labels: "}},
+		{"an axis with few labels, and one without", regexp.MustCompile(`<text x="0%".*?</text>`).ReplaceAllString(regexp.MustCompile(`<text[^>]* text-anchor="end".*?</text>`).ReplaceAllString(page, ""), ""),
+			[]string{"axes: 3 labels of caption", "axes: 0 labels of svg"}},
+		{"a bar out of its rank, and one without words", regexp.MustCompile(`</svg></td><td>[^<]*`).ReplaceAllString(strings.Replace(page, `<rect y="5" width="`, `<rect y="5" width="1%" data-was="`, 1), "</svg></td><td>"),
+			[]string{"ranks: tr ", "charts: a row of figure"}},
+		{"a name that leads nowhere", strings.Replace(page, `id="key-1"`, "", 1), []string{"links: a "}},
+		{"tables without a hint", before(page, "</style>", `.hint{display:none!important}`), []string{"tables: nothing says that div"}},
 		{"no charts", before(page, "</style>", `svg{display:none!important}.none,.alert{display:none}`), []string{"charts: "}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
