@@ -25,6 +25,7 @@ type chart struct {
 	Title string
 	Axes  []axis
 	Rows  []chartRow
+	Notes []string // why plots are empty
 }
 
 type chartRow struct {
@@ -53,6 +54,7 @@ func rateChart(v view, all names, title string) *chart {
 	}
 	c := &chart{Title: title, Axes: []axis{linear(rates, result.Short), linear(sizes, result.Short)}}
 	c.Axes[0].Head, c.Axes[1].Head = "rows/s", "bytes a row"
+	var below notes
 	for _, s := range v.measured {
 		r := chartRow{Name: all[s.Name], Plots: []plot{{Text: none}, {Text: none}}}
 		rate, bytes := s.Growth.Overall(), bytesPerRow(s.Storage)
@@ -64,6 +66,9 @@ func rateChart(v view, all names, title string) *chart {
 			if low, high, ok := interval(rate); ok {
 				r.Plots[0].Whisker = []float64{c.Axes[0].at(low), c.Axes[0].at(high)}
 			}
+			if v.short(s) {
+				r.Note = "at " + result.Short(float64(s.Growth.Rows)) + " rows"
+			}
 		}
 		if bytes.OK() {
 			r.Plots[1] = plot{Bars: []float64{c.Axes[1].at(s.Storage.Table.Median()), c.Axes[1].at(bytes.Median())}, Text: result.Short(bytes.Median())}
@@ -71,11 +76,14 @@ func rateChart(v view, all names, title string) *chart {
 		switch {
 		case !rate.OK() && !bytes.OK():
 			r.Why = "not measured: " + because(rate)
-		case v.short(s):
-			r.Note = "at " + result.Short(float64(s.Growth.Rows)) + " rows"
+		case !rate.OK():
+			below.add(because(rate), c.Axes[0].Head, r.Name.Text)
+		case !bytes.OK():
+			below.add(because(bytes), c.Axes[1].Head, r.Name.Text)
 		}
 		c.Rows = append(c.Rows, r)
 	}
+	c.Notes = below.lines(namesOf(v.measured))
 	for _, s := range v.failing {
 		c.Rows = append(c.Rows, chartRow{Name: all[s.Name], Why: "not measured: its keys are wrong"})
 	}

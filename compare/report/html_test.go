@@ -55,11 +55,11 @@ func TestHTMLInBrowser(t *testing.T) {
 	t.Run("planted", func(t *testing.T) { testPlanted(t, browser) })
 }
 
-// TestCommittedPage opens the page that the repository shows, as on a screen and on a phone, of which docs/images has pictures.
+// TestCommittedPage opens the page that the repository shows, as on screens and phones; docs/images has pictures of the first two.
 func TestCommittedPage(t *testing.T) {
 	t.Parallel()
 	opened := open(t, startBrowser(t), html(t, committed(t)), phone)
-	for _, at := range []screen{{1280, "light", 1750}, {390, "dark", 1800}} {
+	for _, at := range []screen{{1280, "light", 1750}, {390, "dark", 1800}, {320, "light", 0}, {800, "light", 0}} {
 		t.Run("page-"+at.String(), func(t *testing.T) {
 			opened.show(t, at)
 			for _, p := range opened.problems(t, at) {
@@ -203,7 +203,7 @@ func TestHTMLSays(t *testing.T) {
 	for _, want := range []string{
 		"Content-Security-Policy", "snowkey v0.9.0", "EPYC", "NOT COMPLETE: by Ctrl-C", "the server went away",
 		"Rows a second, and bytes a row", `class="chart plots2"`, "not measured: its keys are wrong", "not measured: SQLite has no sequences", "Which key to take", "Fast inserts",
-		"Not to be used", "was made by process 0 as its 1st and by process 3", "Skipped here", "SQLite has no sequences",
+		"Not to be used", "was made by process 0 as its 1st and by process 3",
 		"as the table grows", `class="panel"`, "What is stored", "Reading 1,000 rows", "Making keys", "How long one key takes", `class="chart plots1"`, "The keys",
 		"Shards by key modulo n", "no hash mends a hot tenant", "After kill -9", "What the names mean", "How it was measured", "snowkey compare --from result.json",
 	} {
@@ -290,6 +290,23 @@ func TestCurvesOfWhatWasGivenUp(t *testing.T) {
 	const note = ">short</a> <small>at 53k rows</small>"
 	if n := strings.Count(page, "</small></th><td class=\"plot\">"); n != 1 || !strings.Contains(page, note) {
 		t.Errorf("got %d bars of a smaller table, want 1, with %q", n, note)
+	}
+}
+
+// TestChartsSayWhatIsMissing looks that a bar that is not there has its reason below the chart, and that nothing has a bar for it.
+func TestChartsSayWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	r := sample()
+	r.Databases = r.Databases[1:2]
+	s := &r.Databases[0].Strategies[0]
+	s.Storage.Table = result.Missing("no right to look")
+	page := html(t, r)
+	chart, _, _ := strings.Cut(page[strings.Index(page, `<figure class="chart plots2">`):], "</figure>")
+	if want := `<p class="notes">– bytes a row of ` + s.Name + ": no right to look</p>"; !strings.Contains(chart, want) {
+		t.Errorf("the chart has no %s", want)
+	}
+	if n := strings.Count(chart, "<td>–</td>"); n != 1 {
+		t.Errorf("got %d figures that are missing, want 1", n)
 	}
 }
 

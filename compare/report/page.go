@@ -64,7 +64,7 @@ type pageDatabase struct {
 	ID, Title, Text, Settings, Failed string
 	Rate                              *chart
 	Doubled                           []string
-	Failing, Skipped                  []result.Strategy
+	Failing                           []result.Strategy
 	Sections                          []pageSection
 	Strategies                        []result.Strategy
 }
@@ -162,7 +162,7 @@ func newPage(r result.Document) page {
 func newPageDatabase(id, title string, d result.Database, all names, plan int) pageDatabase {
 	v := rank(d)
 	p := pageDatabase{ID: id, Title: title, Text: databaseText(d), Settings: settingsText(d), Failed: line(d.Failed), Rate: rateChart(v, all, title),
-		Doubled: v.doubled(), Failing: v.failing, Skipped: v.skipped, Strategies: d.Strategies}
+		Doubled: v.doubled(), Failing: v.failing, Strategies: d.Strategies}
 	if len(v.measured) == 0 {
 		return p
 	}

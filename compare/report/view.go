@@ -11,7 +11,6 @@ import (
 
 // view is a database as reports show it.
 type view struct {
-	database  result.Database
 	measured  []result.Strategy
 	failing   []result.Strategy // a check found them wrong
 	skipped   []result.Strategy
@@ -22,7 +21,7 @@ type view struct {
 
 // look sorts the strategies of a database. The reference is autoincrement where it was measured, else the first that was.
 func look(d result.Database) view {
-	v := view{database: d}
+	var v view
 	for _, s := range d.Strategies {
 		switch {
 		case !s.Verify.OK():
@@ -48,28 +47,23 @@ func rank(d result.Database) view {
 	for _, s := range v.measured {
 		v.rows = max(v.rows, s.Growth.Rows)
 	}
-	full, rest := []result.Strategy(nil), []result.Strategy(nil)
-	for _, s := range v.measured {
+	rest := func(s result.Strategy) int { // 0: its rate is of a whole table
 		if s.Growth.Overall().OK() && !v.short(s) {
-			full = append(full, s)
-		} else {
-			rest = append(rest, s)
+			return 0
 		}
+		return 1
 	}
-	order := func(a, b result.Strategy) int {
-		return cmp.Compare(median(b.Growth.Overall()), median(a.Growth.Overall()))
-	}
-	slices.SortStableFunc(full, order)
-	slices.SortStableFunc(rest, order)
-	for _, s := range full {
-		if best, rate := full[0].Growth.Overall(), s.Growth.Overall(); len(rate.Samples) >= enough && apart(rate, best) == result.Same {
+	v.measured = slices.SortedStableFunc(slices.Values(v.measured), func(a, b result.Strategy) int {
+		return cmp.Or(cmp.Compare(rest(a), rest(b)), cmp.Compare(median(b.Growth.Overall()), median(a.Growth.Overall())))
+	})
+	for _, s := range v.measured {
+		if rate := s.Growth.Overall(); rest(s) == 0 && len(rate.Samples) >= enough && apart(rate, v.measured[0].Growth.Overall()) == result.Same {
 			v.level = append(v.level, s.Name)
 		}
 	}
-	if len(v.level) < 2 {
+	if len(v.level) == 1 {
 		v.level = nil
 	}
-	v.measured = slices.Concat(full, rest)
 	return v
 }
 
