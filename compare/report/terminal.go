@@ -46,6 +46,12 @@ func terminal(w io.Writer, r result.Document, why bool) error {
 			}
 		}
 	}
+	for _, c := range criteria {
+		if c.also != "" && strings.Contains(out.String(), c.want) && !why {
+			out.WriteByte('\n')
+			wrap(&out, wide, "   ", c.want+": "+c.also+".")
+		}
+	}
 	_, err := io.WriteString(w, out.String())
 	return err
 }
@@ -184,13 +190,18 @@ func titlesOf(databases []result.Database) []string {
 	return titles
 }
 
-// settingsText has the settings that the figures depend on, and the cache.
+// settingsText has the settings that the figures depend on, the cache, and how many rounds and rows were planned.
 func settingsText(d result.Database) string {
 	text := settings(d)
 	if d.Cache.OK() {
-		return text + ", cache of " + size(d.Cache.Median())
+		text += ", cache of " + size(d.Cache.Median())
+	} else {
+		text += ", cache unknown: " + because(d.Cache)
 	}
-	return text + ", cache unknown: " + because(d.Cache)
+	if d.Plan != "" {
+		text += "; planned: " + line(d.Plan)
+	}
+	return text
 }
 
 // checkText says what a check has found.
