@@ -95,7 +95,7 @@ func (g *Snowflake) NextFor(ctx context.Context, shard int64) (int64, error) {
 	var waited time.Duration
 	held, first, _, err := g.take(ctx, l, 1, &waited)
 	if err != nil {
-		return 0, err
+		return 0, g.refuse(err)
 	}
 	return placed | g.id(held, first), nil
 }

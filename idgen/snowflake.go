@@ -218,7 +218,7 @@ func (g *Snowflake) Next(ctx context.Context) (int64, error) {
 	var waited time.Duration
 	held, first, _, err := g.take(ctx, &g.own, 1, &waited)
 	if err != nil {
-		return 0, err
+		return 0, g.refuse(err)
 	}
 	return g.id(held, first), nil
 }
@@ -235,7 +235,7 @@ func (g *Snowflake) fill(ctx context.Context, l *sequencer, shard int64, ids []i
 	for len(ids) > 0 {
 		held, first, n, err := g.take(ctx, l, int64(len(ids)), &waited)
 		if err != nil {
-			return err
+			return g.refuse(err)
 		}
 		id, step := shard|g.id(held, first), int64(1)<<(g.seqAt&63)
 		for i := range ids[:n] {

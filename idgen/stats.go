@@ -1,6 +1,8 @@
 package idgen
 
 import (
+	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 )
@@ -13,13 +15,41 @@ type Stats struct {
 	Waited       time.Duration // all the time that calls waited
 	StepsBack    int64         // steps back of the wall clock that were seen
 	StepsForward int64         // steps forward of the wall clock that were seen, by generators that ride through steps back
+	Refused      Refusals      // calls that failed
 }
 
-// counters are changed where a tick is opened ahead of the clock and where a call waits, and never for each id.
+// Refusals counts calls that failed, by the reason. A keeper that renews its grant and calls again has one of Grant for that.
+type Refusals struct {
+	Full  int64 // [ErrFull]
+	Clock int64 // [ErrClockBack]
+	Time  int64 // [ErrExhausted] and [ErrBeforeEpoch]: the clock is outside of the layout's time
+	Grant int64 // [ErrGrant]
+	Ended int64 // the context ended while the call waited
+}
+
+// counters are changed where a tick is opened ahead of the clock and where a call waits or fails, and never for each id.
 type counters struct {
-	ahead  atomic.Int64 // ticks opened ahead of the clock
-	waits  atomic.Int64
-	waited atomic.Int64 // nanoseconds
+	ahead   atomic.Int64 // ticks opened ahead of the clock
+	waits   atomic.Int64
+	waited  atomic.Int64 // nanoseconds
+	refused struct{ full, clock, time, grant, ended atomic.Int64 }
+}
+
+// refuse counts the error of a call, and returns it. Wrong use of the generator is not counted.
+func (c *counters) refuse(err error) error {
+	switch r := &c.refused; {
+	case errors.Is(err, ErrGrant):
+		r.grant.Add(1)
+	case errors.Is(err, ErrFull):
+		r.full.Add(1)
+	case errors.Is(err, ErrClockBack):
+		r.clock.Add(1)
+	case errors.Is(err, ErrExhausted), errors.Is(err, ErrBeforeEpoch):
+		r.time.Add(1)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		r.ended.Add(1)
+	}
+	return err
 }
 
 // position returns how many words of its tick a word has up to itself.
@@ -78,5 +108,9 @@ func (g *Snowflake) Stats() Stats {
 		Waited:       time.Duration(g.waited.Load()),
 		StepsBack:    g.clock.back.Load(),
 		StepsForward: g.clock.forward.Load(),
+		Refused: Refusals{
+			Full: g.refused.full.Load(), Clock: g.refused.clock.Load(), Time: g.refused.time.Load(),
+			Grant: g.refused.grant.Load(), Ended: g.refused.ended.Load(),
+		},
 	}
 }

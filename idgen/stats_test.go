@@ -132,3 +132,43 @@ func TestWaitOnAFrozenClockIsNoPoll(t *testing.T) {
 		}
 	})
 }
+
+// Each call that fails is counted once, by its reason, and calls that do not fail are not.
+func TestRefusalsAreCounted(t *testing.T) {
+	clock := newFakeClock(noon)
+	layout, err := idgen.NewLayout(noon.Add(-time.Hour), time.Second, idgen.Time.Bits(13), idgen.Sequence.Bits(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuses := newGenerator(t, layout, idgen.WithClock(clock), idgen.RefuseBack(), idgen.RefuseFull(), idgen.StartZero())
+	granted := newGenerator(t, layout, idgen.WithClock(clock), idgen.WithGrants())
+	waits := newGenerator(t, layout, idgen.WithClock(clock), idgen.StartZero())
+	sharded := newGenerator(t, idgen.Sharded, idgen.WithNode(1), idgen.WithShards())
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	fill := func(g *idgen.Snowflake, n int) error { return g.Fill(t.Context(), make([]int64, n)) }
+	for _, step := range []struct {
+		name string
+		of   *idgen.Snowflake
+		at   time.Duration // after noon
+		call func(g *idgen.Snowflake) error
+		is   error
+		want idgen.Refusals
+	}{
+		{"a run that fits", refuses, 0, func(g *idgen.Snowflake) error { return fill(g, 2) }, nil, idgen.Refusals{}},
+		{"a full tick", refuses, 0, func(g *idgen.Snowflake) error { return fill(g, 1) }, idgen.ErrFull, idgen.Refusals{Full: 1}},
+		{"a step back", refuses, -time.Minute, func(g *idgen.Snowflake) error { _, err := g.Next(t.Context()); return err }, idgen.ErrClockBack, idgen.Refusals{Full: 1, Clock: 1}},
+		{"past the layout", refuses, 2 * time.Hour, func(g *idgen.Snowflake) error { return fill(g, 1) }, idgen.ErrExhausted, idgen.Refusals{Full: 1, Clock: 1, Time: 1}},
+		{"no grant", granted, 0, func(g *idgen.Snowflake) error { return fill(g, 1) }, idgen.ErrGrant, idgen.Refusals{Grant: 1}},
+		{"a full tick that a call waits for", waits, 0, func(g *idgen.Snowflake) error { return g.Fill(ended, make([]int64, 3)) }, context.Canceled, idgen.Refusals{Ended: 1}},
+		{"wrong use", sharded, 0, func(g *idgen.Snowflake) error { return fill(g, 1) }, idgen.ErrNode, idgen.Refusals{}},
+	} {
+		clock.wall.Store(noon.Add(step.at).UnixNano())
+		if err := step.call(step.of); !errors.Is(err, step.is) {
+			t.Errorf("%s: got %v, want %v", step.name, err, step.is)
+		}
+		if got := step.of.Stats().Refused; got != step.want {
+			t.Errorf("%s: got %+v, want %+v", step.name, got, step.want)
+		}
+	}
+}
