@@ -58,8 +58,9 @@ type Config struct {
 	// acquires another number and goes on, since its next ids are safe: what is in doubt has been made already.
 	StopOnLoss bool
 
-	// Logger gets a line when the store has forgotten a grant, and for what [State] warns of. Default: slog.Default(); a logger with
-	// slog.DiscardHandler says nothing.
+	// Logger gets a line, a warning, when a renewal fails for the first time and when it works again, when the grant is about to end, when a
+	// number is lost, when ids are in doubt, for what [State] warns of, and when more ticks were borrowed between two renewals than the
+	// generator may be ahead. Default: slog.Default(); a logger with slog.DiscardHandler says nothing.
 	Logger *slog.Logger
 
 	// Wait is how long Open waits for a number to come free when all are held. Default: 2 seconds.

@@ -40,6 +40,7 @@ type Keeper struct {
 	losses   []Doubt   // the last ones
 	untold   []Loss    // that the store does not know of yet
 	halted   error     // of [Config.StopOnLoss]
+	logged   logged
 }
 
 var _ idgen.Source[int64] = (*Keeper)(nil)
@@ -242,11 +243,6 @@ func (k *Keeper) publish(err error) {
 	}); ok {
 		next.Table, next.Warnings = store.Place(), store.Warnings()
 	}
-	for _, w := range next.Warnings { // those of the start can be read, and are no news
-		if old != nil && !slices.Contains(old.Warnings, w) {
-			k.config.Logger.Warn("snowkey: the database of the grants is not what it was", "space", k.config.Space, "warning", w)
-		}
-	}
 	next.Err, next.Held = err, k.row.Holder != "" && !errors.Is(err, ErrClosed)
 	if next.Held {
 		if next.Holder != unstamped(k.row.Holder) {
@@ -265,6 +261,7 @@ func (k *Keeper) publish(err error) {
 	k.status.Store(next)
 	if old != nil {
 		close(old.changed)
+		k.report(&old.State, &next.State)
 	}
 	if k.config.Notify != nil {
 		k.config.Notify(next.State)

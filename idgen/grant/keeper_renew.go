@@ -182,6 +182,7 @@ func (k *Keeper) lose(l Listing) error {
 		return k.forget("others have had it since, perhaps from before its grant ended", k.known)
 	}
 	number := k.row.Number
+	k.config.Logger.Warn("snowkey: a number was lost: it has another holder since its grant ended", "space", k.config.Space, "number", number, "until", k.timeOf(k.row.Until))
 	k.row, k.asked, k.lost = Row{}, nil, k.lost+1
 	return fmt.Errorf("%w: number %d has another holder since its grant ended", ErrLost, number)
 }
