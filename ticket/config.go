@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"math"
 	"regexp"
 	"strings"
@@ -85,6 +86,10 @@ type Config struct {
 	// Notify is called when a server changes its state, and when the ids come to an end. It is called by the call or the probe that noticed,
 	// which waits for it, and by several of them at once; it must not call the source.
 	Notify func(ServerStats)
+
+	// Logger gets a line, a warning, when a server is left alone or quarantined, when it is used again, and when its ids come to the end. Default:
+	// slog.Default(); a logger with slog.DiscardHandler says nothing.
+	Logger *slog.Logger
 }
 
 // BlockConfig says how large a buffer of ids is. The zero value has the defaults.
@@ -131,6 +136,7 @@ func (c Config) complete(table string, servers int) (Config, error) {
 	c.Failures = orDefault(c.Failures, defaultFailures)
 	c.Backoff = orDefault(c.Backoff, defaultBackoff)
 	c.MaxBackoff = orDefault(c.MaxBackoff, max(defaultMaxBackoff, c.Backoff))
+	c.Logger = orDefault(c.Logger, slog.Default())
 	plain := c.Table[strings.IndexByte(c.Table, '.')+1:]
 	switch {
 	case !validSequence.MatchString(c.Sequence):

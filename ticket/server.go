@@ -51,7 +51,8 @@ type server struct {
 	// their contexts. It is nil for other dialects.
 	gate chan struct{}
 
-	told State // to Notify; guarded by Servers.telling
+	told   State // to Notify; guarded by Servers.telling
+	missed bool  // the log has that it is no longer used; guarded by Servers.telling
 
 	mu        sync.Mutex       // guards all below
 	schema    string           // that the table was found in; empty before

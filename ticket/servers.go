@@ -233,16 +233,31 @@ func (s *Servers) unavailable(ended error) error {
 
 // notify tells of a server's new state.
 func (s *Servers) notify(p *server) {
-	if s.config.Notify == nil {
-		return
-	}
 	s.telling.Lock() // so that the last that is told is how it is
 	defer s.telling.Unlock()
 	stats := p.stats()
-	if p.told != stats.State {
-		p.told = stats.State
+	if p.told == stats.State {
+		return
+	}
+	p.told = stats.State
+	s.log(p, stats)
+	if s.config.Notify != nil {
 		s.config.Notify(stats)
 	}
+}
+
+// log logs that a server is no longer used, and that it is again: warnings, so that a log of these alone has the end of a trouble too.
+func (s *Servers) log(p *server, stats ServerStats) {
+	log := s.config.Logger.With("sequence", s.config.Sequence, "server", stats.Name, "place", stats.Place)
+	switch {
+	case stats.State == Quarantined:
+		log.Warn("snowkey: a ticket server is quarantined; it is not used until Readmit", "err", stats.Err)
+	case stats.State == Open:
+		log.Warn("snowkey: a ticket server is left alone for a while", "err", stats.Err)
+	case stats.State == Closed && p.missed:
+		log.Warn("snowkey: a ticket server is in use again")
+	}
+	p.missed = stats.State != Closed && (p.missed || stats.State != HalfOpen)
 }
 
 // warn tells once that a server comes to the end of its ids.
@@ -251,8 +266,14 @@ func (s *Servers) warn(p *server) {
 	near := !p.warned && float64(p.last) >= nearlyUsed*float64(p.limit)
 	p.warned = p.warned || near
 	p.mu.Unlock()
-	if near && s.config.Notify != nil {
-		s.config.Notify(p.stats())
+	if !near {
+		return
+	}
+	stats := p.stats()
+	s.config.Logger.Warn("snowkey: a ticket server comes to the end of its ids", "sequence", s.config.Sequence, "server", stats.Name, "place", stats.Place,
+		"last", stats.Last, "used", stats.Used)
+	if s.config.Notify != nil {
+		s.config.Notify(stats)
 	}
 }
 
