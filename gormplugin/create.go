@@ -59,8 +59,12 @@ func (p *Plugin) begin(db *gorm.DB) {
 // fillFirst is begin with [BeforeHooks]. The callback fill, after the hooks, fills what they have lost.
 func (p *Plugin) fillFirst(db *gorm.DB) {
 	s := beginStatement(db.Statement)
-	if plan := p.planOf(db); plan != nil && s.fill(db, plan) {
+	plan := p.planOf(db)
+	if plan != nil && s.fill(db, plan) {
 		s.keepMade()
+	}
+	if plan != nil && db.Error != nil {
+		p.failures.add(s.of)
 	}
 }
 
@@ -80,6 +84,12 @@ func (p *Plugin) fill(db *gorm.DB) {
 	if s.fill(db, plan) && s.checkSharded(db) {
 		s.prepareInsert(db)
 	}
+	if db.Error != nil {
+		p.failures.add(s.of)
+		return
+	}
+	p.warnRounded(s)
+	p.watchCounter(db, s)
 }
 
 // fill reads the rows and sets the keys that they lack, and reports whether that went well.
@@ -275,6 +285,7 @@ func (p *Plugin) settle(db *gorm.DB) {
 	if s == nil || s.plan == nil {
 		return
 	}
+	p.warnCounter(db, s)
 	s.restoreSchema()
 	if s.plan.schema == nil && s.plan.keys[0].selected(s.of) {
 		for i := range s.rows {

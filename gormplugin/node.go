@@ -1,6 +1,7 @@
 package gormplugin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,9 @@ func (p *Plugin) acquire(db *gorm.DB) error {
 	if err != nil {
 		return err
 	}
-	keeper, err := grant.Open(context.Background(), store, p.config)
+	config := p.config
+	config.Logger = cmp.Or(config.Logger, p.logger)
+	keeper, err := grant.Open(context.Background(), store, config)
 	if err != nil {
 		return acquireError(err)
 	}

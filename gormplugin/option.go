@@ -3,6 +3,7 @@ package gormplugin
 import (
 	"fmt"
 	"iter"
+	"log/slog"
 	"maps"
 	"strings"
 
@@ -59,6 +60,10 @@ func (p *Plugin) names() iter.Seq[string] { return maps.Keys(p.named) }
 //   - a key with the tag autoIncrement:false, unless the field has the tag `gorm:"snowkey"` too;
 //   - an integer of fewer bits, which the database goes on to make. GORM's logger gets a warning once a model. An int64 ends the warning;
 //   - a key with the tag `gorm:"snowkey:-"`.
+//
+// In JSON these keys are numbers above 2^53, which JavaScript rounds: `{"ID":153652455014400001}` is read as 153652455014400000, another row or none.
+// The plugin's logger gets a warning once a model, at its first key. The way out is a key of [sqltype.ID] or the same four fields by [Model], the
+// tag `json:",string"` at the field, or the layout [idgen.JS53].
 func AllKeys() Option {
 	return func(p *Plugin) error {
 		p.allKeys = true
@@ -71,6 +76,24 @@ func AllKeys() Option {
 func BeforeHooks() Option {
 	return func(p *Plugin) error {
 		p.beforeHooks = true
+		return nil
+	}
+}
+
+// Logger sets where the plugin warns of [AllKeys] in JSON and of columns that still count, see [WithoutModelWarnings], and where the keeper of its
+// node number logs, unless [Grants] gives that a logger of its own. Default: slog.Default(). A logger with slog.DiscardHandler says nothing.
+func Logger(to *slog.Logger) Option {
+	return func(p *Plugin) error {
+		p.logger = to
+		return nil
+	}
+}
+
+// WithoutModelWarnings turns two warnings off: the one, once a model, that JavaScript rounds its keys, and the one, once a table, that the
+// database still counts a key which the plugin makes. On PostgreSQL it saves the queries of the catalog at the first create of each table.
+func WithoutModelWarnings() Option {
+	return func(p *Plugin) error {
+		p.unwarned = true
 		return nil
 	}
 }

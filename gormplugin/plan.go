@@ -23,6 +23,7 @@ type plan struct {
 	// sharded is the one of them that depends on a sharding column, nil without such.
 	sharded *key
 	insertSchemas
+	traps        traps
 	tables       sync.Map // dialect and quoted name → *uniqueTable
 	collation    sync.Once
 	collationErr error
@@ -43,6 +44,7 @@ func (p *Plugin) planOf(db *gorm.DB) *plan {
 	}
 	if err != nil {
 		_ = db.AddError(fmt.Errorf("gormplugin: key of %s: %w", db.Statement.Schema.Name, err))
+		p.failures.add(db.Statement)
 		return nil
 	}
 	of.warn(db)
@@ -116,6 +118,7 @@ func (p *Plugin) newPlan(s *schema.Schema) (*plan, error) {
 		return nil, fmt.Errorf("%w: the model has %d fields to fill, at most %d", ErrKey, len(made.keys), maxKeys)
 	}
 	made.insertSchemas = newInsertSchemas(s, made.keys, made.sharded)
+	made.traps.find(s, made.keys)
 	return made, nil
 }
 
@@ -258,7 +261,9 @@ func (p *Plugin) planTables() error {
 		if err != nil {
 			return fmt.Errorf("gormplugin: Table %q: %w", t.table, err)
 		}
-		p.tablePlans[t.table] = &plan{keys: []*key{k}}
+		made := &plan{keys: []*key{k}}
+		made.traps.find(nil, made.keys)
+		p.tablePlans[t.table] = made
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package gormplugin
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"gorm.io/gorm"
@@ -22,12 +23,15 @@ type Plugin struct {
 	config      grant.Config
 	grants      []grant.SQLOption
 	beforeHooks bool
+	logger      *slog.Logger // nil: slog.Default()
+	unwarned    bool         // of traps
 
 	mu   sync.Mutex // held by Initialize
 	node node
 
 	tablePlans map[string]*plan
 	plans      sync.Map // *schema.Schema → planned
+	failures   failures
 }
 
 var _ gorm.Plugin = (*Plugin)(nil)

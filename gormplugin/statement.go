@@ -25,6 +25,8 @@ type statement struct {
 	beforeHooks []reflect.Value // by index: the keys that were set before the hooks, with BeforeHooks
 	upsert      *upsert         // nil unless it may meet rows
 	replaced    bool            // the statement has a derived schema until the INSERT is done
+	watched     bool            // the answer to the INSERT may tell whether the table counts, see traps
+	ownResult   bool            // GORM's place for the answer is the plugin's
 	sent        bool            // the INSERT may have reached the database
 	written     bool            // the rows are in the table
 

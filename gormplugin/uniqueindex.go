@@ -109,27 +109,15 @@ type uniqueTable struct {
 
 // uniqueTable returns the table of a statement with all its unique indexes. It asks once a table.
 func (p *plan) uniqueTable(db *gorm.DB) (*uniqueTable, error) {
-	stmt := db.Statement
-	name := &gorm.Statement{DB: db, Table: stmt.Table, TableExpr: stmt.TableExpr}
-	name.WriteQuoted(clause.Table{Name: clause.CurrentTable})
-	key := [2]string{db.Name(), name.SQL.String()}
+	key := [2]string{db.Name(), quotedTable(db)}
 	if cached, ok := p.tables.Load(key); ok {
 		return cached.(*uniqueTable), nil
 	}
-	t := &uniqueTable{Table: &table.Table{}, dialect: db.Name()}
-	if d, ok := dialect.Lookup(db.Name()); ok {
-		parsed, err := table.Parse(name.SQL.String())
-		if err != nil {
-			return nil, err
-		}
-		found, err := table.NewSource(stmt.ConnPool, d).Outlines(stmt.Context, []table.Name{parsed})
-		if err != nil {
-			return nil, fmt.Errorf("gormplugin: reading the indexes of %s: %w", parsed, err)
-		}
-		if found[0] != nil {
-			t.Table = found[0]
-		}
+	found, err := readTable(db)
+	if err != nil {
+		return nil, fmt.Errorf("gormplugin: reading the indexes of %s: %w", key[1], err)
 	}
+	t := &uniqueTable{Table: found, dialect: db.Name()}
 	for _, index := range t.Indexes {
 		if !index.Unique {
 			continue
@@ -145,6 +133,31 @@ func (p *plan) uniqueTable(db *gorm.DB) (*uniqueTable, error) {
 	}
 	p.tables.Store(key, t)
 	return t, nil
+}
+
+// quotedTable returns the name of a statement's table as the statement has it.
+func quotedTable(db *gorm.DB) string {
+	name := &gorm.Statement{DB: db, Table: db.Statement.Table, TableExpr: db.Statement.TableExpr}
+	name.WriteQuoted(clause.Table{Name: clause.CurrentTable})
+	return name.SQL.String()
+}
+
+// readTable asks for the table of a statement, which is empty where the catalog does not know it.
+func readTable(db *gorm.DB) (*table.Table, error) {
+	if d, ok := dialect.Lookup(db.Name()); ok {
+		parsed, err := table.Parse(quotedTable(db))
+		if err != nil {
+			return nil, err
+		}
+		found, err := table.NewSource(db.Statement.ConnPool, d).Outlines(db.Statement.Context, []table.Name{parsed})
+		if err != nil {
+			return nil, err
+		}
+		if found[0] != nil {
+			return found[0], nil
+		}
+	}
+	return &table.Table{}, nil
 }
 
 // named returns the index of some columns.
