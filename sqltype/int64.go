@@ -59,7 +59,7 @@ func parse(text string) (int64, error) {
 func parseAny(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
-	case errors.Is(err, strconv.ErrRange):
+	case errors.Is(err, strconv.ErrRange) && strings.Trim(text[1:], "0123456789") == "": // strconv looks no further than to where the number is too great
 		return 0, fmt.Errorf("%w: %q, want %d to %d", ErrRange, strings.Clone(text), int64(math.MinInt64), int64(math.MaxInt64))
 	case err != nil:
 		return 0, fmt.Errorf("%w: %q, want a decimal number", ErrSyntax, strings.Clone(text))
