@@ -22,18 +22,25 @@ type Catalog struct {
 
 // New returns the catalog of a database. The error wraps [ErrDialect].
 func New(db dialect.Queryer, d dialect.Dialect) (*Catalog, error) {
-	c := &Catalog{reader: table.Reader{DB: db, Dialect: d}}
-	switch d {
+	if !d.Valid() {
+		return nil, fmt.Errorf("%w: %s", ErrDialect, d)
+	}
+	c := &Catalog{reader: table.Reader{Dialect: d}}
+	return c.Over(db), nil
+}
+
+// Over returns the catalog that reads through another connection to the database.
+func (c *Catalog) Over(db dialect.Queryer) *Catalog {
+	c = &Catalog{reader: table.Reader{DB: db, Dialect: c.Dialect()}}
+	switch c.Dialect() {
 	case dialect.MySQL:
 		c.source = mysqlSource{table.MySQL{Reader: c.reader}}
 	case dialect.Postgres:
 		c.source = postgresSource{table.Postgres{Reader: c.reader}}
 	case dialect.SQLite:
 		c.source = sqliteSource{table.SQLite{Reader: c.reader}}
-	default:
-		return nil, fmt.Errorf("%w: %s", ErrDialect, d)
 	}
-	return c, nil
+	return c
 }
 
 // Dialect returns the database's dialect.
@@ -121,7 +128,7 @@ func (c *Catalog) Load(ctx context.Context, names ...Name) ([]*Table, error) {
 	}
 	tables, err := load(ctx, c.source, names)
 	if err == nil {
-		err = c.source.sizes(ctx, whole(tables))
+		err = c.sizes(ctx, whole(tables))
 	}
 	if err != nil {
 		return nil, failed(err, listed(names))
@@ -136,6 +143,34 @@ func load(ctx context.Context, s source, names []Name) ([]*Table, error) {
 		return nil, err
 	}
 	return tables, s.complete(ctx, whole(tables))
+}
+
+// sizes reads what changes by use: Rows, Bytes and Next.
+func (c *Catalog) sizes(ctx context.Context, tables []*Table) error {
+	if err := c.source.sizes(ctx, tables); err != nil {
+		return err
+	}
+	for _, t := range tables {
+		for _, col := range t.Columns {
+			if t.Next != 0 || !slices.Contains(t.Key(), col.Name) || col.Sequence == (Name{}) && col.Auto != "AUTOINCREMENT" {
+				continue
+			}
+			if err := c.source.next(ctx, t, col); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// inTurn calls what reads something of tables each.
+func inTurn(ctx context.Context, tables []*Table, read ...func(context.Context, []*Table) error) error {
+	for _, r := range read {
+		if err := r(ctx, tables); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // whole returns those of tables that are there and no views, each once.

@@ -1,24 +1,19 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 func (s mysqlSource) complete(ctx context.Context, tables []*Table) error {
-	for _, read := range []func(context.Context, []*Table) error{s.readCreates, s.readTriggers, s.readUsers} {
-		if err := read(ctx, tables); err != nil {
-			return err
-		}
-	}
-	return nil
+	return inTurn(ctx, tables, s.readCreates, s.readTriggers, s.readUsers)
 }
 
 func (s mysqlSource) sizes(ctx context.Context, tables []*Table) error {
-	err := s.EachOf(ctx, tables, `SELECT TABLE_NAME, COALESCE(TABLE_ROWS, -1), COALESCE(DATA_LENGTH + INDEX_LENGTH, -1), LEAST(COALESCE(AUTO_INCREMENT, 0), 9223372036854775807)
+	return s.EachOf(ctx, tables, `SELECT TABLE_NAME, COALESCE(TABLE_ROWS, -1), COALESCE(DATA_LENGTH + INDEX_LENGTH, -1), LEAST(COALESCE(AUTO_INCREMENT, 0), 9223372036854775807)
 		FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME IN (?)`, func(scan func(...any) (*Table, error)) error {
 		var rows, bytes, next int64
 		t, err := scan(&rows, &bytes, &next)
@@ -28,38 +23,20 @@ func (s mysqlSource) sizes(ctx context.Context, tables []*Table) error {
 		t.Rows, t.Bytes, t.Next = rows, bytes, next
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	for _, t := range tables {
-		if err := s.readNext(ctx, t); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
-// readNext reads what the sequence of a key gives next, where the user may.
-func (s mysqlSource) readNext(ctx context.Context, t *Table) error {
-	for _, col := range t.Columns {
-		if col.Sequence == (Name{}) || t.Next != 0 || !slices.Contains(t.Key(), col.Name) {
-			continue
-		}
-		allowed, err := s.Texts(ctx, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND TABLE_TYPE = 'SEQUENCE'",
-			col.Sequence.Schema, col.Sequence.Name)
-		if err != nil || len(allowed) == 0 {
-			return err
-		}
-		// A right to write the table is not one to read its sequence, and then the number stays unknown.
-		err = s.Each(ctx, "SELECT next_not_cached_value FROM "+s.Quoted(col.Sequence), nil, func(scan func(...any) error) error { return scan(&t.Next) })
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil && dialect.MySQL.Class(err) != dialect.Denied {
-			return err
-		}
+func (s mysqlSource) next(ctx context.Context, t *Table, key *Column) error {
+	allowed, err := s.Texts(ctx, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND TABLE_TYPE = 'SEQUENCE'",
+		key.Sequence.Schema, key.Sequence.Name)
+	if err != nil || len(allowed) == 0 {
+		return err
 	}
-	return nil
+	// A right to write the table is not one to read its sequence, and then the number stays unknown.
+	err = s.Each(ctx, "SELECT next_not_cached_value FROM "+s.Quoted(key.Sequence), nil, func(scan func(...any) error) error { return scan(&t.Next) })
+	if ctx.Err() == nil && dialect.MySQL.Class(err) == dialect.Denied {
+		return nil
+	}
+	return cmp.Or(ctx.Err(), err)
 }
 
 func (s mysqlSource) readTriggers(ctx context.Context, tables []*Table) error {

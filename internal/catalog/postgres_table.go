@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"github.com/snowkey-go/snowkey/internal/sqltoken"
 	"github.com/snowkey-go/snowkey/internal/table"
@@ -63,12 +62,7 @@ func (s postgresSource) complete(ctx context.Context, tables []*Table) error {
 	for _, t := range tables {
 		addGenerated(t, sqltoken.Postgres)
 	}
-	for _, read := range []func(context.Context, []*Table) error{s.readChecks, s.readTriggers, s.readUsers} {
-		if err := read(ctx, tables); err != nil {
-			return err
-		}
-	}
-	return nil
+	return inTurn(ctx, tables, s.readChecks, s.readTriggers, s.readUsers)
 }
 
 func (s postgresSource) sizes(ctx context.Context, tables []*Table) error {
@@ -76,7 +70,7 @@ func (s postgresSource) sizes(ctx context.Context, tables []*Table) error {
 		t.Rows, t.Bytes = 0, 0 // of one without any partition
 	}
 	// Before PostgreSQL 14 the number of rows is 0 as long as nothing has counted them.
-	err := s.eachIn(ctx, tables, "WITH "+postgresTree+` SELECT tree.root::bigint, CASE WHEN bool_and(pg_catalog.pg_relation_size(c.oid) = 0) THEN 0
+	return s.eachIn(ctx, tables, "WITH "+postgresTree+` SELECT tree.root::bigint, CASE WHEN bool_and(pg_catalog.pg_relation_size(c.oid) = 0) THEN 0
 				WHEN bool_or(c.reltuples < 0 OR c.reltuples = 0 AND c.relpages = 0 AND pg_catalog.pg_relation_size(c.oid) > 0) THEN -1 ELSE sum(c.reltuples) END::bigint,
 			coalesce(sum(pg_catalog.pg_total_relation_size(c.oid)), -1)::bigint
 		FROM tree JOIN pg_catalog.pg_class c ON c.oid = tree.oid WHERE c.relkind = 'r' GROUP BY tree.root`, nil,
@@ -89,31 +83,13 @@ func (s postgresSource) sizes(ctx context.Context, tables []*Table) error {
 			t.Rows, t.Bytes = rows, bytes
 			return nil
 		})
-	if err != nil {
-		return err
-	}
-	for _, t := range tables {
-		if err := s.readNext(ctx, t); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
-// readNext reads what the sequence of a key gives next. The number of one that the user may not read is NULL.
-func (s postgresSource) readNext(ctx context.Context, t *Table) error {
-	for _, col := range t.Columns {
-		if col.Sequence == (Name{}) || t.Next != 0 || !slices.Contains(t.Key(), col.Name) {
-			continue
-		}
-		err := s.Each(ctx, `SELECT coalesce(last_value + increment_by, CASE WHEN pg_catalog.has_sequence_privilege(pg_catalog.format('%I.%I', schemaname, sequencename), 'SELECT, USAGE') THEN start_value END, 0)
-			FROM pg_catalog.pg_sequences WHERE schemaname = $1::text AND sequencename = $2::text`,
-			[]any{col.Sequence.Schema, col.Sequence.Name}, func(scan func(...any) error) error { return scan(&t.Next) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// The number of a sequence that the user may not read is NULL.
+func (s postgresSource) next(ctx context.Context, t *Table, key *Column) error {
+	return s.Each(ctx, `SELECT coalesce(last_value + increment_by, CASE WHEN pg_catalog.has_sequence_privilege(pg_catalog.format('%I.%I', schemaname, sequencename), 'SELECT, USAGE') THEN start_value END, 0)
+		FROM pg_catalog.pg_sequences WHERE schemaname = $1::text AND sequencename = $2::text`,
+		[]any{key.Sequence.Schema, key.Sequence.Name}, func(scan func(...any) error) error { return scan(&t.Next) })
 }
 
 func (s postgresSource) readChecks(ctx context.Context, tables []*Table) error {

@@ -94,12 +94,7 @@ func (s postgresSource) readUsers(ctx context.Context, tables []*Table) error {
 	if len(tables) == 0 {
 		return nil
 	}
-	for _, read := range []func(context.Context, []*Table) error{s.readViews, s.readOthers, s.readRoutines} {
-		if err := read(ctx, tables); err != nil {
-			return err
-		}
-	}
-	return nil
+	return inTurn(ctx, tables, s.readViews, s.readOthers, s.readRoutines)
 }
 
 // readOthers finds all else than views that the database knows to be made of a table, of its columns, or of the type of its rows.
@@ -108,10 +103,7 @@ func (s postgresSource) readOthers(ctx context.Context, tables []*Table) error {
 	for _, t := range tables {
 		known[t] = len(t.Users)
 	}
-	if err := s.readDepending(ctx, tables); err != nil {
-		return err
-	}
-	if err := s.readPublications(ctx, tables); err != nil {
+	if err := inTurn(ctx, tables, s.readDepending, s.readPublications); err != nil {
 		return err
 	}
 	for _, t := range tables {

@@ -15,8 +15,10 @@ type source interface {
 	complete(ctx context.Context, tables []*Table) error
 	// described returns tables with what define and References need of them; see [Catalog.Outlines].
 	described(ctx context.Context, names []Name) ([]*Table, error)
-	// sizes reads what changes by use: Rows, Bytes and Next.
+	// sizes reads Rows and Bytes, and Next where a table has it.
 	sizes(ctx context.Context, tables []*Table) error
+	// next reads the Next that a sequence or AUTOINCREMENT gives a key, where the user may.
+	next(ctx context.Context, t *Table, key *Column) error
 	references(ctx context.Context, tables []*Table) ([]*Reference, error)
 	// create reads the statement that makes a table, where there is one and it was not read yet.
 	create(ctx context.Context, t *Table) error

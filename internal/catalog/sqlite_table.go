@@ -39,9 +39,6 @@ func (s sqliteSource) sizes(ctx context.Context, tables []*Table) error {
 		if err := s.readRows(ctx, t); err != nil {
 			return err
 		}
-		if err := s.readNext(ctx, t); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -61,13 +58,9 @@ func (s sqliteSource) readRows(ctx context.Context, t *Table) error {
 		[]any{t.Full.Name}, func(scan func(...any) error) error { return scan(&t.Rows) })
 }
 
-func (s sqliteSource) readNext(ctx context.Context, t *Table) error {
-	i := slices.IndexFunc(t.Columns, func(c *Column) bool { return c.Auto == "AUTOINCREMENT" })
-	if i < 0 {
-		return nil
-	}
+func (s sqliteSource) next(ctx context.Context, t *Table, key *Column) error {
 	var last int64
-	err := s.Each(ctx, "SELECT max(coalesce((SELECT max(seq) FROM "+s.Quote(t.Full.Schema)+".sqlite_sequence WHERE name = ?), 0), coalesce((SELECT max("+s.Quote(t.Columns[i].Name)+") FROM "+s.Quoted(t.Full)+"), 0))",
+	err := s.Each(ctx, "SELECT max(coalesce((SELECT max(seq) FROM "+s.Quote(t.Full.Schema)+".sqlite_sequence WHERE name = ?), 0), coalesce((SELECT max("+s.Quote(key.Name)+") FROM "+s.Quoted(t.Full)+"), 0))",
 		[]any{t.Full.Name}, func(scan func(...any) error) error { return scan(&last) })
 	if t.Next = last; last < math.MaxInt64 { // there it gives none any more
 		t.Next++
