@@ -28,6 +28,7 @@ const (
 // source reads the old rows of a key: their ids, and when they were made.
 type source struct {
 	dialect dialect.Dialect
+	catalog *catalog.Catalog
 	key     plan.Key
 	table   string // quoted, as all names here
 	id      string // the key's column, of t
@@ -55,7 +56,7 @@ func newSource(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key, s *nod
 	if err != nil {
 		return nil, err
 	}
-	r := &source{dialect: d, key: k, id: "t." + c.Quote(k.Column), form: fixed, created: "0"}
+	r := &source{dialect: d, catalog: c, key: k, id: "t." + c.Quote(k.Column), form: fixed, created: "0"}
 	if r.table, err = c.QuotedText(k.Table); err != nil {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func newSource(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key, s *nod
 	}
 	holder, alias := r.table, "t"
 	if k.Parent != "" {
-		if holder, err = r.join(c, p, k); err != nil {
+		if holder, err = r.join(p, k); err != nil {
 			return nil, err
 		}
 		alias = "q"
@@ -93,8 +94,8 @@ func newSource(ctx context.Context, db *sql.DB, p *plan.Plan, k plan.Key, s *nod
 }
 
 // join adds the table that has the time of a key's rows.
-func (r *source) join(c *catalog.Catalog, p *plan.Plan, k plan.Key) (parent string, err error) {
-	if parent, err = c.QuotedText(k.Parent); err != nil {
+func (r *source) join(p *plan.Plan, k plan.Key) (parent string, err error) {
+	if parent, err = r.catalog.QuotedText(k.Parent); err != nil {
 		return "", err
 	}
 	column := ""
@@ -111,7 +112,7 @@ func (r *source) join(c *catalog.Catalog, p *plan.Plan, k plan.Key) (parent stri
 	if column == "" || k.Through == "" {
 		return "", fmt.Errorf("mapping: the plan does not say what column of %s the column %q of %s refers to", k.Parent, k.Through, k.Table)
 	}
-	r.joined = " LEFT JOIN " + parent + " q ON q." + c.Quote(column) + " = t." + c.Quote(k.Through)
+	r.joined = " LEFT JOIN " + parent + " q ON q." + r.catalog.Quote(column) + " = t." + r.catalog.Quote(k.Through)
 	return parent, nil
 }
 

@@ -139,15 +139,11 @@ func (r *source) excused(ctx context.Context, db *sql.DB, list []row) (map[int64
 	if bad < 0 || r.maps == "" {
 		return nil, nil
 	}
-	c, err := catalog.New(db, r.dialect)
-	if err != nil {
-		return nil, err
-	}
 	name, err := catalog.Parse(r.key.Map)
 	if err != nil {
 		return nil, fmt.Errorf("mapping: the plan's map: %w", err)
 	}
-	if t, err := c.Table(ctx, name); err != nil || t == nil {
+	if t, err := r.catalog.Over(db).Table(ctx, name); err != nil || t == nil {
 		return nil, err
 	}
 	mapped := map[int64]bool{}

@@ -52,11 +52,10 @@ func open(ctx context.Context, i int, db *gorm.DB) (*side, error) {
 	if s.pool, err = db.DB(); err != nil {
 		return nil, fmt.Errorf("%w: %s is no pool of connections: %w", ErrOption, s.label, err)
 	}
-	reader, err := catalog.New(s.pool, s.dialect)
-	if err != nil {
+	if s.catalog, err = catalog.New(s.pool, s.dialect); err != nil {
 		return nil, err
 	}
-	server, err := reader.Server(ctx)
+	server, err := s.catalog.Server(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("merge: %s: %w", s.label, err)
 	}
@@ -83,8 +82,8 @@ func (s *side) prepare(ctx context.Context) (err error) {
 			return fmt.Errorf("merge: %s: %w", s.label, err)
 		}
 	}
-	s.catalog, err = catalog.New(s.conn, s.dialect)
-	return err
+	s.catalog = s.catalog.Over(s.conn)
+	return nil
 }
 
 // close gives the connection back, or ends it where its session is no longer what others expect.

@@ -15,14 +15,11 @@ import (
 // what has it go on from the old ids. MySQL and MariaDB do so, whose AUTO_INCREMENT is never below the greatest id, and
 // SQLite; PostgreSQL does not, whose sequences see no id that is given.
 func CounterWarnings(ctx context.Context, db *sql.DB, p *plan.Plan) (warnings []string, err error) {
-	d, ok := dialect.Lookup(p.Database.Kind)
-	if !ok || d == dialect.Postgres {
-		return nil, nil
-	}
-	c, err := catalog.New(db, d)
-	if err != nil {
+	r, err := newRunner(db, p)
+	if err != nil || r.dialect == dialect.Postgres {
 		return nil, err
 	}
+	c := r.catalog
 	for _, k := range p.Keys {
 		name, err := catalog.Parse(k.Table)
 		if err != nil {
@@ -55,7 +52,7 @@ func CounterWarnings(ctx context.Context, db *sql.DB, p *plan.Plan) (warnings []
 			text += ", though no row has such an id any more. The database"
 		}
 		switch {
-		case d == dialect.MySQL:
+		case r.dialect == dialect.MySQL:
 			text += fmt.Sprintf(" goes on at %d after: ALTER TABLE %s AUTO_INCREMENT = %[1]d", old+1, table)
 		case t.Column(k.Column, false).Auto != "":
 			text += fmt.Sprintf(" goes on at %d after: UPDATE %s.sqlite_sequence SET seq = %d WHERE name = '%s'", old+1, c.Quote(t.Full.Schema), old, strings.ReplaceAll(t.Full.Name, "'", "''"))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/snowkey-go/snowkey/internal/catalog"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 	"github.com/snowkey-go/snowkey/migrate/internal/journal"
 	"github.com/snowkey-go/snowkey/migrate/internal/mapping"
@@ -55,11 +54,7 @@ func (r *runner) preconditions(ctx context.Context) error {
 
 // checkDatabase compares the database with the plan's. The version may have become another.
 func (r *runner) checkDatabase(ctx context.Context) error {
-	c, err := catalog.New(r.db, r.dialect)
-	if err != nil {
-		return err
-	}
-	server, err := c.Server(ctx)
+	server, err := r.catalog.Server(ctx)
 	if err != nil {
 		return fmt.Errorf("which database it is: %w", err)
 	}

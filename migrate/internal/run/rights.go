@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/snowkey-go/snowkey/internal/catalog"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
@@ -33,12 +32,8 @@ func (r *runner) checkRights(ctx context.Context) error {
 
 // postgresRights: only an owner alters a table, and a schema says who makes tables in it.
 func (r *runner) postgresRights(ctx context.Context) (missing []string, err error) {
-	c, err := catalog.New(r.db, r.dialect)
-	if err != nil {
-		return nil, err
-	}
 	if r.p.Silent {
-		may, err := c.Silences(ctx)
+		may, err := r.catalog.Silences(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +47,7 @@ func (r *runner) postgresRights(ctx context.Context) (missing []string, err erro
 		var owner, schema string
 		var has bool
 		err := r.db.QueryRowContext(ctx, "SELECT pg_get_userbyid(c.relowner), pg_has_role(c.relowner, 'USAGE'), n.nspname FROM pg_class AS c"+
-			" JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)", c.Quoted(name)).Scan(&owner, &has, &schema)
+			" JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)", r.catalog.Quoted(name)).Scan(&owner, &has, &schema)
 		if err != nil {
 			return nil, fmt.Errorf("of table %s: %w", name, err)
 		}

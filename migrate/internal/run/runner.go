@@ -17,6 +17,7 @@ import (
 type runner struct {
 	db          *sql.DB
 	dialect     dialect.Dialect
+	catalog     *catalog.Catalog
 	p           *plan.Plan
 	o           Options
 	hash        string
@@ -93,6 +94,9 @@ func newRunner(db *sql.DB, p *plan.Plan) (r *runner, err error) {
 		return nil, fmt.Errorf("%w: its database is of the kind %q", ErrPlan, p.Database.Kind)
 	}
 	r = &runner{db: db, dialect: d, p: p}
+	if r.catalog, err = catalog.New(db, d); err != nil {
+		return nil, err
+	}
 	if r.hash, err = p.Hash(); err != nil {
 		return nil, err
 	}

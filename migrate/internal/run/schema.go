@@ -19,11 +19,7 @@ const shown = 5
 
 // readFingerprint returns the schema's fingerprint, as a connection sees it.
 func (r *runner) readFingerprint(ctx context.Context, db dialect.Queryer) (string, error) {
-	c, err := catalog.New(db, r.dialect)
-	if err != nil {
-		return "", err
-	}
-	fingerprint, err := c.Fingerprint(ctx, r.names...)
+	fingerprint, err := r.catalog.Over(db).Fingerprint(ctx, r.names...)
 	if err != nil {
 		return "", fmt.Errorf("the schema's fingerprint: %w", err)
 	}
@@ -110,11 +106,7 @@ func (r *runner) differences(ctx context.Context, db dialect.Queryer) (now []pla
 	if len(r.p.Definitions) == 0 { // of a plan that [plan.Make] has not made
 		return nil, nil, nil
 	}
-	c, err := catalog.New(db, r.dialect)
-	if err != nil {
-		return nil, nil, err
-	}
-	if now, err = c.Definitions(ctx, r.names...); err != nil {
+	if now, err = r.catalog.Over(db).Definitions(ctx, r.names...); err != nil {
 		return nil, nil, fmt.Errorf("the tables' definitions: %w", err)
 	}
 	in := func(states ...string) plan.Standing {
