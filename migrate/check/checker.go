@@ -355,7 +355,7 @@ func (c *checker) checkGreatest(ctx context.Context, t *catalog.Table, k targetK
 		return nil // without an index that begins with the column all rows would be read
 	}
 	var greatest sql.NullString // BIGINT UNSIGNED is above int64
-	err := c.database.Each(ctx, c.fixer.greatest(t, k.at), nil,
+	err := c.database.Each(ctx, c.database.greatest(t, k.at), nil,
 		func(scan func(...any) error) error { return scan(&greatest) })
 	if err != nil {
 		return fmt.Errorf("the greatest key of %s: %w", t.Name, err)

@@ -61,7 +61,12 @@ func isUnique(t *catalog.Table, col *catalog.Column) bool {
 	return slices.ContainsFunc(uniques(t), func(columns []string) bool { return len(columns) == 1 && columns[0] == col.Name })
 }
 
-// greatestOf is what a fixer's greatest returns for a type of texts that CAST knows.
-func (d database) greatestOf(t *catalog.Table, col *catalog.Column, text string) string {
-	return "SELECT CAST(MAX(" + d.Quote(col.Name) + ") AS " + text + ") FROM " + d.Quoted(t.Name)
+// greatest returns the query for the greatest key in a column, as a text: a prepared statement whose result changed its type with the
+// column would fail once.
+func (d database) greatest(t *catalog.Table, col *catalog.Column) string {
+	return fmt.Sprintf(map[dialect.Dialect]string{
+		dialect.MySQL:    "SELECT CAST(MAX(%s) AS char) FROM %s",
+		dialect.Postgres: "SELECT CAST(MAX(%s) AS text) FROM %s",
+		dialect.SQLite:   "SELECT CAST(CAST(%[1]s AS integer) AS text) FROM %[2]s WHERE typeof(%[1]s) IN ('integer', 'real') ORDER BY %[1]s DESC LIMIT 1",
+	}[d.Dialect()], d.Quote(col.Name), d.Quoted(t.Name))
 }

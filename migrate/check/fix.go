@@ -8,9 +8,6 @@ import (
 
 // fixer says how a fault is fixed in a database's dialect. Nothing is written.
 type fixer interface {
-	// greatest returns the query for the greatest key in a column, as a text: a prepared statement whose result changed its type with the
-	// column would fail once.
-	greatest(t *catalog.Table, col *catalog.Column) string
 	// widen returns the statements that make a column a 64-bit integer, or what is in the way of them.
 	widen(ctx context.Context, c *checker, t *catalog.Table, col *catalog.Column) (fix, error)
 	// stop returns the statements that keep the database from making keys in a column.

@@ -15,10 +15,6 @@ import (
 // mysqlFixer fixes tables of MySQL and MariaDB.
 type mysqlFixer struct{ database }
 
-func (c mysqlFixer) greatest(t *catalog.Table, col *catalog.Column) string {
-	return c.greatestOf(t, col, "char")
-}
-
 // widen changes all columns that foreign keys tie to one at once: MySQL demands that they have the same type, and changes none while the
 // foreign keys are there (errors 1832 and 1833; on MariaDB 10.11 also without foreign_key_checks). They cannot be made again in the
 // statement that drops them, since their names are taken until its end. A list that stopped there would have lost them, so there is none

@@ -12,10 +12,6 @@ import (
 // postgresFixer fixes tables of PostgreSQL.
 type postgresFixer struct{ database }
 
-func (c postgresFixer) greatest(t *catalog.Table, col *catalog.Column) string {
-	return c.greatestOf(t, col, "text")
-}
-
 // widen does not touch foreign keys: PostgreSQL lets them be between integers of all widths, and checks them anew.
 func (c postgresFixer) widen(ctx context.Context, _ *checker, t *catalog.Table, col *catalog.Column) (fix, error) {
 	statement := "ALTER TABLE " + c.Quoted(t.Name) + " ALTER COLUMN " + c.Quote(col.Name) + " TYPE bigint"

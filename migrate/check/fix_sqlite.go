@@ -10,11 +10,6 @@ import (
 // sqliteFixer says what there is to do in SQLite, which changes no table in place.
 type sqliteFixer struct{ database }
 
-func (c sqliteFixer) greatest(t *catalog.Table, col *catalog.Column) string {
-	id := c.Quote(col.Name)
-	return "SELECT CAST(CAST(" + id + " AS integer) AS text) FROM " + c.Quoted(t.Name) + " WHERE typeof(" + id + ") IN ('integer', 'real') ORDER BY " + id + " DESC LIMIT 1"
-}
-
 // rebuild is what there is instead of statements.
 func (c sqliteFixer) rebuild(declaration string) fix {
 	return fix{note: "SQLite cannot change that in place: make a new table that declares " + declaration + ", copy the rows, drop the old table, and " +
