@@ -23,12 +23,8 @@ func (s mysqlSource) otherDefinitions(ctx context.Context, tables []*Table) (map
 		`SELECT TABLE_NAME, CONCAT(PARTITION_NAME, ' ', COALESCE(SUBPARTITION_NAME, '')), CONCAT(PARTITION_METHOD, ' ', COALESCE(SUBPARTITION_METHOD, '')), COALESCE(PARTITION_EXPRESSION, ''), COALESCE(SUBPARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, '')
 			FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = ? AND TABLE_NAME IN (?) AND PARTITION_NAME IS NOT NULL ORDER BY TABLE_NAME, PARTITION_ORDINAL_POSITION, SUBPARTITION_ORDINAL_POSITION`,
 	} {
-		err := s.EachOf(ctx, tables, query, func(scan func(...any) (*Table, error)) error {
-			var of [5]string
-			t, err := scan(&of[0], &of[1], &of[2], &of[3], &of[4])
-			if err != nil {
-				return err
-			}
+		var of [5]string
+		err := s.EachOf(ctx, tables, query, []any{&of[0], &of[1], &of[2], &of[3], &of[4]}, func(t *Table) error {
 			of[2], of[3] = table.Backticks(of[2]), table.Backticks(of[3])
 			what := "options"
 			if n == 1 {

@@ -13,13 +13,9 @@ func (s mysqlSource) complete(ctx context.Context, tables []*Table) error {
 }
 
 func (s mysqlSource) sizes(ctx context.Context, tables []*Table) error {
+	var rows, bytes, next int64
 	return s.EachOf(ctx, tables, `SELECT TABLE_NAME, COALESCE(TABLE_ROWS, -1), COALESCE(DATA_LENGTH + INDEX_LENGTH, -1), LEAST(COALESCE(AUTO_INCREMENT, 0), 9223372036854775807)
-		FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME IN (?)`, func(scan func(...any) (*Table, error)) error {
-		var rows, bytes, next int64
-		t, err := scan(&rows, &bytes, &next)
-		if err != nil {
-			return err
-		}
+		FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME IN (?)`, []any{&rows, &bytes, &next}, func(t *Table) error {
 		t.Rows, t.Bytes, t.Next = rows, bytes, next
 		return nil
 	})
@@ -41,18 +37,14 @@ func (s mysqlSource) next(ctx context.Context, t *Table, key *Column) error {
 
 func (s mysqlSource) readTriggers(ctx context.Context, tables []*Table) error {
 	made := map[*Table][]mysqlMaking{}
+	var found Trigger
+	var m mysqlMaking
 	err := s.EachOf(ctx, tables, `SELECT EVENT_OBJECT_TABLE, TRIGGER_NAME, CONCAT(ACTION_TIMING, ' ', EVENT_MANIPULATION), SQL_MODE, CHARACTER_SET_CLIENT, COLLATION_CONNECTION, COALESCE(DEFINER, ''),
 			CONCAT(VERSION(), @@version_comment) LIKE '%mariadb%', COALESCE(DEFINER = CURRENT_USER(), FALSE), EXISTS
 				(SELECT 1 FROM information_schema.USER_PRIVILEGES WHERE REPLACE(GRANTEE, '''', '') = CURRENT_USER() AND (PRIVILEGE_TYPE = 'SET USER' OR PRIVILEGE_TYPE = 'SUPER' AND VERSION() LIKE '10.%'))
 		FROM information_schema.TRIGGERS
 		WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE IN (?) ORDER BY EVENT_OBJECT_TABLE, ACTION_TIMING, EVENT_MANIPULATION, ACTION_ORDER`,
-		func(scan func(...any) (*Table, error)) error {
-			var found Trigger
-			var m mysqlMaking
-			t, err := scan(&found.Name, &found.Timing, &m.mode, &m.client, &m.collation, &m.definer, &m.mariadb, &m.own, &m.may)
-			if err != nil {
-				return err
-			}
+		[]any{&found.Name, &found.Timing, &m.mode, &m.client, &m.collation, &m.definer, &m.mariadb, &m.own, &m.may}, func(t *Table) error {
 			t.Triggers, made[t] = append(t.Triggers, found), append(made[t], m)
 			return nil
 		})

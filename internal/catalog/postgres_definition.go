@@ -81,14 +81,11 @@ const definitionsQuery = "WITH " + postgresTree + `,
 // otherDefinitions reads the definitions of tables and partitions, and what CREATE VIEW has not of their views.
 func (s postgresSource) otherDefinitions(ctx context.Context, tables []*Table) (map[*Table][]Definition, error) {
 	found := map[*Table][]Definition{}
-	add := func(scan func(...any) (*Table, error)) error {
-		var of Name
-		var d Definition
-		t, err := scan(&of.Schema, &of.Name, &d.What, &d.Text)
-		if err != nil {
-			return err
-		}
-		d.Of = of.String()
+	var name Name
+	var d Definition
+	into := []any{&name.Schema, &name.Name, &d.What, &d.Text}
+	add := func(t *Table) error {
+		d.Of = name.String()
 		found[t] = append(found[t], d)
 		return nil
 	}
@@ -96,7 +93,7 @@ func (s postgresSource) otherDefinitions(ctx context.Context, tables []*Table) (
 	if len(whole) == 0 {
 		return found, ctx.Err()
 	}
-	if err := s.eachIn(ctx, whole, definitionsQuery, nil, add); err != nil {
+	if err := s.eachIn(ctx, whole, definitionsQuery, nil, into, add); err != nil {
 		return nil, err
 	}
 	var of []uint32 // views, each of the first of its tables
@@ -121,6 +118,6 @@ func (s postgresSource) otherDefinitions(ctx context.Context, tables []*Table) (
 			FROM v JOIN pg_catalog.pg_attribute a ON a.attrelid = v.oid AND a.attnum > 0 LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = v.oid AND d.adnum = a.attnum
 		UNION ALL SELECT root, nspname, relname, 'trigger ' || t.tgname, concat_ws(' ', pg_catalog.pg_get_triggerdef(t.oid), t.tgenabled::text) FROM v JOIN pg_catalog.pg_trigger t ON t.tgrelid = v.oid AND NOT t.tgisinternal
 		UNION ALL SELECT root, nspname, relname, 'rule ' || r.rulename, pg_catalog.pg_get_ruledef(r.oid) FROM v JOIN pg_catalog.pg_rewrite r ON r.ev_class = v.oid AND r.rulename <> '_RETURN'
-		) all_of WHERE text <> ''`, []any{table.Array(of), strings.Join(views, "\x01")}, add)
+		) all_of WHERE text <> ''`, []any{table.Array(of), strings.Join(views, "\x01")}, into, add)
 	return found, err
 }

@@ -11,6 +11,9 @@ func (s postgresSource) references(ctx context.Context, tables []*Table) (found 
 	if len(tables) == 0 {
 		return nil, nil
 	}
+	var read Reference
+	var oid int64
+	var column, to string
 	last := int64(-1)
 	// A foreign key may be of a partition, or point to one, whose columns have the names of the partitioned table's.
 	err = s.eachIn(ctx, tables, "WITH "+postgresTree+`
@@ -27,21 +30,14 @@ func (s postgresSource) references(ctx context.Context, tables []*Table) (found 
 			JOIN pg_catalog.pg_attribute pa ON pa.attrelid = f.confrelid AND pa.attnum = k.parent
 			WHERE f.contype = 'f' AND f.conparentid = 0 AND (f.conrelid IN (SELECT oid FROM tree) OR f.confrelid IN (SELECT oid FROM tree))
 			ORDER BY 4, 5, 10, 11, 3, 2, k.n`, nil,
-		func(scan func(...any) (*Table, error)) error {
-			r := &Reference{}
-			var oid int64
-			var column, to string
-			_, err := scan(&oid, &r.Name, &r.Child.Schema, &r.Child.Name, &column, &r.Parent.Schema, &r.Parent.Name, &to, &r.Partition.Schema, &r.Partition.Name,
-				&r.OnDelete, &r.OnUpdate, &r.Deferrable, &r.Deferred, &r.Valid, &r.Definition)
-			if err != nil {
-				return err
-			}
-			if oid != last {
+		[]any{&oid, &read.Name, &read.Child.Schema, &read.Child.Name, &column, &read.Parent.Schema, &read.Parent.Name, &to, &read.Partition.Schema, &read.Partition.Name,
+			&read.OnDelete, &read.OnUpdate, &read.Deferrable, &read.Deferred, &read.Valid, &read.Definition}, func(*Table) error {
+			if r := read; oid != last {
 				r.OnDelete, r.OnUpdate = postgresRules[r.OnDelete], postgresRules[r.OnUpdate]
-				found = append(found, r)
+				found = append(found, &r)
 				last = oid
 			}
-			r = found[len(found)-1]
+			r := found[len(found)-1]
 			r.Columns, r.To = append(r.Columns, column), append(r.To, to)
 			return nil
 		})

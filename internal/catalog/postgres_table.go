@@ -13,7 +13,7 @@ import (
 const postgresTree = "tree AS (SELECT * FROM unnest($1::text::oid[], $2::text::oid[]) AS tree(root, oid))"
 
 // eachIn is eachOf for a query with [postgresTree], whose own parameters begin with $3.
-func (s postgresSource) eachIn(ctx context.Context, tables []*Table, query string, args []any, row func(scan func(...any) (*Table, error)) error) error {
+func (s postgresSource) eachIn(ctx context.Context, tables []*Table, query string, args, into []any, row func(*Table) error) error {
 	var roots, all, partitioned []uint32
 	for _, t := range tables {
 		roots, all = append(roots, t.OID), append(all, t.OID)
@@ -33,7 +33,7 @@ func (s postgresSource) eachIn(ctx context.Context, tables []*Table, query strin
 			return err
 		}
 	}
-	return s.EachRow(ctx, tables, query, append([]any{table.Array(roots), table.Array(all)}, args...), row)
+	return s.EachRow(ctx, tables, query, append([]any{table.Array(roots), table.Array(all)}, args...), into, row)
 }
 
 // leaves reads the partitions that have rows.
@@ -69,20 +69,15 @@ func (s postgresSource) sizes(ctx context.Context, tables []*Table) error {
 	for _, t := range tables {
 		t.Rows, t.Bytes = 0, 0 // of one without any partition
 	}
+	var rows, bytes int64
 	// Before PostgreSQL 14 the number of rows is 0 as long as nothing has counted them.
 	return s.eachIn(ctx, tables, "WITH "+postgresTree+` SELECT tree.root::bigint, CASE WHEN bool_and(pg_catalog.pg_relation_size(c.oid) = 0) THEN 0
 				WHEN bool_or(c.reltuples < 0 OR c.reltuples = 0 AND c.relpages = 0 AND pg_catalog.pg_relation_size(c.oid) > 0) THEN -1 ELSE sum(c.reltuples) END::bigint,
 			coalesce(sum(pg_catalog.pg_total_relation_size(c.oid)), -1)::bigint
-		FROM tree JOIN pg_catalog.pg_class c ON c.oid = tree.oid WHERE c.relkind = 'r' GROUP BY tree.root`, nil,
-		func(scan func(...any) (*Table, error)) error {
-			var rows, bytes int64
-			t, err := scan(&rows, &bytes)
-			if err != nil {
-				return err
-			}
-			t.Rows, t.Bytes = rows, bytes
-			return nil
-		})
+		FROM tree JOIN pg_catalog.pg_class c ON c.oid = tree.oid WHERE c.relkind = 'r' GROUP BY tree.root`, nil, []any{&rows, &bytes}, func(t *Table) error {
+		t.Rows, t.Bytes = rows, bytes
+		return nil
+	})
 }
 
 // The number of a sequence that the user may not read is NULL.
@@ -93,19 +88,17 @@ func (s postgresSource) next(ctx context.Context, t *Table, key *Column) error {
 }
 
 func (s postgresSource) readChecks(ctx context.Context, tables []*Table) error {
+	var c Check
 	return s.EachOf(ctx, tables, `SELECT conrelid::bigint, conname, pg_catalog.pg_get_expr(conbin, conrelid) FROM pg_catalog.pg_constraint WHERE conrelid = ANY ($1::text::oid[]) AND contype = 'c' ORDER BY 1, 2`,
-		func(scan func(...any) (*Table, error)) error {
-			var c Check
-			t, err := scan(&c.Name, &c.Text)
-			if err != nil {
-				return err
-			}
+		[]any{&c.Name, &c.Text}, func(t *Table) error {
 			t.Checks = append(t.Checks, c)
 			return nil
 		})
 }
 
 func (s postgresSource) readTriggers(ctx context.Context, tables []*Table) error {
+	var read Trigger
+	var of string
 	// The bits of tgtype are those of src/include/catalog/pg_trigger.h.
 	return s.EachOf(ctx, tables, `SELECT tgrelid::bigint, tgname, CASE WHEN tgtype & 2 <> 0 THEN 'BEFORE ' WHEN tgtype & 64 <> 0 THEN 'INSTEAD OF ' ELSE 'AFTER ' END
 				|| array_to_string(ARRAY[CASE WHEN tgtype & 4 <> 0 THEN 'INSERT' END, CASE WHEN tgtype & 8 <> 0 THEN 'DELETE' END,
@@ -114,17 +107,10 @@ func (s postgresSource) readTriggers(ctx context.Context, tables []*Table) error
 			(SELECT coalesce(json_agg(a.attname), '[]')::text FROM pg_catalog.pg_attribute a WHERE a.attrelid = tgrelid AND a.attnum = ANY (tgattr)),
 			CASE tgenabled WHEN 'D' THEN 'disabled' WHEN 'R' THEN 'replica' WHEN 'A' THEN 'always' ELSE '' END
 		FROM pg_catalog.pg_trigger WHERE tgrelid = ANY ($1::text::oid[]) AND NOT tgisinternal ORDER BY 1, 2`,
-		func(scan func(...any) (*Table, error)) error {
-			var found Trigger
-			var of string
-			t, err := scan(&found.Name, &found.Timing, &found.Definition, &of, &found.Enabled)
-			if err != nil {
-				return err
-			}
-			if err := json.Unmarshal([]byte(of), &found.Of); err != nil {
-				return err
-			}
+		[]any{&read.Name, &read.Timing, &read.Definition, &of, &read.Enabled}, func(t *Table) error {
+			found := read
+			err := json.Unmarshal([]byte(of), &found.Of)
 			t.Triggers = append(t.Triggers, found)
-			return nil
+			return err
 		})
 }

@@ -14,18 +14,13 @@ import (
 
 // addUsers adds the rows of a query: the number of a table, a kind, a schema, a name, an array of columns in JSON, a definition.
 func (s postgresSource) addUsers(ctx context.Context, tables []*Table, query string, args ...any) error {
-	return s.eachIn(ctx, tables, query, args, func(scan func(...any) (*Table, error)) error {
-		var u User
-		var columns string
-		t, err := scan(&u.Kind, &u.Name.Schema, &u.Name.Name, &columns, &u.Definition)
-		if err != nil {
-			return err
-		}
-		if err := json.Unmarshal([]byte(columns), &u.Columns); err != nil {
-			return err
-		}
+	var read User
+	var columns string
+	return s.eachIn(ctx, tables, query, args, []any{&read.Kind, &read.Name.Schema, &read.Name.Name, &columns, &read.Definition}, func(t *Table) error {
+		u := read
+		err := json.Unmarshal([]byte(columns), &u.Columns)
 		t.Users = append(t.Users, u)
-		return nil
+		return err
 	})
 }
 
@@ -36,12 +31,8 @@ const mostDeep = 40
 func (s postgresSource) readViews(ctx context.Context, tables []*Table) error {
 	depths := map[[2]uint32]int{} // of a view, below a root
 	level := map[uint32][]uint32{}
-	err := s.eachIn(ctx, tables, "WITH "+postgresTree+" SELECT root::bigint, oid::bigint FROM tree", nil, func(scan func(...any) (*Table, error)) error {
-		var oid uint32
-		t, err := scan(&oid)
-		if err != nil {
-			return err
-		}
+	var oid uint32
+	err := s.eachIn(ctx, tables, "WITH "+postgresTree+" SELECT root::bigint, oid::bigint FROM tree", nil, []any{&oid}, func(t *Table) error {
 		level[oid] = append(level[oid], t.OID)
 		return nil
 	})
@@ -175,6 +166,8 @@ func (s postgresSource) readRoutines(ctx context.Context, tables []*Table) error
 		fired []uint32 // the tables whose triggers call it
 	}
 	var routines []routine
+	read := User{Kind: "routine"}
+	var body, triggers string
 	err := s.EachOf(ctx, tables, `SELECT 0, n.nspname, p.proname, pg_catalog.pg_get_functiondef(p.oid), p.prosrc,
 			(SELECT coalesce(json_agg(g.tgrelid::bigint), '[]')::text FROM pg_catalog.pg_trigger g WHERE g.tgfoid = p.oid AND NOT g.tgisinternal) FROM pg_catalog.pg_proc p
 		JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace JOIN pg_catalog.pg_language l ON l.oid = p.prolang
@@ -182,15 +175,11 @@ func (s postgresSource) readRoutines(ctx context.Context, tables []*Table) error
 		AND EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = ANY ($1::text::oid[]) AND (strpos(lower(p.prosrc), lower(c.relname)) > 0
 			OR EXISTS (SELECT FROM pg_catalog.pg_trigger g WHERE g.tgfoid = p.oid AND g.tgrelid = c.oid AND NOT g.tgisinternal)))
 		ORDER BY 2, 3, 4`,
-		func(scan func(...any) (*Table, error)) error {
-			r := routine{User: User{Kind: "routine"}}
-			var body, triggers string
-			if _, err := scan(&r.Name.Schema, &r.Name.Name, &r.Definition, &body, &triggers); err != nil {
-				return err
-			}
-			r.body = sqltoken.Grammar{}.Tokens(body)
+		[]any{&read.Name.Schema, &read.Name.Name, &read.Definition, &body, &triggers}, func(*Table) error {
+			r := routine{User: read, body: sqltoken.Grammar{}.Tokens(body)}
+			err := json.Unmarshal([]byte(triggers), &r.fired)
 			routines = append(routines, r)
-			return json.Unmarshal([]byte(triggers), &routines[len(routines)-1].fired)
+			return err
 		})
 	if err != nil || len(routines) == 0 {
 		return err

@@ -100,9 +100,9 @@ func Marks(query string, n int) string {
 	return strings.ReplaceAll(query, "IN (?)", "IN (?"+strings.Repeat(", ?", n-1)+")")
 }
 
-// EachOf calls row for each row of a query that is about tables. The first column is the name of a row's table, and scan, which takes the
-// others, returns that table. The parameters of the query are a schema, and in IN (?) the names of tables.
-func (s MySQL) EachOf(ctx context.Context, tables []*Table, query string, row func(scan func(...any) (*Table, error)) error) error {
+// EachOf calls row for each row of a query that is about tables, once the columns are read into variables. The first column is not among these: it is
+// the name of the table. The parameters of the query are a schema, and in IN (?) the names of tables.
+func (s MySQL) EachOf(ctx context.Context, tables []*Table, query string, into []any, row func(*Table) error) error {
 	var names []Name
 	known := map[Name]*Table{}
 	for _, t := range tables {
@@ -110,11 +110,11 @@ func (s MySQL) EachOf(ctx context.Context, tables []*Table, query string, row fu
 	}
 	for _, args := range bySchema(names) {
 		err := s.Each(ctx, Marks(query, len(args)-1), args, func(scan func(...any) error) error {
-			return row(func(into ...any) (*Table, error) {
-				of := Name{Schema: args[0].(string)}
-				err := scan(append([]any{&of.Name}, into...)...)
-				return cmp.Or(known[of], &Table{}), err // a name that differs in its case alone: what is read goes nowhere
-			})
+			of := Name{Schema: args[0].(string)}
+			if err := scan(append([]any{&of.Name}, into...)...); err != nil {
+				return err
+			}
+			return row(cmp.Or(known[of], &Table{})) // a name that differs in its case alone: what is read goes nowhere
 		})
 		if err != nil {
 			return err
@@ -126,17 +126,14 @@ func (s MySQL) EachOf(ctx context.Context, tables []*Table, query string, row fu
 // ReadIndexes reads the indexes of tables.
 func (s MySQL) ReadIndexes(ctx context.Context, tables []*Table) error {
 	// MySQL has expressions since 8.0.13, and escapes the quotes in them. MariaDB takes what is marked so for a comment.
+	var index string
+	var part Part
+	var unique bool
+	var place int
 	return s.EachOf(ctx, tables, `SELECT TABLE_NAME, INDEX_NAME, NON_UNIQUE = 0, SEQ_IN_INDEX, COALESCE(COLUMN_NAME, ''), COALESCE(SUB_PART, 0), COALESCE(/*!80013 EXPRESSION, */ '')
 		FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = ? AND TABLE_NAME IN (?) ORDER BY TABLE_NAME, INDEX_NAME <> 'PRIMARY', INDEX_NAME, SEQ_IN_INDEX`,
-		func(scan func(...any) (*Table, error)) error {
-			var index, name string
-			var part Part
-			var unique bool
-			var place int
-			t, err := scan(&index, &unique, &place, &part.Column, &part.Length, &part.Expression)
-			if err != nil {
-				return err
-			}
+		[]any{&index, &unique, &place, &part.Column, &part.Length, &part.Expression}, func(t *Table) error {
+			name := ""
 			if place == 1 || len(t.Indexes) == 0 {
 				t.Indexes = append(t.Indexes, &Index{Name: index, Primary: index == "PRIMARY", Unique: unique, Valid: true})
 			}

@@ -9,18 +9,15 @@ import (
 var mysqlBits = map[string]int{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 
 func (s MySQL) readColumns(ctx context.Context, tables []*Table) error {
+	var read Column
+	var kind string
+	var precision, scale, length int64
 	return s.EachOf(ctx, tables, `SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, DATA_TYPE, COALESCE(NUMERIC_PRECISION, 0), COALESCE(NUMERIC_SCALE, 0),
 			COALESCE(CHARACTER_MAXIMUM_LENGTH, 0), IS_NULLABLE = 'YES', COALESCE(COLUMN_DEFAULT, ''), EXTRA, COLUMN_COMMENT, COALESCE(GENERATION_EXPRESSION, ''), COALESCE(COLLATION_NAME, '')
 		FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME IN (?) ORDER BY TABLE_NAME, ORDINAL_POSITION`,
-		func(scan func(...any) (*Table, error)) error {
-			col := &Column{}
-			var kind string
-			var precision, scale, length int64
-			t, err := scan(&col.Name, &col.Type, &kind, &precision, &scale, &length, &col.Nullable, &col.Default, &col.Extra, &col.Comment, &col.Generated, &col.Collation)
-			if err != nil {
-				return err
-			}
-			t.Columns = append(t.Columns, col)
+		[]any{&read.Name, &read.Type, &kind, &precision, &scale, &length, &read.Nullable, &read.Default, &read.Extra, &read.Comment, &read.Generated, &read.Collation}, func(t *Table) error {
+			col := read
+			t.Columns = append(t.Columns, &col)
 			switch kind = strings.ToLower(kind); kind {
 			case "tinyint", "smallint", "mediumint", "int", "bigint":
 				col.Class, col.Bits, col.Unsigned = Integer, mysqlBits[kind], strings.Contains(col.Type, "unsigned")

@@ -72,28 +72,28 @@ func (s Postgres) Named(ctx context.Context, names []Name) ([]*Table, error) {
 	return tables, err
 }
 
-// EachOf calls row for each row of a query that is about tables. The first column is the number of a row's table, and scan, which takes
-// the others, returns that table. The parameter of the query is an array of the tables' numbers, as a text.
-func (s Postgres) EachOf(ctx context.Context, tables []*Table, query string, row func(scan func(...any) (*Table, error)) error) error {
+// EachOf calls row for each row of a query that is about tables, once the columns are read into variables. The first column is not among these: it is
+// the number of the table. The parameter of the query is an array of the tables' numbers, as a text.
+func (s Postgres) EachOf(ctx context.Context, tables []*Table, query string, into []any, row func(*Table) error) error {
 	var numbers []uint32
 	for _, t := range tables {
 		numbers = append(numbers, t.OID)
 	}
-	return s.EachRow(ctx, tables, query, []any{Array(numbers)}, row)
+	return s.EachRow(ctx, tables, query, []any{Array(numbers)}, into, row)
 }
 
 // EachRow is like EachOf with parameters of the caller's.
-func (s Postgres) EachRow(ctx context.Context, tables []*Table, query string, args []any, row func(scan func(...any) (*Table, error)) error) error {
+func (s Postgres) EachRow(ctx context.Context, tables []*Table, query string, args, into []any, row func(*Table) error) error {
 	numbers := map[uint32]*Table{}
 	for _, t := range tables {
 		numbers[t.OID] = t
 	}
 	return s.Each(ctx, query, args, func(scan func(...any) error) error {
-		return row(func(into ...any) (*Table, error) {
-			var number uint32
-			err := scan(append([]any{&number}, into...)...)
-			return numbers[number], err
-		})
+		var number uint32
+		if err := scan(append([]any{&number}, into...)...); err != nil {
+			return err
+		}
+		return row(numbers[number])
 	})
 }
 

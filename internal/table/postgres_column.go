@@ -9,6 +9,10 @@ var postgresBits = map[string]int{"int2": 16, "int4": 32, "int8": 64}
 func (s Postgres) readColumns(ctx context.Context, tables []*Table) error {
 	// A domain may be over another one, whose default it has taken over when it was made. A sequence depends on the column that it is owned
 	// by, and a default on the sequence that it takes numbers from.
+	var read Column
+	var base, identity, sequence string
+	var modifier int
+	var generated, noDefault bool // of its own
 	return s.EachOf(ctx, tables, `SELECT a.attrelid::bigint, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), b.typname, b.modifier, NOT a.attnotnull,
 			coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid), t.typdefault, ''), a.attidentity::text, a.attgenerated <> '', t.typtype = 'd', d.oid IS NULL,
 			coalesce(pg_catalog.col_description(a.attrelid, a.attnum), ''), coalesce(s.schema, ''), coalesce(s.name, ''), coalesce(s.type, ''), coalesce(s.owned, false)
@@ -29,18 +33,11 @@ func (s Postgres) readColumns(ctx context.Context, tables []*Table) error {
 				AND e.refobjid = a.attrelid AND e.refobjsubid = a.attnum AND e.deptype = 'i'
 			ORDER BY c.oid LIMIT 1) s ON true
 		WHERE a.attrelid = ANY ($1::text::oid[]) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY 1, a.attnum`,
-		func(scan func(...any) (*Table, error)) error {
-			col := &Column{}
-			var base, identity, sequence string
-			var modifier int
-			var generated, noDefault bool // of its own
-			t, err := scan(&col.Name, &col.Type, &base, &modifier, &col.Nullable, &col.Default, &identity, &generated, &col.Domain, &noDefault,
-				&col.Comment, &col.Sequence.Schema, &col.Sequence.Name, &sequence, &col.Owned)
-			if err != nil {
-				return err
-			}
-			t.Columns = append(t.Columns, col)
-			classOfPostgres(col, base, modifier)
+		[]any{&read.Name, &read.Type, &base, &modifier, &read.Nullable, &read.Default, &identity, &generated, &read.Domain, &noDefault,
+			&read.Comment, &read.Sequence.Schema, &read.Sequence.Name, &sequence, &read.Owned}, func(t *Table) error {
+			col := read
+			t.Columns = append(t.Columns, &col)
+			classOfPostgres(&col, base, modifier)
 			switch {
 			case identity == "a":
 				col.Auto, col.Always = "GENERATED ALWAYS AS IDENTITY", true
