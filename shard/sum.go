@@ -39,26 +39,6 @@ const (
 // The error wraps [ErrKey] for nil, nil bytes and NULL, and for every other kind, floating-point numbers, booleans and times among them. Sum
 // allocates nothing but for a Valuer.
 func Sum(key any) (uint64, error) {
-	switch k := key.(type) {
-	case int64:
-		return Mix(uint64(k)), nil
-	case int:
-		return Mix(uint64(k)), nil
-	case uint64:
-		return Mix(k), nil
-	case string:
-		return Mix(fnv1a(k)), nil
-	case []byte:
-		if k != nil {
-			return Mix(fnv1a(k)), nil
-		}
-	case [16]byte:
-		return Mix(fnv1a(k[:])), nil
-	case int32:
-		return Mix(uint64(k)), nil
-	case uint32:
-		return Mix(uint64(k)), nil
-	}
 	v, err := plain(key)
 	if err != nil {
 		return 0, err
