@@ -3,6 +3,7 @@ package gormplugin
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"gorm.io/gorm"
@@ -33,20 +34,15 @@ func newInsertSchemas(s *schema.Schema, keys []*key, sharded *key) insertSchemas
 // derive returns a copy of a schema, to be changed: GORM shares a schema among all statements and reads it without a lock. What the copy
 // lacks is private to GORM: the naming strategy, so that LookUpField finds fields by their names and their columns' alone.
 func derive(s *schema.Schema) *schema.Schema {
-	derived := &schema.Schema{
-		Name: s.Name, ModelType: s.ModelType, Table: s.Table,
-		PrioritizedPrimaryField:  s.PrioritizedPrimaryField,
-		DBNames:                  s.DBNames,
-		PrimaryFields:            s.PrimaryFields,
-		PrimaryFieldDBNames:      s.PrimaryFieldDBNames,
-		Fields:                   s.Fields,
-		FieldsByName:             maps.Clone(s.FieldsByName),
-		FieldsByBindName:         maps.Clone(s.FieldsByBindName),
-		FieldsByDBName:           maps.Clone(s.FieldsByDBName),
-		FieldsWithDefaultDBValue: s.FieldsWithDefaultDBValue,
-		CreateClauses:            s.CreateClauses, QueryClauses: s.QueryClauses, UpdateClauses: s.UpdateClauses, DeleteClauses: s.DeleteClauses,
-		BeforeCreate: s.BeforeCreate, AfterCreate: s.AfterCreate, BeforeUpdate: s.BeforeUpdate, AfterUpdate: s.AfterUpdate,
-		BeforeDelete: s.BeforeDelete, AfterDelete: s.AfterDelete, BeforeSave: s.BeforeSave, AfterSave: s.AfterSave, AfterFind: s.AfterFind,
+	derived := &schema.Schema{}
+	from, to := reflect.ValueOf(s).Elem(), reflect.ValueOf(derived).Elem()
+	for i := range to.NumField() {
+		if field := to.Type().Field(i); field.IsExported() && field.Name != "Relationships" { // which has a lock
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+	for _, byName := range []*map[string]*schema.Field{&derived.FieldsByName, &derived.FieldsByBindName, &derived.FieldsByDBName} {
+		*byName = maps.Clone(*byName)
 	}
 	s.Relationships.Mux.RLock()
 	defer s.Relationships.Mux.RUnlock()
