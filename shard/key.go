@@ -67,17 +67,12 @@ func value(v reflect.Value) (reflect.Value, error) {
 	if err != nil {
 		return v, fmt.Errorf("%w: %s: %w", ErrKey, v.Type(), err)
 	}
-	switch got := got.(type) {
-	case nil:
+	if octets, ok := got.([]byte); got == nil || ok && octets == nil {
 		return v, fmt.Errorf("%w: NULL, as %s", ErrKey, v.Type())
-	case int64, string:
-		return reflect.ValueOf(got), nil
-	case []byte:
-		if got != nil {
-			return reflect.ValueOf(got), nil
-		}
-		return v, fmt.Errorf("%w: NULL, as %s", ErrKey, v.Type())
-	default:
-		return v, fmt.Errorf("%w: %s with a value of type %T is no integer, string or bytes", ErrKey, v.Type(), got)
 	}
+	switch got.(type) {
+	case int64, string, []byte:
+		return reflect.ValueOf(got), nil
+	}
+	return v, fmt.Errorf("%w: %s with a value of type %T is no integer, string or bytes", ErrKey, v.Type(), got)
 }

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
@@ -239,30 +240,23 @@ const pingEvery = 10 * time.Second
 func (k *Keeper) archive(ctx context.Context, conn *sql.Conn, d Detached) error {
 	within, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	ended, lost := make(chan struct{}), make(chan error, 1)
-	go func() {
-		ticker := time.NewTicker(k.ping)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ended:
-				lost <- nil
-				return
-			case <-ticker.C:
-			}
+	pinging, end := context.WithCancel(ctx)
+	var pings sync.WaitGroup
+	var lost error
+	pings.Go(func() {
+		for lost == nil && dialect.Sleep(pinging, k.ping) == nil {
 			if _, err := conn.ExecContext(within, "SELECT 1"); err != nil && ctx.Err() == nil {
-				err = fmt.Errorf("the connection is lost, and the lock with it: %w", err)
-				cancel(err)
-				lost <- err
-				return
+				lost = fmt.Errorf("the connection is lost, and the lock with it: %w", err)
+				cancel(lost)
 			}
 		}
-	}()
+	})
 	err := func() error {
-		defer close(ended) // also when the function panics
+		defer end() // also when the function panics
 		return k.t.Archive(within, d)
 	}()
-	return errors.Join(err, <-lost)
+	pings.Wait()
+	return errors.Join(err, lost)
 }
 
 // pending reports whether PostgreSQL has begun to detach the partition of a step.
