@@ -27,12 +27,11 @@ func (p *planner) old() (old []Part) {
 
 // shellOf returns the table that a partition of MySQL is to be exchanged with, if it is there.
 func (p *planner) shellOf(part Part) (Detached, bool) {
-	for _, d := range p.s.Detached {
-		if d.empty && d.ToID == part.ToID {
-			return d, true
-		}
+	i := slices.IndexFunc(p.s.Detached, func(d Detached) bool { return d.empty && d.ToID == part.ToID })
+	if i < 0 {
+		return Detached{}, false
 	}
-	return Detached{}, false
+	return p.s.Detached[i], true
 }
 
 // leftovers plans what becomes of tables that an earlier run has detached.
@@ -95,7 +94,7 @@ func (p *planner) remove(part Part) {
 		}
 		if !found || shell.Then != d.Then {
 			shelling := step
-			shelling.Action, shelling.Name, shelling.SQL = Shell, d.Name, p.mysql().shell(d, found)
+			shelling.Action, shelling.Name, shelling.SQL = Shell, d.Name, p.mysql().shell(d, shell.Then != "")
 			p.step(shelling)
 		}
 	}

@@ -175,14 +175,10 @@ func (m mysqlStatements) make(pieces []piece) []Step {
 	return []Step{step}
 }
 
-// shell makes the table that a partition is exchanged with; found is one that is there, and has another mark or none.
-func (m mysqlStatements) shell(d Detached, found bool) []string {
-	if found {
-		for _, other := range m.s.Detached {
-			if other.Name == d.Name && other.Then != "" {
-				return m.mark(d)
-			}
-		}
+// shell makes the table that a partition is exchanged with, or gives one that is made another mark.
+func (m mysqlStatements) shell(d Detached, made bool) []string {
+	if made {
+		return m.mark(d)
 	}
 	return []string{
 		"CREATE TABLE IF NOT EXISTS " + m.place(d.Name) + " LIKE " + m.table(),
