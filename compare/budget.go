@@ -18,7 +18,7 @@ const (
 	// fewestRows is the part of the profile's rows that a round has at the least, however small the budget is.
 	fewestRows = 10
 	// margin is the part of the budget that a plan uses: a machine may become busier after the pilot.
-	margin = 0.8
+	margin = 0.7
 	// readRow is about how long reading a row back in order takes.
 	readRow = 4 * time.Microsecond
 	// loggedRows is the part of the rows that is inserted again to count what the database writes.
