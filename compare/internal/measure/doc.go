@@ -11,7 +11,8 @@
 // What would make it dishonest: a layout with 12 bits of sequence and a millisecond makes 4,096,000 keys a second however fast its code is,
 // so a figure that says whether the code is fast and one that says how many keys there are must not share a column. Capped keys are made
 // with the machine's clock, and where the layout's limit is within reach a sample is a whole number of ticks, counted from a tick that is
-// used up, with all ticks to come that the source borrows from: shorter ones would take the first keys of a fresh tick for the rule. Uncapped keys are made with a clock that reads the
+// used up, with all ticks to come that the source borrows from: shorter ones would take the first keys of a fresh tick for the rule. Where a whole tick takes
+// seconds to fill, the capped figure is the code's time or the limit's, whichever is more. Uncapped keys are made with a clock that reads the
 // machine's and multiplies the time elapsed, so that the limit is at 200 million keys a second or above; a sample that comes within half of
 // that is not kept. They pay for reading an injected clock, for the longer way that this module's generators then take, and for looking at
 // it more often; a source whose node numbers are granted has a fixed one, without the keeper's call around it. So they are a bound from

@@ -21,8 +21,9 @@ const (
 	warmTime   = 2 * time.Millisecond  // of the longest warm-up
 	mostWarm   = 1 << 26               // calls of it
 	floorReads = 50_000
-	longTick   = 200 * time.Millisecond // one sample of one goroutine stands for all
-	fewTicks   = 5                      // of a sample, unless one takes longer than sampleTime
+	longTick   = 200 * time.Millisecond // of fewer than fewKeys: one sample of one goroutine stands for all
+	fewKeys    = 100_000
+	fewTicks   = 5 // of a sample, unless one takes longer than sampleTime
 
 	longestCall = 2 * time.Second // for many keys at once
 
@@ -125,7 +126,10 @@ func (g *generation) with(ctx context.Context, at strategy.Environment, do func(
 // singles samples keys made by single calls for each number of goroutines. A tick has perTick keys, 0: no matter. A sample of more than half
 // of most keys a second is not kept, 0: no matter.
 func (g *generation) singles(ctx context.Context, keys strategy.Keys, to *[]result.Speed, perTick, most float64) error {
-	long := perTick > 0 && g.info.Unit > longTick
+	long, reckoned := perTick > 0 && g.info.Unit > longTick, false
+	if long && perTick >= fewKeys { // a whole tick takes seconds to fill
+		long, reckoned, perTick = false, true, 0
+	}
 	if long && len(*to) > 0 {
 		return nil
 	}
@@ -148,6 +152,10 @@ func (g *generation) singles(ctx context.Context, keys strategy.Keys, to *[]resu
 			continue
 		}
 		figure := &speed(to, goroutines, 1).Time
+		if reckoned {
+			each = max(each, 1e9/g.info.Limit)
+			figure.Note = fmt.Sprintf("the code's time or the layout's limit, whichever is more: whole ticks of %s take seconds to fill", g.info.Unit)
+		}
 		figure.Add(each)
 		if most > 0 {
 			figure.Note = fastClockNote + ", which is slower to read than the machine's: at the most this"
