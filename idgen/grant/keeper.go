@@ -271,7 +271,9 @@ func (k *Keeper) publish(err error) {
 // State returns what is known of the grant. It may be called at any time.
 func (k *Keeper) State() State {
 	s := k.status.Load().State
-	s.Held = s.Held && k.generator.Now().Before(s.Until)
+	if s.Left = s.Until.Sub(k.generator.Now()); !s.Held || s.Left <= 0 {
+		s.Held, s.Left = false, 0
+	}
 	return s
 }
 

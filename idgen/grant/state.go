@@ -13,12 +13,14 @@ type State struct {
 	Holder   string    // its name in the store
 	From     time.Time // start of the grant's first tick
 	Until    time.Time // end of its last one
-	Acquired int64     // numbers acquired so far
-	Renewed  int64     // renewals so far
-	Lost     int64     // numbers lost so far, to another holder after the grant's end or because the store has forgotten the grant
-	Losses   []Doubt   // those that the store has forgotten: ids that may exist twice; the last hundred
-	Failures int64     // attempts that failed since the last one that did not
-	Err      error     // of the last attempt; ErrClosed at the end; nil when all is well
+	// Left is how long keys flow without another renewal, by the generator's clock; 0 when the number is not held.
+	Left     time.Duration
+	Acquired int64   // numbers acquired so far
+	Renewed  int64   // renewals so far
+	Lost     int64   // numbers lost so far, to another holder after the grant's end or because the store has forgotten the grant
+	Losses   []Doubt // those that the store has forgotten: ids that may exist twice; the last hundred
+	Failures int64   // attempts that failed since the last one that did not
+	Err      error   // of the last attempt; ErrClosed at the end; nil when all is well
 	// Ahead is how far the generator's clock was ahead of the store's at the last attempt, negative when it was behind, to the time
 	// that the answer took.
 	Ahead time.Duration
