@@ -8,7 +8,8 @@
 # found, or a server is given in SNOWKEY_TEST_MYSQL and SNOWKEY_TEST_POSTGRES, apt
 # is not called at all.
 #
-# MariaDB's plugin Spider comes with it where apt has it, and is no reason to fail.
+# MariaDB's plugin Spider and Prometheus's promtool come with them where apt has them, and
+# are no reason to fail.
 set -eu
 
 # The folders beside PATH are those of ../dbserver/program.go.
@@ -38,30 +39,34 @@ postgres_found() {
 }
 
 # Debian's package with Spider needs mariadb-server, which makes a cluster and starts
-# it. The tests need one file of the package, so that is all that is installed, for the
-# server of the same version, which is the only one that loads it.
-install_spider() {
+# it, and promtool's package starts Prometheus. The tests need one file of each package,
+# so that is all that is installed. Only the server of the same version loads Spider.
+install_extras() {
 	server=$(command -v mariadbd 2>/dev/null) || server=/usr/sbin/mariadbd
-	[ -x "$server" ] || return 0
-	plugins=$("$server" --no-defaults --help --verbose 2>/dev/null | awk '$1 == "plugin-dir" { print $2 }')
-	[ -n "$plugins" ] && [ ! -e "${plugins%/}/ha_spider.so" ] || return 0
+	if [ -x "$server" ]; then
+		plugins=$("$server" --no-defaults --help --verbose 2>/dev/null | awk '$1 == "plugin-dir" { print $2 }')
+		[ -z "$plugins" ] || install_file "mariadb-plugin-spider=$(dpkg-query -W -f '${Version}' mariadb-server-core 2>/dev/null || true)" \
+			usr/lib/mysql/plugin/ha_spider.so "${plugins%/}/ha_spider.so" 644
+	fi
+	found promtool || install_file prometheus usr/bin/promtool /usr/local/bin/promtool 755
+}
+
+# install_file PACKAGE FILE TARGET MODE installs one file of a package, where it is missing.
+install_file() {
+	[ ! -e "$3" ] || return 0
 	unpacked=$(mktemp -d)
-	if (as_root="${as_root:+sudo -n}" && spider_from_package "$unpacked" "${plugins%/}") >&2; then
-		echo "Spider installed in $plugins" >&2
+	if (as_root="${as_root:+sudo -n}" && cd "$unpacked" && from_package "$@") >&2; then
+		echo "$3 installed, of the package ${1%%=*}" >&2
 	else
-		echo "MariaDB's plugin Spider, ha_spider.so, is not in $plugins and could not be installed; the tests that need it will say so" >&2
+		echo "$3, of the package ${1%%=*}, is missing and could not be installed; the tests that need it will say so" >&2
 	fi
 	rm -rf "$unpacked"
 }
 
-# spider_from_package FOLDER PLUGINS unpacks the package in the first folder, and copies the plugin to the second.
-spider_from_package() {
-	version=$(dpkg-query -W -f '${Version}' mariadb-server-core) &&
-		echo "Spider not found: installing it from mariadb-plugin-spider" &&
-		cd "$1" &&
-		{ apt-get -q download "mariadb-plugin-spider=$version" || { as_root_apt update && apt-get -q download "mariadb-plugin-spider=$version"; }; } &&
-		dpkg-deb -x mariadb-plugin-spider_*.deb files &&
-		$as_root install -D -m 644 files/usr/lib/mysql/plugin/ha_spider.so "$2/ha_spider.so"
+from_package() {
+	{ apt-get -q download "$1" || { as_root_apt update && apt-get -q download "$1"; }; } &&
+		dpkg-deb -x ./*.deb files &&
+		$as_root install -D -m "$4" "files/$2" "$3"
 }
 
 as_root=""
@@ -85,7 +90,7 @@ if [ -z "${SNOWKEY_TEST_POSTGRES:-}" ] && ! postgres_found; then
 	packages="${packages:+$packages }postgresql"
 fi
 if [ -z "$missing" ]; then
-	install_spider
+	install_extras
 	exit
 fi
 
@@ -137,4 +142,4 @@ if [ -n "$missing_still" ]; then
 	missing=$missing_still
 	stop "apt-get installed $packages without it"
 fi
-install_spider
+install_extras

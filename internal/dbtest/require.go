@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbserver"
 )
 
-// requireVariable lists the kinds of server, and the browser, that a test may not be skipped without.
+// requireVariable lists the kinds of server, and the programs, that a test may not be skipped without.
 const requireVariable = "SNOWKEY_TEST_REQUIRE"
 
 // required reports whether list, the value of requireVariable, has the kind.
@@ -19,11 +19,11 @@ func required(list, kind string) (bool, error) {
 	var kinds []string
 	for word := range strings.SplitSeq(list, ",") {
 		switch word = strings.TrimSpace(word); word {
-		case "", "chromium": // the browser is for tests of another package
+		case "", "chromium", "promtool": // the programs are for tests of other packages
 		case dbserver.MySQL, dbserver.Postgres:
 			kinds = append(kinds, word)
 		default:
-			return false, fmt.Errorf("dbtest: %s=%s has the unknown word %q; it is a comma-separated list of chromium, mysql and postgres",
+			return false, fmt.Errorf("dbtest: %s=%s has the unknown word %q; it is a comma-separated list of chromium, mysql, postgres and promtool",
 				requireVariable, list, word)
 		}
 	}

@@ -25,7 +25,8 @@ func TestMissingPrograms(t *testing.T) {
 		{"mysql is required", "mysql", programs, false, "SNOWKEY_TEST_REQUIRE requires mysql, but no server found: install"},
 		{"postgres is required", "mysql, postgres", system, false, "SNOWKEY_TEST_REQUIRE requires postgres, but private servers"},
 		{"the browser is required", "chromium", programs, true, "no server found"},
-		{"unknown word", "postgres,mariadb", programs, false, `unknown word "mariadb"; it is a comma-separated list of chromium, mysql and postgres`},
+		{"promtool is required", "promtool", programs, true, "no server found"},
+		{"unknown word", "postgres,mariadb", programs, false, `unknown word "mariadb"; it is a comma-separated list of chromium, mysql, postgres and promtool`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("SNOWKEY_TEST_REQUIRE", test.require)
