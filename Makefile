@@ -4,7 +4,7 @@ GO          ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The packages of the modules that are released. ./... alone is the root's module.
-PACKAGES := ./... ./compare/... ./cmd/snowkey/...
+PACKAGES := ./... ./compare/... ./cmd/snowkey/... ./monitor/otelmeter ./monitor/promcollector
 
 .DEFAULT_GOAL := help
 .PHONY: help build test race test-sharding gorm-suite torture tidy lint bench bench-peers compare-results
@@ -36,7 +36,7 @@ race: export GORACE ?= atexit_sleep_ms=100
 race: ## run all tests with the race detector, and with the oldest GORM and drivers
 	internal/dbtest/install.sh
 	GOWORK=off $(GO) test -count=1 -race -timeout 60m $$($(GO) list ./... | sed 1d)
-	$(GO) test -count=1 -race -timeout 60m ./compare/... ./cmd/snowkey/...
+	$(GO) test -count=1 -race -timeout 60m ./compare/... ./cmd/snowkey/... ./monitor/otelmeter ./monitor/promcollector
 
 # gorm.io/sharding and the generators of bench-peers are needed by nothing else, so their tests are modules of their own.
 test-sharding: export TMPDIR := $(shell internal/dbtest/folder.sh)

@@ -47,8 +47,14 @@ func newBuild(t *testing.T) build {
 			t.Fatal(err)
 		}
 	}
-	write("go.mod", "module pasted\n\ngo 1.25.0\n\nrequire github.com/snowkey-go/snowkey v0.0.0\n\nreplace github.com/snowkey-go/snowkey => "+root+"\n")
-	write("go.sum", read(t, "go.sum"))
+	var mod, sum strings.Builder
+	mod.WriteString("module pasted\n\ngo 1.25.0\n")
+	for _, folder := range []string{"", "/monitor/promcollector"} {
+		fmt.Fprintf(&mod, "\nrequire %[1]s%[2]s v0.0.0\nreplace %[1]s%[2]s => %[3]s%[2]s\n", module, folder, root)
+		sum.WriteString(read(t, root+folder+"/go.sum"))
+	}
+	write("go.mod", mod.String())
+	write("go.sum", sum.String())
 	var tests []string
 	for _, page := range pages(t) {
 		programs := 0

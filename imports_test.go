@@ -47,6 +47,9 @@ var allowed = map[string][]string{
 	"/cmd/snowkey":               {"*"},
 	"/examples/shop":             slices.Concat(gormAlone, drivers, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype", "/gormplugin")),
 	"/ticket":                    own("/idgen", "/internal/dialect"),
+	"/monitor":                   monitoring,
+	"/monitor/otelmeter":         slices.Concat(monitoring, own("/monitor"), []string{"go.opentelemetry.io/otel/", "github.com/cespare/xxhash/v2"}),
+	"/monitor/promcollector":     slices.Concat(monitoring, own("/monitor"), prometheus),
 	"/internal/dialect":          {},
 	"/internal/catalog":          own("/internal/dialect", "/internal/table", "/internal/sqltoken"),
 	"/internal/filled":           slices.Concat(gormAlone, own("/idgen")),
@@ -62,6 +65,8 @@ var (
 	// The steps of a migration depend on each other in the order of the list: journal, inspect, plan, mapping, verify, run, merge.
 	migrating = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/internal/dialect", "/internal/catalog", "/internal/table", "/internal/sqltoken", "/migrate/inspect", "/migrate/plan",
 		"/migrate/internal/journal", "/migrate/internal/mapping", "/migrate/internal/verify", "/migrate/internal/run", "/migrate/internal/merge"))
+	monitoring = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype", "/gormplugin", "/ticket"))
+	prometheus = []string{"github.com/prometheus/", "github.com/beorn7/perks/", "github.com/cespare/xxhash/v2", "github.com/munnerz/goautoneg", "google.golang.org/protobuf/", "go.yaml.in/yaml/v2", "golang.org/x/sys/"}
 	gormAlone  = []string{"gorm.io/gorm", "gorm.io/gorm/", "github.com/jinzhu/", "golang.org/x/text/"}
 	strategies = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/sqltype", "/gormplugin", "/ticket", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken"), []string{"github.com/google/uuid"})
 	statistics = []string{"github.com/aclements/go-moremath/", "github.com/santhosh-tekuri/jsonschema/", "golang.org/x/text/"} // with the schema of results
@@ -86,7 +91,7 @@ func own(packages ...string) []string {
 
 // TestImportRules holds the packages to the one direction in which they may depend on each other.
 func TestImportRules(t *testing.T) {
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Standard,Deps", "./...", "./compare/...", "./cmd/snowkey/...")
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Standard,Deps", "./...", "./compare/...", "./cmd/snowkey/...", "./monitor/otelmeter", "./monitor/promcollector")
 	list.Env = append(os.Environ(), "GOWORK=auto") // all modules, whatever the tests are run with
 	out, err := list.Output()
 	if err != nil {

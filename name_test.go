@@ -13,7 +13,7 @@ import (
 // folders are where the packages are that documents name as Go does, grant.Open for one.
 var folders = map[string]string{
 	"check": "migrate/check", "compare": "compare", "ddl": "shard/ddl", "gormplugin": "gormplugin", "grant": "idgen/grant", "granttest": "idgen/grant/granttest", "idgen": "idgen",
-	"migrate": "migrate", "partition": "shard/partition", "shard": "shard", "sqltype": "sqltype", "ticket": "ticket",
+	"migrate": "migrate", "monitor": "monitor", "partition": "shard/partition", "shard": "shard", "sqltype": "sqltype", "ticket": "ticket",
 }
 
 var (
