@@ -74,9 +74,9 @@ func (c *Catalog) Silences(ctx context.Context) (may bool, err error) {
 	}
 	grants := false
 	err = c.reader.Each(ctx, "SELECT current_setting('is_superuser') = 'on', current_setting('server_version_num')::int >= 150000", nil,
-		func(scan func(...any) error) error { return scan(&may, &grants) })
+		[]any{&may, &grants}, nil)
 	if err == nil && !may && grants {
-		err = c.reader.Each(ctx, "SELECT pg_catalog.has_parameter_privilege('session_replication_role', 'SET')", nil, func(scan func(...any) error) error { return scan(&may) })
+		err = c.reader.Each(ctx, "SELECT pg_catalog.has_parameter_privilege('session_replication_role', 'SET')", nil, []any{&may}, nil)
 	}
 	return may, failed(err, "the user's rights")
 }
@@ -205,9 +205,10 @@ func (c *Catalog) References(ctx context.Context, tables ...*Table) ([]*Referenc
 	return found, failed(err, "the foreign keys")
 }
 
-// Each calls scan for each row of a query of the caller's. The function must not query itself: the connection may be the only one.
-func (c *Catalog) Each(ctx context.Context, query string, args []any, scan func(scan func(...any) error) error) error {
-	return c.reader.Each(ctx, query, args, scan)
+// Each reads each row of a query of the caller's into variables, if any, and then calls row, if not nil, which must not query: the connection may be the
+// only one.
+func (c *Catalog) Each(ctx context.Context, query string, args, into []any, row func() error) error {
+	return c.reader.Each(ctx, query, args, into, row)
 }
 
 // Texts returns the rows of a query of the caller's for one text, NULL as an empty one.

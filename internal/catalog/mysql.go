@@ -13,9 +13,7 @@ type mysqlSource struct{ table.MySQL }
 func (s mysqlSource) server(ctx context.Context) (Server, error) {
 	found := Server{Kind: "mysql"}
 	var version, comment string
-	err := s.Each(ctx, "SELECT VERSION(), @@version_comment, COALESCE(DATABASE(), '')", nil, func(scan func(...any) error) error {
-		return scan(&version, &comment, &found.Name)
-	})
+	err := s.Each(ctx, "SELECT VERSION(), @@version_comment, COALESCE(DATABASE(), '')", nil, []any{&version, &comment, &found.Name}, nil)
 	if err != nil {
 		return Server{}, err
 	}
@@ -25,11 +23,8 @@ func (s mysqlSource) server(ctx context.Context) (Server, error) {
 		found.Version = "MariaDB " + number
 	}
 	set := map[string]string{}
-	err = s.Each(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'hostname', 'port', 'datadir')", nil, func(scan func(...any) error) error {
-		var name, value string
-		if err := scan(&name, &value); err != nil {
-			return err
-		}
+	var name, value string
+	err = s.Each(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'hostname', 'port', 'datadir')", nil, []any{&name, &value}, func() error {
 		set[strings.ToLower(name)] = value
 		return nil
 	})

@@ -21,10 +21,8 @@ func (s mysqlSource) readCreate(ctx context.Context, t *Table, plain bool) error
 	if t.Create != "" || t.View != "" {
 		return nil
 	}
-	err := s.Each(ctx, "SHOW CREATE TABLE "+s.Quoted(t.Full), nil, func(scan func(...any) error) error {
-		var name string
-		return scan(&name, &t.Create)
-	})
+	var name string
+	err := s.Each(ctx, "SHOW CREATE TABLE "+s.Quoted(t.Full), nil, []any{&name, &t.Create}, nil)
 	if err == nil && strings.HasPrefix(t.Create, "CREATE TEMPORARY ") {
 		t.Create = ""
 		return fmt.Errorf("%w: this session has a temporary table of the same name", errHidden)

@@ -35,20 +35,20 @@ func (s mysqlSource) references(ctx context.Context, tables []*Table) (found []*
 			args = append(args, schema)
 		}
 	}
+	read := Reference{Valid: true}
+	var column, to string
+	var fold int
 	err = s.Each(ctx, table.Marks(`SELECT CONSTRAINT_NAME, TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME, @@lower_case_table_names
 		FROM information_schema.KEY_COLUMN_USAGE WHERE (TABLE_SCHEMA IN (?) OR REFERENCED_TABLE_SCHEMA IN (?)) AND REFERENCED_TABLE_NAME IS NOT NULL
-		ORDER BY TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION`, len(schemas)), args, func(scan func(...any) error) error {
-		r := &Reference{Valid: true}
-		var column, to string
-		var fold int
-		err := scan(&r.Name, &r.Child.Schema, &r.Child.Name, &column, &r.Parent.Schema, &r.Parent.Name, &to, &fold)
+		ORDER BY TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION`, len(schemas)), args, []any{&read.Name, &read.Child.Schema, &read.Child.Name, &column, &read.Parent.Schema, &read.Parent.Name, &to, &fold}, func() error {
+		r := read
 		key := constraint{r.Child, r.Name}
-		if err != nil || !wanted(r.Child, fold != 0) && !wanted(r.Parent, fold != 0) {
-			return err
+		if !wanted(r.Child, fold != 0) && !wanted(r.Parent, fold != 0) {
+			return nil
 		}
 		if known[key] == nil {
-			known[key] = r
-			found = append(found, r)
+			known[key] = &r
+			found = append(found, &r)
 			if !slices.Contains(children, r.Child.Schema) {
 				children = append(children, r.Child.Schema)
 			}
@@ -60,15 +60,14 @@ func (s mysqlSource) references(ctx context.Context, tables []*Table) (found []*
 		return nil, err
 	}
 	for _, schema := range children { // a join would read them anew for each
+		var key constraint
+		var onDelete, onUpdate string
 		err := s.Each(ctx, "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, DELETE_RULE, UPDATE_RULE FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = ?",
-			[]any{schema}, func(scan func(...any) error) error {
-				var key constraint
-				var onDelete, onUpdate string
-				err := scan(&key.child.Schema, &key.child.Name, &key.name, &onDelete, &onUpdate)
+			[]any{schema}, []any{&key.child.Schema, &key.child.Name, &key.name, &onDelete, &onUpdate}, func() error {
 				if r := known[key]; r != nil {
 					r.OnDelete, r.OnUpdate = onDelete, onUpdate
 				}
-				return err
+				return nil
 			})
 		if err != nil {
 			return nil, err

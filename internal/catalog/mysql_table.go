@@ -28,7 +28,7 @@ func (s mysqlSource) next(ctx context.Context, t *Table, key *Column) error {
 		return err
 	}
 	// A right to write the table is not one to read its sequence, and then the number stays unknown.
-	err = s.Each(ctx, "SELECT next_not_cached_value FROM "+s.Quoted(key.Sequence), nil, func(scan func(...any) error) error { return scan(&t.Next) })
+	err = s.Each(ctx, "SELECT next_not_cached_value FROM "+s.Quoted(key.Sequence), nil, []any{&t.Next}, nil)
 	if ctx.Err() == nil && dialect.MySQL.Class(err) == dialect.Denied {
 		return nil
 	}

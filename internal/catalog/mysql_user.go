@@ -40,14 +40,13 @@ type mysqlView struct {
 
 func (s mysqlSource) readViews(ctx context.Context, tables []*Table) error {
 	var views []mysqlView
+	var v mysqlView
+	var definition string
 	err := s.Each(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME, COALESCE(VIEW_DEFINITION, '') FROM information_schema.VIEWS WHERE TABLE_SCHEMA NOT IN ('sys', 'mysql', 'performance_schema', 'information_schema') ORDER BY 1, 2",
-		nil, func(scan func(...any) error) error {
-			var v mysqlView
-			var definition string
-			err := scan(&v.name.Schema, &v.name.Name, &definition)
+		nil, []any{&v.name.Schema, &v.name.Name, &definition}, func() error {
 			v.hidden, v.tokens = definition == "", sqltoken.MySQL.Tokens(definition)
 			views = append(views, v)
-			return err
+			return nil
 		})
 	if err != nil {
 		return err
@@ -110,15 +109,15 @@ func (s mysqlSource) readPrograms(ctx context.Context, tables []*Table) error {
 		"SELECT LOWER(ROUTINE_TYPE), ROUTINE_SCHEMA, ROUTINE_NAME, COALESCE(ROUTINE_DEFINITION, ''), '' FROM information_schema.ROUTINES WHERE ROUTINE_TYPE IN ('PROCEDURE', 'FUNCTION') AND ROUTINE_SCHEMA <> 'sys' ORDER BY 2, 3, 1",
 		"SELECT 'trigger', TRIGGER_SCHEMA, TRIGGER_NAME, COALESCE(ACTION_STATEMENT, ''), EVENT_OBJECT_TABLE FROM information_schema.TRIGGERS ORDER BY 2, 3",
 	} {
-		err := s.Each(ctx, query, nil, func(scan func(...any) error) error {
-			p := &mysqlProgram{}
-			err := scan(&p.Kind, &p.Name.Schema, &p.Name.Name, &p.Definition, &p.table)
+		var read mysqlProgram
+		err := s.Each(ctx, query, nil, []any{&read.Kind, &read.Name.Schema, &read.Name.Name, &read.Definition, &read.table}, func() error {
+			p := read
 			_ = mysqlEither(p.Definition, func(tokens []sqltoken.Token) bool {
 				p.tokens[0], p.tokens[1] = p.tokens[1], tokens
 				return false
 			})
-			programs = append(programs, p)
-			return err
+			programs = append(programs, &p)
+			return nil
 		})
 		if err != nil {
 			return err

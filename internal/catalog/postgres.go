@@ -15,13 +15,11 @@ func (s postgresSource) server(ctx context.Context) (Server, error) {
 	// The version is "15.8 (Debian 15.8-0+deb12u1)", or the like.
 	err := s.Each(ctx, `SELECT 'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1), current_database(),
 			coalesce(host(inet_server_addr()), '') || ':' || current_setting('port') || ':' || (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()),
-			has_function_privilege('pg_catalog.pg_control_system()', 'execute')`, nil, func(scan func(...any) error) error {
-		return scan(&found.Version, &found.Name, &found.ID, &allowed)
-	})
+			has_function_privilege('pg_catalog.pg_control_system()', 'execute')`, nil, []any{&found.Version, &found.Name, &found.ID, &allowed}, nil)
 	if err != nil || !allowed {
 		return found, err
 	}
-	err = s.Each(ctx, "SELECT system_identifier::text FROM pg_catalog.pg_control_system()", nil, func(scan func(...any) error) error { return scan(&found.ID) })
+	err = s.Each(ctx, "SELECT system_identifier::text FROM pg_catalog.pg_control_system()", nil, []any{&found.ID}, nil)
 	return found, err
 }
 

@@ -22,12 +22,11 @@ func (s postgresSource) eachIn(ctx context.Context, tables []*Table, query strin
 		}
 	}
 	if len(partitioned) > 0 {
+		var root, oid uint32
 		err := s.Each(ctx, "SELECT root::bigint, relid::oid::bigint FROM unnest($1::text::oid[]) AS root JOIN LATERAL pg_catalog.pg_partition_tree(root::regclass) ON relid <> root",
-			[]any{table.Array(partitioned)}, func(scan func(...any) error) error {
-				var root, oid uint32
-				err := scan(&root, &oid)
+			[]any{table.Array(partitioned)}, []any{&root, &oid}, func() error {
 				roots, all = append(roots, root), append(all, oid)
-				return err
+				return nil
 			})
 		if err != nil {
 			return err
@@ -38,18 +37,16 @@ func (s postgresSource) eachIn(ctx context.Context, tables []*Table, query strin
 
 // leaves reads the partitions that have rows.
 func (s postgresSource) leaves(ctx context.Context, t *Table) (leaves []*Table, err error) {
+	read := Table{Rows: -1, Bytes: -1}
+	var visible bool
 	err = s.Each(ctx, `SELECT c.oid::bigint, n.nspname, c.relname, pg_catalog.pg_table_is_visible(c.oid)
 		FROM pg_catalog.pg_partition_tree($1::bigint::regclass) p JOIN pg_catalog.pg_class c ON c.oid = p.relid AND c.relkind = 'r'
-		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ORDER BY 2, 3`, []any{int64(t.OID)}, func(scan func(...any) error) error {
-		leaf := &Table{Rows: -1, Bytes: -1}
-		var visible bool
-		if err := scan(&leaf.OID, &leaf.Full.Schema, &leaf.Full.Name, &visible); err != nil {
-			return err
-		}
+		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ORDER BY 2, 3`, []any{int64(t.OID)}, []any{&read.OID, &read.Full.Schema, &read.Full.Name, &visible}, func() error {
+		leaf := read
 		if leaf.Name = leaf.Full; visible {
 			leaf.Schema = ""
 		}
-		leaves = append(leaves, leaf)
+		leaves = append(leaves, &leaf)
 		return nil
 	})
 	if err != nil || len(leaves) == 0 {
@@ -84,7 +81,7 @@ func (s postgresSource) sizes(ctx context.Context, tables []*Table) error {
 func (s postgresSource) next(ctx context.Context, t *Table, key *Column) error {
 	return s.Each(ctx, `SELECT coalesce(last_value + increment_by, CASE WHEN pg_catalog.has_sequence_privilege(pg_catalog.format('%I.%I', schemaname, sequencename), 'SELECT, USAGE') THEN start_value END, 0)
 		FROM pg_catalog.pg_sequences WHERE schemaname = $1::text AND sequencename = $2::text`,
-		[]any{key.Sequence.Schema, key.Sequence.Name}, func(scan func(...any) error) error { return scan(&t.Next) })
+		[]any{key.Sequence.Schema, key.Sequence.Name}, []any{&t.Next}, nil)
 }
 
 func (s postgresSource) readChecks(ctx context.Context, tables []*Table) error {

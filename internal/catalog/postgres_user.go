@@ -41,14 +41,11 @@ func (s postgresSource) readViews(ctx context.Context, tables []*Table) error {
 	}
 	for depth := 1; depth <= mostDeep && len(level) > 0; depth++ {
 		below := map[uint32][]uint32{}
+		var of, view uint32
 		err := s.Each(ctx, `SELECT DISTINCT d.refobjid::bigint, r.ev_class::bigint FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid
 				JOIN pg_catalog.pg_class v ON v.oid = r.ev_class AND v.relkind IN ('v', 'm')
 			WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = ANY ($1::text::oid[]) AND d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.ev_class <> d.refobjid`,
-			[]any{table.Array(slices.Sorted(maps.Keys(level)))}, func(scan func(...any) error) error {
-				var of, view uint32
-				if err := scan(&of, &view); err != nil {
-					return err
-				}
+			[]any{table.Array(slices.Sorted(maps.Keys(level)))}, []any{&of, &view}, func() error {
 				for _, root := range level[of] {
 					depths[[2]uint32{root, view}] = depth
 					if !slices.Contains(below[view], root) {

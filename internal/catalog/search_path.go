@@ -35,17 +35,16 @@ func Elsewhere(ctx context.Context, db dialect.Queryer, d dialect.Dialect, table
 func (c *Catalog) Hidden(ctx context.Context) (text string, err error) {
 	switch c.reader.Dialect {
 	case dialect.Postgres:
+		var user, path, schemas string
 		err = c.Each(ctx, `SELECT current_user, current_setting('search_path'), string_agg(quote_ident(n.nspname), ', ' ORDER BY n.nspname) FROM pg_catalog.pg_namespace n
 			WHERE NOT pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.relnamespace = n.oid AND c.relkind IN ('r', 'p'))
 			AND n.nspname::text IN (SELECT CASE part WHEN '$user' THEN current_user::text ELSE part END FROM (SELECT btrim(x, '" ') AS part
-				FROM unnest(string_to_array(current_setting('search_path'), ',')) x) parts) HAVING count(*) > 0`, nil, func(scan func(...any) error) error {
-			var user, path, schemas string
-			err := scan(&user, &path, &schemas)
+				FROM unnest(string_to_array(current_setting('search_path'), ',')) x) parts) HAVING count(*) > 0`, nil, []any{&user, &path, &schemas}, func() error {
 			text = fmt.Sprintf("the user %s has the search_path %s, and does not see the tables in it: GRANT USAGE ON SCHEMA %s TO the user", user, path, schemas)
-			return err
+			return nil
 		})
 	case dialect.MySQL: // which says whether a table is there only to who may read it
-		err = c.Each(ctx, "SELECT 1 FROM snowkey_hidden LIMIT 0", nil, func(func(...any) error) error { return nil })
+		err = c.Each(ctx, "SELECT 1 FROM snowkey_hidden LIMIT 0", nil, nil, nil)
 		if dialect.MySQL.Class(err) == dialect.Missing {
 			return "", nil
 		}

@@ -12,7 +12,7 @@ type sqliteSource struct{ table.SQLite }
 func (s sqliteSource) server(ctx context.Context) (Server, error) {
 	found := Server{Kind: "sqlite"}
 	err := s.Each(ctx, "SELECT 'SQLite ' || sqlite_version(), coalesce(file, '') FROM pragma_database_list WHERE name = 'main'", nil,
-		func(scan func(...any) error) error { return scan(&found.Version, &found.Name) })
+		[]any{&found.Version, &found.Name}, nil)
 	if found.Name == "" {
 		found.Name = ":memory:"
 	}

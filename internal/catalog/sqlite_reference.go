@@ -31,23 +31,20 @@ func (s sqliteSource) references(ctx context.Context, tables []*Table) (found []
 
 // referencesOf returns all foreign keys of a schema, which cannot point out of it.
 func (s sqliteSource) referencesOf(ctx context.Context, schema string) (found []*Reference, err error) {
+	read := Reference{Child: Name{Schema: schema}, Parent: Name{Schema: schema}, Valid: true}
+	var place, id int
+	var column, to, create string
 	err = s.Each(ctx, `SELECT t.name, f.seq, coalesce(p.name, f."table"), f."from",
 			coalesce(f."to", (SELECT name FROM pragma_table_xinfo(f."table", ?) WHERE pk = f.seq + 1), ''), f.on_delete, f.on_update, t.sql, f.id
 		FROM `+s.Quote(schema)+`.sqlite_master t JOIN pragma_foreign_key_list(t.name, ?) f
 		LEFT JOIN `+s.Quote(schema)+`.sqlite_master p ON p.type = 'table' AND lower(p.name) = lower(f."table")
 		WHERE t.type = 'table' ORDER BY t.name, f.id DESC, f.seq`,
-		[]any{schema, schema}, func(scan func(...any) error) error {
-			r := &Reference{Child: Name{Schema: schema}, Parent: Name{Schema: schema}, Valid: true}
-			var place, id int
-			var column, to, create string
-			if err := scan(&r.Child.Name, &place, &r.Parent.Name, &column, &to, &r.OnDelete, &r.OnUpdate, &create, &id); err != nil {
-				return err
-			}
-			if place == 0 {
+		[]any{schema, schema}, []any{&read.Child.Name, &place, &read.Parent.Name, &column, &to, &read.OnDelete, &read.OnUpdate, &create, &id}, func() error {
+			if r := read; place == 0 {
 				r.Deferrable, r.Deferred = sqliteDeferred(create, id)
-				found = append(found, r)
+				found = append(found, &r)
 			}
-			r = found[len(found)-1]
+			r := found[len(found)-1]
 			r.Columns, r.To = append(r.Columns, column), append(r.To, to)
 			return nil
 		})

@@ -44,7 +44,7 @@ func (s sqliteSource) sizes(ctx context.Context, tables []*Table) error {
 }
 
 func (s sqliteSource) readRows(ctx context.Context, t *Table) error {
-	err := s.Each(ctx, "SELECT count(*) FROM (SELECT 1 FROM "+s.Quoted(t.Full)+" LIMIT ?)", []any{sqliteCounted + 1}, func(scan func(...any) error) error { return scan(&t.Rows) })
+	err := s.Each(ctx, "SELECT count(*) FROM (SELECT 1 FROM "+s.Quoted(t.Full)+" LIMIT ?)", []any{sqliteCounted + 1}, []any{&t.Rows}, nil)
 	if err != nil || t.Rows <= sqliteCounted {
 		return err
 	}
@@ -55,13 +55,13 @@ func (s sqliteSource) readRows(ctx context.Context, t *Table) error {
 	}
 	// The first number of stat is that of the rows.
 	return s.Each(ctx, "SELECT coalesce(max(CAST(stat AS integer)), -1) FROM "+s.Quote(t.Full.Schema)+".sqlite_stat1 WHERE tbl = ? AND stat IS NOT NULL",
-		[]any{t.Full.Name}, func(scan func(...any) error) error { return scan(&t.Rows) })
+		[]any{t.Full.Name}, []any{&t.Rows}, nil)
 }
 
 func (s sqliteSource) next(ctx context.Context, t *Table, key *Column) error {
 	var last int64
 	err := s.Each(ctx, "SELECT max(coalesce((SELECT max(seq) FROM "+s.Quote(t.Full.Schema)+".sqlite_sequence WHERE name = ?), 0), coalesce((SELECT max("+s.Quote(key.Name)+") FROM "+s.Quoted(t.Full)+"), 0))",
-		[]any{t.Full.Name}, func(scan func(...any) error) error { return scan(&last) })
+		[]any{t.Full.Name}, []any{&last}, nil)
 	if t.Next = last; last < math.MaxInt64 { // there it gives none any more
 		t.Next++
 	}
@@ -77,12 +77,11 @@ type sqliteObject struct {
 
 // objects returns what a schema has.
 func (s sqliteSource) objects(ctx context.Context, schema string) (objects []sqliteObject, err error) {
-	err = s.Each(ctx, "SELECT type, name, tbl_name, sql FROM "+s.Quote(schema)+".sqlite_master WHERE sql IS NOT NULL ORDER BY name", nil, func(scan func(...any) error) error {
-		o := sqliteObject{name: Name{Schema: schema}}
-		err := scan(&o.kind, &o.name.Name, &o.table, &o.sql)
+	o := sqliteObject{name: Name{Schema: schema}}
+	err = s.Each(ctx, "SELECT type, name, tbl_name, sql FROM "+s.Quote(schema)+".sqlite_master WHERE sql IS NOT NULL ORDER BY name", nil, []any{&o.kind, &o.name.Name, &o.table, &o.sql}, func() error {
 		o.tokens = sqltoken.SQLite.Tokens(o.sql)
 		objects = append(objects, o)
-		return err
+		return nil
 	})
 	return objects, err
 }

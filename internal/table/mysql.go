@@ -20,15 +20,21 @@ func (s MySQL) Outlines(ctx context.Context, names []Name) ([]*Table, error) {
 		query := `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), TABLE_SCHEMA = DATABASE(), @@lower_case_table_names,
 				COALESCE(CREATE_OPTIONS, '') LIKE '%partitioned%'
 			FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, CONVERT('' USING utf8mb4)), DATABASE()) AND TABLE_NAME IN (?)`
-		err := s.Each(ctx, Marks(query, len(args)-1), args, func(scan func(...any) error) error {
-			t, fold, err := mysqlOutline(scan)
+		read := Table{Rows: -1, Bytes: -1}
+		var kind string
+		var current *bool // NULL without a current database
+		var folding int
+		var partitioned bool
+		into := []any{&read.Full.Schema, &read.Full.Name, &kind, &read.Engine, &current, &folding, &partitioned}
+		err := s.Each(ctx, Marks(query, len(args)-1), args, into, func() error {
+			t := mysqlOutline(read, kind, current != nil && *current, partitioned)
 			for i, n := range names {
 				// The comparison of information_schema knows no case; that of the server may.
-				if n.Schema == args[0] && (t.Full.Name == n.Name || fold && strings.EqualFold(t.Full.Name, n.Name)) {
+				if n.Schema == args[0] && (t.Full.Name == n.Name || folding != 0 && strings.EqualFold(t.Full.Name, n.Name)) {
 					tables[i] = t
 				}
 			}
-			return err
+			return nil
 		})
 		if err != nil {
 			return nil, err
@@ -41,18 +47,10 @@ func (s MySQL) Outlines(ctx context.Context, names []Name) ([]*Table, error) {
 	return tables, s.ReadIndexes(ctx, slices.DeleteFunc(all, func(t *Table) bool { return t.View != "" }))
 }
 
-// mysqlOutline reads a row of information_schema.TABLES, and whether names of tables know no case.
-func mysqlOutline(scan func(...any) error) (t *Table, fold bool, err error) {
-	t = &Table{Rows: -1, Bytes: -1}
-	var kind string
-	var current *bool // NULL without a current database
-	var folding int
-	var partitioned bool
-	if err := scan(&t.Full.Schema, &t.Full.Name, &kind, &t.Engine, &current, &folding, &partitioned); err != nil {
-		return t, false, err
-	}
+// mysqlOutline returns the table of a row of information_schema.TABLES.
+func mysqlOutline(t Table, kind string, current, partitioned bool) *Table {
 	t.Name = t.Full
-	if current != nil && *current {
+	if current {
 		t.Schema = ""
 	}
 	if partitioned {
@@ -65,7 +63,7 @@ func mysqlOutline(scan func(...any) error) (t *Table, fold bool, err error) {
 	default:
 		t.View = strings.ToLower(kind)
 	}
-	return t, folding != 0, nil
+	return &t
 }
 
 // bySchema returns the parameters of a query for each schema: the schema, and the names in it.
@@ -109,11 +107,8 @@ func (s MySQL) EachOf(ctx context.Context, tables []*Table, query string, into [
 		names, known[t.Full] = append(names, t.Full), t
 	}
 	for _, args := range bySchema(names) {
-		err := s.Each(ctx, Marks(query, len(args)-1), args, func(scan func(...any) error) error {
-			of := Name{Schema: args[0].(string)}
-			if err := scan(append([]any{&of.Name}, into...)...); err != nil {
-				return err
-			}
+		of := Name{Schema: args[0].(string)}
+		err := s.Each(ctx, Marks(query, len(args)-1), args, append([]any{&of.Name}, into...), func() error {
 			return row(cmp.Or(known[of], &Table{})) // a name that differs in its case alone: what is read goes nowhere
 		})
 		if err != nil {

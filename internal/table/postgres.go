@@ -42,6 +42,10 @@ func (s Postgres) Named(ctx context.Context, names []Name) ([]*Table, error) {
 	tables := make([]*Table, len(names))
 	known := map[uint32]*Table{}
 	// A partition has the columns of the table that it is of, and they are changed there.
+	read := Table{Rows: -1, Bytes: -1}
+	var place int
+	var kind string
+	var visible bool
 	err = s.Each(ctx, `WITH asked AS (
 			SELECT n, v->>'name' AS name, coalesce(v->>'schema', '') AS schema FROM pg_catalog.json_array_elements($1::text::json) WITH ORDINALITY AS a(v, n)),
 		named AS (
@@ -53,19 +57,13 @@ func (s Postgres) Named(ctx context.Context, names []Name) ([]*Table, error) {
 				WHEN EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE c.oid IN (h.inhrelid, h.inhparent)) THEN 'inherited' ELSE '' END
 		FROM named JOIN pg_catalog.pg_class c ON c.oid = CASE WHEN named.relispartition THEN pg_catalog.pg_partition_root(named.oid)::oid ELSE named.oid END
 		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ORDER BY 1`,
-		[]any{string(asked)}, func(scan func(...any) error) error {
-			t := &Table{Rows: -1, Bytes: -1}
-			var place int
-			var kind string
-			var visible bool
-			if err := scan(&place, &t.OID, &t.Full.Schema, &t.Full.Name, &kind, &visible, &t.Related); err != nil {
-				return err
-			}
+		[]any{string(asked)}, []any{&place, &read.OID, &read.Full.Schema, &read.Full.Name, &kind, &visible, &read.Related}, func() error {
+			t := read
 			t.Name, t.View = t.Full, postgresViews[kind]
 			if visible {
 				t.Schema = ""
 			}
-			known[t.OID] = cmp.Or(known[t.OID], t)
+			known[t.OID] = cmp.Or(known[t.OID], &t)
 			tables[place-1] = known[t.OID]
 			return nil
 		})
@@ -88,13 +86,8 @@ func (s Postgres) EachRow(ctx context.Context, tables []*Table, query string, ar
 	for _, t := range tables {
 		numbers[t.OID] = t
 	}
-	return s.Each(ctx, query, args, func(scan func(...any) error) error {
-		var number uint32
-		if err := scan(append([]any{&number}, into...)...); err != nil {
-			return err
-		}
-		return row(numbers[number])
-	})
+	var number uint32
+	return s.Each(ctx, query, args, append([]any{&number}, into...), func() error { return row(numbers[number]) })
 }
 
 // Array returns numbers as the text of an array, which all drivers can pass.

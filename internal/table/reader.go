@@ -54,18 +54,25 @@ func (r Reader) Quoted(n Name) string {
 	return r.Quote(n.Schema) + "." + r.Quote(n.Name)
 }
 
-// Each calls scan for each row of a query. It must not query itself: the connection may be the only one.
-func (r Reader) Each(ctx context.Context, query string, args []any, scan func(scan func(...any) error) error) error {
-	return dialect.Each(ctx, r.DB, query, args, func(rows *sql.Rows) error { return scan(rows.Scan) })
+// Each reads each row of a query into variables, if any, and then calls row, if not nil, which must not query: the connection may be the only one.
+func (r Reader) Each(ctx context.Context, query string, args, into []any, row func() error) error {
+	return dialect.Each(ctx, r.DB, query, args, func(rows *sql.Rows) error {
+		if into != nil {
+			if err := rows.Scan(into...); err != nil {
+				return err
+			}
+		}
+		if row == nil {
+			return nil
+		}
+		return row()
+	})
 }
 
 // Texts returns the rows of a query for one text, NULL as an empty one.
 func (r Reader) Texts(ctx context.Context, query string, args ...any) (found []string, err error) {
-	err = r.Each(ctx, query, args, func(scan func(...any) error) error {
-		var value sql.NullString
-		if err := scan(&value); err != nil {
-			return err
-		}
+	var value sql.NullString
+	err = r.Each(ctx, query, args, []any{&value}, func() error {
 		found = append(found, value.String)
 		return nil
 	})

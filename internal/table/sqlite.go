@@ -34,7 +34,7 @@ func (s SQLite) outline(ctx context.Context, name Name, schemas []string) (*Tabl
 	for _, schema := range schemas {
 		t := &Table{Full: Name{Schema: schema}, Rows: -1, Bytes: -1}
 		err := s.Each(ctx, "SELECT type, name, sql FROM "+s.Quote(schema)+".sqlite_master WHERE lower(name) = lower(?) AND type IN ('table', 'view')",
-			[]any{name.Name}, func(scan func(...any) error) error { return scan(&t.View, &t.Full.Name, &t.Create) })
+			[]any{name.Name}, []any{&t.View, &t.Full.Name, &t.Create}, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -9,13 +9,11 @@ import (
 
 func (s SQLite) readColumns(ctx context.Context, t *Table) error {
 	var key []string
+	var read Column
+	place, generated := 0, false
 	err := s.Each(ctx, "SELECT name, type, \"notnull\" = 0, coalesce(dflt_value, ''), pk, hidden IN (2, 3) FROM pragma_table_xinfo(?, ?)", []any{t.Full.Name, t.Full.Schema},
-		func(scan func(...any) error) error {
-			col := &Column{}
-			place, generated := 0, false
-			if err := scan(&col.Name, &col.Type, &col.Nullable, &col.Default, &place, &generated); err != nil {
-				return err
-			}
+		[]any{&read.Name, &read.Type, &read.Nullable, &read.Default, &place, &generated}, func() error {
+			col := read
 			col.Class, col.Bits = sqliteClass(col.Type)
 			if generated {
 				col.Generated = sqliteGenerated(t.Create, col.Name)
@@ -26,7 +24,7 @@ func (s SQLite) readColumns(ctx context.Context, t *Table) error {
 				}
 				key[place-1] = col.Name
 			}
-			t.Columns = append(t.Columns, col)
+			t.Columns = append(t.Columns, &col)
 			return nil
 		})
 	if len(key) > 0 && t.View == "" {
@@ -46,23 +44,21 @@ func (s SQLite) ReadIndexes(ctx context.Context, t *Table) error {
 	if len(t.Indexes) > 0 {
 		primary = t.Indexes[0]
 	}
+	read := Index{Valid: true}
+	var origin, column string
+	var place int
 	err := s.Each(ctx, `SELECT l.name, l."unique", l.origin, i.seqno, coalesce(i.name, ''), coalesce(m.sql, '')
 		FROM pragma_index_list(?, ?) l JOIN pragma_index_info(l.name, ?) i LEFT JOIN `+s.Quote(t.Full.Schema)+`.sqlite_master m ON m.type = 'index' AND m.name = l.name
 		ORDER BY l.name, i.seqno`, []any{t.Full.Name, t.Full.Schema, t.Full.Schema},
-		func(scan func(...any) error) error {
-			i := &Index{Valid: true}
-			var origin, column string
-			var place int
-			if err := scan(&i.Name, &i.Unique, &origin, &place, &column, &i.Definition); err != nil {
-				return err
-			}
+		[]any{&read.Name, &read.Unique, &origin, &place, &column, &read.Definition}, func() error {
+			i := read
 			if origin == "pk" {
 				primary.Name = i.Name
 				return nil
 			}
 			if place == 0 {
 				i.Where = sqliteWhere(i.Definition)
-				t.Indexes = append(t.Indexes, i)
+				t.Indexes = append(t.Indexes, &i)
 			}
 			last := t.Indexes[len(t.Indexes)-1]
 			last.Columns, last.Parts = append(last.Columns, column), append(last.Parts, sqlitePart(i.Definition, place, column))

@@ -356,7 +356,7 @@ func (c *checker) checkGreatest(ctx context.Context, t *catalog.Table, k targetK
 	}
 	var greatest sql.NullString // BIGINT UNSIGNED is above int64
 	err := c.database.Each(ctx, c.database.greatest(t, k.at), nil,
-		func(scan func(...any) error) error { return scan(&greatest) })
+		[]any{&greatest}, nil)
 	if err != nil {
 		return fmt.Errorf("the greatest key of %s: %w", t.Name, err)
 	}

@@ -58,6 +58,7 @@ var (
 // is: its default and sequence, indexes of whole columns that are ordered or hashed as usual, comparisons in CHECKs, and foreign keys
 // with integers.
 func (c postgresFixer) users(ctx context.Context, t *catalog.Table, col *catalog.Column) (found []string, err error) {
+	var user, check string
 	err = c.Each(ctx, `WITH col AS (SELECT attrelid AS rel, attnum AS num FROM pg_catalog.pg_attribute WHERE attrelid = $1::bigint AND attname = $2::text),
 			row AS (SELECT y.oid, y.typarray FROM pg_catalog.pg_type y WHERE y.typrelid = $1::bigint)
 		SELECT DISTINCT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid), CASE WHEN f.contype = 'c' THEN pg_catalog.pg_get_constraintdef(f.oid) ELSE '' END
@@ -78,11 +79,7 @@ func (c postgresFixer) users(ctx context.Context, t *catalog.Table, col *catalog
 				JOIN pg_catalog.pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.child OR a.attrelid = f.confrelid AND a.attnum = k.parent
 				WHERE (f.conrelid = col.rel AND k.child = col.num OR f.confrelid = col.rel AND k.parent = col.num)
 				AND a.atttypid NOT IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)), false)
-		ORDER BY 1`, []any{int64(t.OID), col.Name}, func(scan func(...any) error) error {
-		var user, check string
-		if err := scan(&user, &check); err != nil {
-			return err
-		}
+		ORDER BY 1`, []any{int64(t.OID), col.Name}, []any{&user, &check}, func() error {
 		check = strings.TrimSuffix(strings.TrimSuffix(postgresName.ReplaceAllString(check, "x"), " NOT VALID"), " NO INHERIT")
 		if check == "" || !postgresComparison.MatchString(check) || postgresCall.MatchString(check) {
 			found = append(found, user)

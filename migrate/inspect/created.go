@@ -165,11 +165,11 @@ func (i *inspector) from(ctx context.Context, s *subject, key int64) (row aged, 
 	}
 	row.unknown = true
 	query := "SELECT t." + name + ", " + i.age(s.created) + ", " + numbers + " FROM " + i.quoted(s) + " t WHERE t." + name + " >= " + decimal(key) + " ORDER BY t." + name + " LIMIT 1"
-	err = i.catalog.Each(ctx, query, nil, func(scan func(...any) error) error {
-		var value sql.NullFloat64
-		var number bool
-		if err := scan(&row.key, &value, &number); err != nil || !value.Valid || math.Abs(value.Float64) > 9e18 {
-			return err
+	var value sql.NullFloat64
+	var number bool
+	err = i.catalog.Each(ctx, query, nil, []any{&row.key, &value, &number}, func() error {
+		if !value.Valid || math.Abs(value.Float64) > 9e18 {
+			return nil
 		}
 		seconds := value.Float64
 		if number {

@@ -147,9 +147,9 @@ func (i *inspector) readEnds(ctx context.Context, s *subject) error {
 		}
 		var value, is string
 		found := false
-		err := i.catalog.Each(ctx, "SELECT COALESCE("+i.text("t."+key)+", ''), "+kind+" FROM "+i.quoted(s)+" t ORDER BY t."+key+end+" LIMIT 1", nil, func(scan func(...any) error) error {
+		err := i.catalog.Each(ctx, "SELECT COALESCE("+i.text("t."+key)+", ''), "+kind+" FROM "+i.quoted(s)+" t ORDER BY t."+key+end+" LIMIT 1", nil, []any{&value, &is}, func() error {
 			found = true
-			return scan(&value, &is)
+			return nil
 		})
 		if err != nil || !found {
 			return err

@@ -10,11 +10,8 @@ import (
 
 // texts returns the rows of a query for one text that is not NULL.
 func (i *inspector) texts(ctx context.Context, query string, args ...any) (found []string, err error) {
-	err = i.catalog.Each(ctx, query, args, func(scan func(...any) error) error {
-		var value sql.NullString
-		if err := scan(&value); err != nil {
-			return err
-		}
+	var value sql.NullString
+	err = i.catalog.Each(ctx, query, args, []any{&value}, func() error {
 		if value.Valid {
 			found = append(found, value.String)
 		}
@@ -26,7 +23,7 @@ func (i *inspector) texts(ctx context.Context, query string, args ...any) (found
 // number returns the number that a query has in its first row, 0 for NULL and without a row.
 func (i *inspector) number(ctx context.Context, query string, args ...any) (int64, error) {
 	var value sql.NullInt64
-	err := i.catalog.Each(ctx, query, args, func(scan func(...any) error) error { return scan(&value) })
+	err := i.catalog.Each(ctx, query, args, []any{&value}, nil)
 	return value.Int64, err
 }
 

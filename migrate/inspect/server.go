@@ -40,7 +40,7 @@ func (i *inspector) ofMode(ctx context.Context) error {
 
 // ofEvents notes that the user may not see the events of the database.
 func (i *inspector) ofEvents(ctx context.Context) error {
-	err := i.catalog.Each(ctx, "SHOW EVENTS", nil, func(func(...any) error) error { return nil })
+	err := i.catalog.Each(ctx, "SHOW EVENTS", nil, nil, nil)
 	if err == nil || i.dialect.Class(err) != dialect.Denied {
 		return err
 	}
@@ -72,7 +72,7 @@ func (i *inspector) ofPostgres(ctx context.Context, s *subject) error {
 	err := i.catalog.Each(ctx, `SELECT CAST(c.relreplident AS text), CASE WHEN c.relkind = 'p' THEN pg_catalog.pg_get_partkeydef(c.oid) END,
 		EXISTS (SELECT 1 FROM pg_catalog.pg_publication_tables p JOIN pg_catalog.pg_publication USING (pubname) WHERE pubupdate AND p.schemaname = n.nspname AND p.tablename = c.relname),
 		c.relrowsecurity AND c.relforcerowsecurity AND NOT (SELECT rolsuper OR rolbypassrls FROM pg_catalog.pg_roles WHERE rolname = current_user)
-		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = `+decimal(int64(s.OID)), nil, func(scan func(...any) error) error { return scan(&identity, &partitioned, &published, &forced) })
+		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = `+decimal(int64(s.OID)), nil, []any{&identity, &partitioned, &published, &forced}, nil)
 	if err != nil {
 		return err
 	}

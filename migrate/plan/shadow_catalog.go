@@ -45,13 +45,10 @@ func (b *shadowBuilder) readExchange(ctx context.Context, x *exchange) error {
 func (b *shadowBuilder) readExtra(ctx context.Context, x *exchange, m *moved) error {
 	var e extra
 	table, second := "ALTER TABLE "+b.whole(m.table)+" ALTER COLUMN "+b.quote(m.second), b.quote(m.second)
+	var target int
+	var options, comment string
 	err := b.catalog.Each(ctx, `SELECT coalesce(a.attstattarget, -1), coalesce(array_to_string(a.attoptions, ', '), ''), coalesce(pg_catalog.col_description(a.attrelid, a.attnum), '')
-		FROM pg_catalog.pg_attribute a WHERE a.attrelid = $1::bigint AND a.attname = $2`, []any{int64(m.table.of.OID), m.column.Name}, func(scan func(...any) error) error {
-		var target int
-		var options, comment string
-		if err := scan(&target, &options, &comment); err != nil {
-			return err
-		}
+		FROM pg_catalog.pg_attribute a WHERE a.attrelid = $1::bigint AND a.attname = $2`, []any{int64(m.table.of.OID), m.column.Name}, []any{&target, &options, &comment}, func() error {
 		if target >= 0 {
 			e.statements = append(e.statements, fmt.Sprintf("%s SET STATISTICS %d", table, target))
 		}
@@ -66,32 +63,23 @@ func (b *shadowBuilder) readExtra(ctx context.Context, x *exchange, m *moved) er
 	if err != nil {
 		return err
 	}
+	var right, role string
+	var grantable bool
 	err = b.catalog.Each(ctx, `SELECT g.privilege_type, CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_catalog.pg_get_userbyid(g.grantee)) END, g.is_grantable
 		FROM pg_catalog.pg_attribute a CROSS JOIN LATERAL pg_catalog.aclexplode(a.attacl) g WHERE a.attrelid = $1::bigint AND a.attname = $2 ORDER BY 2, 1`,
-		[]any{int64(m.table.of.OID), m.column.Name}, func(scan func(...any) error) error {
-			statement, err := scanGrant(scan, fmt.Sprintf(" (%s) ON TABLE %s", second, b.whole(m.table)))
+		[]any{int64(m.table.of.OID), m.column.Name}, []any{&right, &role, &grantable}, func() error {
+			statement := fmt.Sprintf("GRANT %s (%s) ON TABLE %s TO %s", right, second, b.whole(m.table), role)
+			if grantable {
+				statement += " WITH GRANT OPTION"
+			}
 			e.statements = append(e.statements, statement)
-			return err
+			return nil
 		})
 	if err != nil {
 		return err
 	}
 	x.extras[m] = e
 	return err
-}
-
-// scanGrant returns the GRANT of one right on something.
-func scanGrant(scan func(...any) error, on string) (string, error) {
-	var right, role string
-	var grantable bool
-	if err := scan(&right, &role, &grantable); err != nil {
-		return "", err
-	}
-	statement := fmt.Sprintf("GRANT %s%s TO %s", right, on, role)
-	if grantable {
-		statement += " WITH GRANT OPTION"
-	}
-	return statement, nil
 }
 
 // postgresText returns a text, which may have anything in it, as a string of PostgreSQL.
@@ -104,16 +92,13 @@ func postgresText(text string) string {
 func (b *shadowBuilder) readTwins(ctx context.Context, x *exchange, t *moving) error {
 	kinds := map[string]string{}
 	comments := map[string][]string{}
+	var name, kind, comment, onConstraint string
+	var deferrable, identity, clustered, elsewhere bool
 	err := b.catalog.Each(ctx, `SELECT c.relname, coalesce(k.contype::text, ''), coalesce(k.condeferrable, false), i.indisreplident, i.indisclustered, c.reltablespace <> 0,
 			coalesce(pg_catalog.obj_description(c.oid, 'pg_class'), ''), coalesce(pg_catalog.obj_description(k.oid, 'pg_constraint'), '')
 		FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
 		LEFT JOIN pg_catalog.pg_constraint k ON k.conindid = c.oid AND k.conrelid = i.indrelid AND k.contype IN ('p', 'u', 'x')
-		WHERE i.indrelid = $1::bigint`, []any{int64(t.of.OID)}, func(scan func(...any) error) error {
-		var name, kind, comment, onConstraint string
-		var deferrable, identity, clustered, elsewhere bool
-		if err := scan(&name, &kind, &deferrable, &identity, &clustered, &elsewhere, &comment, &onConstraint); err != nil {
-			return err
-		}
+		WHERE i.indrelid = $1::bigint`, []any{int64(t.of.OID)}, []any{&name, &kind, &deferrable, &identity, &clustered, &elsewhere, &comment, &onConstraint}, func() error {
 		kinds[name] = kind
 		if deferrable || identity || clustered || elsewhere {
 			kinds[name] = "!"
