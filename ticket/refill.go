@@ -37,18 +37,16 @@ func (s *BlockSource) wanted() int64 {
 func (s *BlockSource) settle(allocated allocation, err error) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case err != nil:
+	if err != nil {
 		s.fail(err, time.Now())
 		return 0
-	case s.closed:
-		s.allocated += allocated.count()
+	}
+	s.allocated += allocated.count()
+	s.refills++
+	if s.closed {
 		s.discarded += allocated.count()
-		s.refills++
-	default:
-		s.allocated += allocated.count()
+	} else {
 		s.left += allocated.count()
-		s.refills++
 		s.spans = append(s.spans, allocated.span)
 		s.inTurn = true
 		s.serve()

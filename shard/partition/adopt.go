@@ -185,7 +185,10 @@ func (k *Keeper) adoption(ctx context.Context, conn *sql.Conn) (a Adoption, err 
 		case s.Table == nil:
 			return fmt.Errorf("%w: there is no table %s", ErrNotPartitioned, a.Table)
 		case s.Related == "partitioned":
-			return s.divided(ctx)
+			if k.d == dialect.MySQL {
+				return s.mysqlDivided(ctx)
+			}
+			return s.postgresDivided(ctx)
 		}
 		a.Rows = s.Rows
 		references, err := names.References(ctx, s.Table)
@@ -202,14 +205,6 @@ func (k *Keeper) adoption(ctx context.Context, conn *sql.Conn) (a Adoption, err 
 		return s.postgres(ctx)
 	})
 	return a, err
-}
-
-// divided plans what is left of a table with partitions.
-func (s *subject) divided(ctx context.Context) error {
-	if s.k.d == dialect.MySQL {
-		return s.mysqlDivided(ctx)
-	}
-	return s.postgresDivided(ctx)
 }
 
 // check finds what no divided table of either database can have.

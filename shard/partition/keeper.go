@@ -145,20 +145,14 @@ func (k *Keeper) session(ctx context.Context, work func(*sql.Conn) error) error 
 		return fmt.Errorf("connecting: %w", err)
 	}
 	defer dialect.Discard(conn)
-	for _, setting := range k.settings() {
-		if _, err := conn.ExecContext(ctx, setting); err != nil {
-			return fmt.Errorf("%s: %w", setting, err)
-		}
+	setting := fmt.Sprintf("SET lock_timeout = '%dms'", max(1, k.t.LockWait.Milliseconds()))
+	if k.d == dialect.MySQL {
+		setting = fmt.Sprintf("SET SESSION autocommit = 1, lock_wait_timeout = %d, innodb_lock_wait_timeout = %[1]d", max(1, int64((k.t.LockWait+time.Second-1)/time.Second)))
+	}
+	if _, err := conn.ExecContext(ctx, setting); err != nil {
+		return fmt.Errorf("%s: %w", setting, err)
 	}
 	return work(conn)
-}
-
-func (k *Keeper) settings() []string {
-	if k.d == dialect.MySQL {
-		seconds := waitSeconds(k.t.LockWait)
-		return []string{fmt.Sprintf("SET SESSION autocommit = 1, lock_wait_timeout = %d, innodb_lock_wait_timeout = %[1]d", seconds)}
-	}
-	return []string{fmt.Sprintf("SET lock_timeout = '%dms'", max(1, k.t.LockWait.Milliseconds()))}
 }
 
 // lock waits until no other run is at the table, and keeps others from it for as long as the connection lasts.

@@ -3,7 +3,6 @@ package partition
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
@@ -219,6 +218,3 @@ func (m mysqlStatements) drop(d Detached) []string {
 	}
 	return []string{"LOCK TABLES " + m.place(d.Name) + " WRITE", "SELECT 1 FROM " + m.place(d.Name) + " LIMIT 1", drop, "UNLOCK TABLES"}
 }
-
-// waitSeconds is how long a statement of MySQL waits for locks.
-func waitSeconds(wait time.Duration) int64 { return max(1, int64((wait+time.Second-1)/time.Second)) }
