@@ -110,8 +110,9 @@ func (c *comparison) plan(measured *result.Database) {
 	if len(costs) == 0 {
 		return
 	}
+	planned := profile.Rounds
 	if !c.deadline.IsZero() {
-		c.planned, c.rows = profile.fit(costs, time.Until(c.deadline)-c.killing())
+		planned, c.rows = profile.fit(costs, time.Until(c.deadline)-c.killing())
 	}
 	for _, e := range c.participants {
 		if !e.out {
@@ -119,9 +120,9 @@ func (c *comparison) plan(measured *result.Database) {
 		}
 	}
 	whole := rounds(costs, profile.Rounds, profile.Rows) + c.killing()
-	text := fmt.Sprintf("%s of %s rows, about %s from now on; %s", roundsText(c.planned), count(c.rows),
-		coarse(rounds(costs, c.planned, c.rows)+c.killing()), c.speeds())
-	if c.planned < profile.Rounds || c.rows < profile.Rows {
+	text := fmt.Sprintf("%s of %s rows, about %s from now on; %s", roundsText(planned), count(c.rows),
+		coarse(rounds(costs, planned, c.rows)+c.killing()), c.speeds())
+	if planned < profile.Rounds || c.rows < profile.Rows {
 		text += fmt.Sprintf("; for %s of %s rows: --budget %s", roundsText(profile.Rounds), count(profile.Rows), c.budgetFor(whole))
 	}
 	measured.Plan = text

@@ -25,7 +25,6 @@ type comparison struct {
 	sharing      int       // databases that share the time left of the budget, this one among them
 	deadline     time.Time // zero: none
 	rows         int       // a table and round
-	planned      int       // rounds
 	short        string    // why there were fewer rounds than the profile has
 	broken       error     // of the participants that broke down
 	participants []*participant
@@ -73,7 +72,7 @@ var during = map[string]string{
 }
 
 func newComparison(number int, target *Target, c Config, schedule *schedule) *comparison {
-	comparison := &comparison{number: number, target: target, config: c, schedule: schedule, prefix: newPrefix(), rows: c.Profile.Rows, planned: c.Profile.Rounds}
+	comparison := &comparison{number: number, target: target, config: c, schedule: schedule, prefix: newPrefix(), rows: c.Profile.Rows}
 	for i, s := range c.Strategies {
 		info := s.Info()
 		e := &participant{number: i, strategy: s, info: info, prefix: fmt.Sprintf("%s_%03d", comparison.prefix, i), result: describe(info), spent: map[string]time.Duration{}}
@@ -289,7 +288,7 @@ func (c *comparison) rounds(ctx context.Context) error {
 	random := rand.New(rand.NewPCG(c.config.Seed, 2))
 	n := c.config.Profile.Rounds
 	for round := range n {
-		if round == c.planned || round > 0 && !c.deadline.IsZero() && time.Now().Add(c.roundTime()).After(c.deadline) {
+		if round > 0 && !c.deadline.IsZero() && time.Now().Add(c.roundTime()).After(c.deadline) {
 			c.short = c.overBudget(round)
 			c.schedule.drop(func(k kind) bool { return k.database == c.number && k.step == stepRound })
 			return nil
