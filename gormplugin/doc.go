@@ -43,6 +43,14 @@
 //	a column of maps without a model              by [Table]
 //	nothing                                       by the tag `gorm:"snowkey:-"`
 //
+// # The log
+//
+// [Logger] hears what the keeper of the node number logs, see [grant.Config], and of two traps, each in one warning: keys that are numbers above
+// 2^53 in JSON, once a model, and a column that still counts beside the plugin, once a table. Both warnings never fail a statement. MySQL tells in
+// its answer to the INSERT whether a column counts. PostgreSQL is asked after the first INSERT into a table, on the same connection and in a
+// savepoint, since a query that fails ends a transaction. A query before the INSERT would be worse: a transaction of SQLite that begins with one may
+// not get to write. SQLite and other databases are asked nothing. A logger that says nothing, or [WithoutModelWarnings], means no query.
+//
 // # Errors and concurrency
 //
 // When the source fails or panics, or a value cannot be set because it was passed by value, the statement fails with an error that wraps the cause,

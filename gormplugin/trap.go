@@ -15,12 +15,9 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// Traps of models, each one warning of the plugin's logger: keys that JavaScript rounds, once a model, and columns that go on counting, once a table.
-//
-// Whether a column counts is found out after the INSERT, and never before it: in SQLite a transaction that begins with a SELECT may fail at its
-// INSERT, and a snapshot of PostgreSQL would be older. MySQL says it in the answer to the INSERT, whose LastInsertId is the key of the last row
-// where the column counts, and 0 elsewhere. PostgreSQL is asked in the statement's own transaction, inside a savepoint, so that an account which
-// may not read the catalog loses nothing. SQLite counts each integer key, and nothing would change that.
+// Traps of models, which the plugin warns of: keys that JavaScript rounds, and columns that go on counting. doc.go says when the database is asked,
+// and why not before the INSERT. MySQL's LastInsertId is the key of the last row where the column counts, also of a key that was given, and 0 elsewhere.
+// An integer key of SQLite counts in any case.
 
 // traps are what a plan needs to warn once.
 type traps struct {

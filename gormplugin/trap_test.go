@@ -31,9 +31,6 @@ type (
 	inJSONNone struct {
 		ID int64 `json:"-"`
 	}
-	inJSONDash struct {
-		ID int64 `json:"-,"` // the name is a dash
-	}
 	inJSONID     struct{ ID sqltype.ID }
 	inJSONNumber struct{ ID sqltype.Number }
 	inJSONOwn    struct{ ID int64 }
@@ -75,7 +72,6 @@ func TestRoundedKeysAreWarnedOf(t *testing.T) {
 		{"int64", large, []any{&inJSON{}, &[]inJSON{{}, {}}}, "model=inJSON field=ID type=int64", nil},
 		{"gorm.Model", large, []any{&inJSONModel{}, &inJSONModel{}}, "model=inJSONModel field=ID type=uint", nil},
 		{"pointer", large, []any{&inJSONTagged{Key: &key}, &inJSONTagged{}}, "model=inJSONTagged field=Key type=*uint64", nil},
-		{"named dash", large, []any{&inJSONDash{}}, "model=inJSONDash field=ID type=int64", nil},
 		{"set by hand", large, []any{&inJSON{ID: 5}, &[]inJSON{{ID: 6}}}, "", nil},
 		{"js53", small, []any{&inJSON{}}, "", nil},
 		{"no layout", layoutless{large}, []any{&inJSON{}}, "", nil},

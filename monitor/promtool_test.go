@@ -33,11 +33,11 @@ func promtool(t *testing.T, args ...string) {
 	}
 }
 
-// timeline is what was scraped of a monitor: each series as it was before a fault and after it.
+// timeline is a monitor, and what was scraped of it before a fault.
 type timeline struct {
-	t             *testing.T
-	of            *monitor.Monitor
-	before, after map[string]float64
+	t      *testing.T
+	of     *monitor.Monitor
+	before map[string]float64
 }
 
 // watch reads the sources before a fault.
