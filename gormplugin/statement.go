@@ -6,8 +6,6 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
-
-	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // statement is what the plugin knows of one INSERT from its first callback to its last, see create.go: which rows it has given a key, so
@@ -77,63 +75,11 @@ func ownsTransaction(db *gorm.DB) bool {
 	return owns
 }
 
-// isLost reports whether the error of a statement leaves open what the database has done.
-func isLost(db *gorm.DB) bool {
-	d, _ := dialect.Lookup(db.Name())
-	return db.Error != nil && d.Unanswered(db.Error)
-}
-
-// fail ends a statement with an error, and takes back the keys of rows that are not in the table: its own rows, and after a rollback of its
-// transaction those of its associations too. When the answer to an INSERT without a transaction was lost, a key stays, since the row may exist: to
-// create it again is then a duplicate, and not a second row.
-func (s *statement) fail(rolledBack, lost bool) {
-	if rolledBack {
-		s.takeBackAll()
-	} else {
-		s.takeBackUnwritten(lost)
-	}
-	s.end()
-}
-
-func (s *statement) takeBackUnwritten(lost bool) {
-	_, within := s.of.ConnPool.(gorm.TxCommitter)
-	if !s.written && !(lost && s.sent && !within) {
-		s.takeBack()
-	}
-}
-
 // end leaves what is to be taken back with the statement around it.
 func (s *statement) end() {
 	s.of.Settings.Delete(statementSetting{})
 	if s.parent != nil {
 		s.parent.saved = append(s.parent.saved, s)
-	}
-}
-
-func (s *statement) takeBackAll() {
-	for _, saved := range s.saved {
-		saved.takeBackAll()
-	}
-	s.takeBack()
-}
-
-func (s *statement) takeBack() {
-	for number := range s.rows {
-		s.takeBackFrom(number)
-	}
-}
-
-// takeBackFrom puts back what a row had in the place of the keys that it was given.
-func (s *statement) takeBackFrom(number int) {
-	r := &s.rows[number]
-	for i, k := range s.plan.keys {
-		switch {
-		case !r.made.has(i):
-		case s.restore != nil && s.restore[s.index(number, i)] != nil:
-			s.restore[s.index(number, i)]()
-		default:
-			k.clear(s.ctx, r)
-		}
 	}
 }
 

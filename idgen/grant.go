@@ -35,13 +35,13 @@ type liveGrant struct {
 	from, until int64
 	ticks       uint64 // until - from
 	number      int64
-	kind        tenureKind
+	kind        grantKind
 }
 
-type tenureKind uint8
+type grantKind uint8
 
 const (
-	forGood tenureKind = iota // the number is the generator's own
+	forGood grantKind = iota // the number is the generator's own
 	granted
 	sealed
 )

@@ -1,21 +1,12 @@
 package ticket
 
 import (
-	"context"
 	"fmt"
-	"sync/atomic"
-
-	"github.com/snowkey-go/snowkey/idgen"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
 )
-
-// Tickets is a source of single tickets: each id is a round trip to a server. It is safe for concurrent use. Ids of one server increase; those of several
-// interleave.
-type Tickets struct {
-	*Servers
-	issued atomic.Int64
-}
-
-var _ idgen.Source[int64] = (*Tickets)(nil)
 
 // Replace returns a source of tickets from one server: the published REPLACE INTO … (stub) on MySQL, MariaDB and SQLite, a SEQUENCE on PostgreSQL.
 // It does nothing yet: Setup makes what is missing, and the first call checks the server. The error wraps [ErrConfig] or [ErrDialect].
@@ -43,51 +34,95 @@ func Flickr(config Config, servers ...Server) (*Tickets, error) {
 	return &Tickets{Servers: s}, nil
 }
 
-// Next returns a ticket. It waits for a server at most as long as the context, or [Config.Timeout] where that has no deadline. The error is an
-// [*UnavailableError], or wraps [ErrClosed].
-func (t *Tickets) Next(ctx context.Context) (int64, error) {
-	ctx, cancel := t.config.bound(ctx, t.config.Timeout)
-	defer cancel()
-	return t.next(ctx)
+// layout is how the ids are divided among servers: in units of consecutive ids, of which server number k of N allocates every N-th.
+//
+//	unit 3, 2 servers:   1 2 3 │ 4 5 6 │ 7 8 9 │ 10 11 12 │ …
+//	allocated by server       1       2       1       2
+//
+// With units of 1, as single tickets have them, that is Flickr's increment N and offset k: the ids of server k are k modulo N. The row of a
+// sequence has it as a text, "1/2x3" for server 1 of the two above, and "1/2" where the unit is 1. No row, no layout: its zero value.
+type layout struct {
+	number  int64 // k, 1 to servers
+	servers int64 // N
+	unit    int64 // ids in a row
 }
 
-func (t *Tickets) next(ctx context.Context) (int64, error) {
-	allocated, err := t.allocate(ctx, 1)
-	if err != nil {
-		return 0, err
+const (
+	maxServers = 1024
+	maxUnit    = 1_000_000
+)
+
+var layoutText = regexp.MustCompile(`^([1-9][0-9]{0,9})/([1-9][0-9]{0,9})(?:x([1-9][0-9]{0,9}))?$`)
+
+// parseLayout reads what String gives.
+func parseLayout(text string) (layout, error) {
+	parts := layoutText.FindStringSubmatch(text)
+	if parts == nil {
+		return layout{}, fmt.Errorf(`%w: it is %q, want such as "1/2" or "1/2x100"`, ErrLayout, text)
 	}
-	t.issued.Add(1)
-	return allocated.first, nil
-}
-
-// Fill draws a ticket for each key, one after the other; blocks are the way to draw many. All are bound by one time, as Next is.
-func (t *Tickets) Fill(ctx context.Context, keys []int64) error {
-	ctx, cancel := t.config.bound(ctx, t.config.Timeout)
-	defer cancel()
-	for i := range keys {
-		id, err := t.next(ctx)
-		if err != nil {
-			clear(keys)
-			return fmt.Errorf("ticket %d of %d: %w", i+1, len(keys), err)
-		}
-		keys[i] = id
+	number := func(digits string) int64 {
+		n, _ := strconv.ParseInt(digits, 10, 64) // up to ten digits
+		return n
 	}
-	return nil
+	l := layout{number: number(parts[1]), servers: number(parts[2]), unit: 1}
+	if parts[3] != "" {
+		l.unit = number(parts[3])
+	}
+	if l.number > l.servers || l.servers > maxServers || l.unit > maxUnit || l.String() != text {
+		return layout{}, fmt.Errorf("%w: it is %q, want a server of at most %d, and units of at most %d", ErrLayout, text, maxServers, maxUnit)
+	}
+	return l, nil
 }
 
-// Close ends the probes of servers that are under way, and awaits them. Later calls fail with [ErrClosed]. The pools stay the caller's.
-func (t *Tickets) Close() error {
-	t.close()
-	return nil
+func (l layout) String() string {
+	text := fmt.Sprintf("%d/%d", l.number, l.servers)
+	if l.unit != 1 {
+		text += fmt.Sprintf("x%d", l.unit)
+	}
+	return text
 }
 
-// Stats are the counts of a source of tickets.
-type Stats struct {
-	Issued  int64 // ids that were given out
-	Servers []ServerStats
+// jump is the distance from a unit of the server to its next.
+func (l layout) jump() int64 { return l.servers * l.unit }
+
+// first is the first id of the server.
+func (l layout) first() int64 { return (l.number-1)*l.unit + 1 }
+
+// begins reports whether one of the server's units begins at the id.
+func (l layout) begins(id int64) bool { return id >= l.first() && (id-l.first())%l.jump() == 0 }
+
+// after returns where the server's first unit begins of which all ids are greater than id. It is false where that is beyond 2^63-1.
+func (l layout) after(id int64) (int64, bool) {
+	if id < l.first() {
+		return l.first(), true
+	}
+	units := (id-l.first())/l.jump() + 1
+	if units > (math.MaxInt64-l.first())/l.jump() {
+		return 0, false
+	}
+	return l.first() + units*l.jump(), true
 }
 
-// Stats says how the source is doing.
-func (t *Tickets) Stats() Stats {
-	return Stats{Issued: t.issued.Load(), Servers: t.stats()}
+// frozen is the text of a layout that a row is on its way to: nothing is allocated from it.
+func (l layout) frozen() string { return ">" + l.String() }
+
+// parseFrozen reads either text.
+func parseFrozen(text string) (l layout, frozen bool, err error) {
+	text, frozen = strings.CutPrefix(text, ">")
+	l, err = parseLayout(text)
+	return l, frozen, err
 }
+
+// span is what a server allocated at once: units of consecutive ids, a jump apart. A single ticket is one unit of one id.
+type span struct {
+	first int64 // of the first unit
+	unit  int64
+	jump  int64
+	units int64
+}
+
+// last is the greatest id.
+func (s span) last() int64 { return s.first + (s.units-1)*s.jump + s.unit - 1 }
+
+// count is how many ids there are.
+func (s span) count() int64 { return s.units * s.unit }

@@ -9,9 +9,6 @@ import (
 	"github.com/snowkey-go/snowkey/compare/result"
 )
 
-// enough is the fewest rounds that [result.Differ] can tell figures apart by.
-const enough = 4
-
 // reasons are what was measured in favour of the first strategy of a tie, and what it has before the others.
 func (c *ranking) reasons(w criterion, equals []candidate) []string {
 	e, out := equals[0], []string(nil)

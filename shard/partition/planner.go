@@ -40,6 +40,7 @@ func (p *planner) step(s Step) { p.plan.Steps = append(p.plan.Steps, s) }
 func (p *planner) do() {
 	p.made = map[string]bool{}
 	p.clocks()
+	p.cutoff()
 	p.measure()
 	if p.s.Partman != "" {
 		p.problem("partman", "pg_partman has the table in %s, and makes and drops its partitions; take it out of there, or leave the table to it", p.s.Partman)
@@ -63,8 +64,7 @@ func (p *planner) do() {
 	}
 }
 
-// clocks decides which time counts. Partitions are made by the median of three clocks, and are old by the earliest: a clock that is wrong makes too few or too
-// many partitions, which is mended, but what was dropped is gone.
+// clocks decides which time counts for partitions to be made: the median of three clocks.
 func (p *planner) clocks() {
 	s := p.s
 	p.now = s.Now
@@ -82,35 +82,6 @@ func (p *planner) clocks() {
 		p.problem("limit", "the layout ends at %s, and no partition after that can be made; its ids end there too", clock(end))
 		p.end = end
 	}
-	switch {
-	case p.t.Keep == 0:
-		return
-	case p.t.TrustClock:
-		p.past = s.Now
-	case s.Newest.IsZero():
-		return
-	default:
-		p.past = slices.MinFunc([]time.Time{s.Now, s.Local, s.Newest}, time.Time.Compare)
-	}
-	cut := p.t.Every.shift(p.past, -p.t.Keep, p.t.In)
-	p.cut, _ = p.t.bound(cut) // before now, which the layout holds
-	if !p.t.TrustClock {
-		later, _ := p.t.bound(p.t.Every.shift(s.Now, -p.t.Keep, p.t.In))
-		if held := p.before(later) - p.before(p.cut); held > 0 {
-			p.note("%d partitions are old by the database's clock and are held back: the newest key is of %s, the keeper's clock reads %s; for a table that nobody writes to, trust the clock",
-				held, clock(s.Newest), clock(s.Local))
-		}
-	}
-}
-
-// before counts the partitions that end at or before an id.
-func (p *planner) before(id int64) (count int) {
-	for _, part := range p.s.Parts {
-		if part.ToID <= id {
-			count++
-		}
-	}
-	return count
 }
 
 // measure finds how far ahead partitions are, and the gaps between them.

@@ -3,9 +3,44 @@ package partition
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
+
+// cutoff decides what the retention has passed: by the earliest of three clocks, since what was dropped for a wrong clock is gone.
+func (p *planner) cutoff() {
+	s := p.s
+	switch {
+	case p.t.Keep == 0:
+		return
+	case p.t.TrustClock:
+		p.past = s.Now
+	case s.Newest.IsZero():
+		return
+	default:
+		p.past = slices.MinFunc([]time.Time{s.Now, s.Local, s.Newest}, time.Time.Compare)
+	}
+	cut := p.t.Every.shift(p.past, -p.t.Keep, p.t.In)
+	p.cut, _ = p.t.bound(cut) // before now, which the layout holds
+	if !p.t.TrustClock {
+		later, _ := p.t.bound(p.t.Every.shift(s.Now, -p.t.Keep, p.t.In))
+		if held := p.before(later) - p.before(p.cut); held > 0 {
+			p.note("%d partitions are old by the database's clock and are held back: the newest key is of %s, the keeper's clock reads %s; for a table that nobody writes to, trust the clock",
+				held, clock(s.Newest), clock(s.Local))
+		}
+	}
+}
+
+// before counts the partitions that end at or before an id.
+func (p *planner) before(id int64) (count int) {
+	for _, part := range p.s.Parts {
+		if part.ToID <= id {
+			count++
+		}
+	}
+	return count
+}
 
 // old returns the partitions past the retention, unless there are too many at once.
 func (p *planner) old() (old []Part) {
