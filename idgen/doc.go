@@ -7,7 +7,7 @@
 // # What it guarantees
 //
 //   - One generator never returns an id twice, from any number of goroutines, whatever the clock does and whatever the policies. Its ids
-//     increase if the layout has the time above the sequence, as all presets have, and no shard above the time.
+//     increase if the layout has the time in one place, above the sequence, and no shard above it. Ids of a stream increase, see below.
 //   - Two generators with the same layout and different numbers never return the same id. Generators with numbers of package grant have
 //     different numbers at every tick.
 //   - A generator for all shards, see [WithShards], promises both for each shard by itself. A busy shard takes nothing from the others.
@@ -38,6 +38,25 @@
 //	+--+-----------------------------------------------+-------------+---------------+
 //
 // [NewLayout] makes others, [ParseLayout] reads them from text, and the presets are those that their makers published.
+//
+// # Streams
+//
+// InnoDB keeps rows in the order of their keys, and fills a page only where rows arrive in that order: one row that arrives a place too early splits the
+// page in the middle, and the left half is never filled. Keys of many connections, and of many processes, arrive out of order by some places. A packed
+// layout has the time in two places, and gives each writer a run of its own in between. That of [Packed]:
+//
+//	 63 62                         38 37        28 27     24 23               8 7           0
+//	+--+-----------------------------+------------+---------+------------------+-------------+
+//	| 0| time, 25 bits of 65.536 s   |  node, 10  | stream,4| time, 16 of 1 ms | sequence, 8 |
+//	+--+-----------------------------+------------+---------+------------------+-------------+
+//
+// A writer takes a stream ([Snowflake.TakeStream]), makes its ids in it, and returns it when its INSERT has ended. So the rows of a stream arrive in the
+// order of their keys, each writer appends to pages of its own, and pages are full but for the last one of a run. Writers take the lowest free stream, so
+// that runs are long at low traffic too. Where there are more writers than streams, some share one. That costs packing and nothing else: ids of a
+// stream are made by one atomic word, as those of a shard are.
+//
+// What a packed layout gives up: rows of one band, the ticks with the same upper bits, are in the order of their writers, not of time. The exact
+// tick still decodes. [Layout.MinID] and [Layout.MaxID] enclose the ids of a tick, and with them some of earlier and later ticks of the same band.
 //
 // # The generator
 //
@@ -126,6 +145,8 @@
 //	baidu          RefuseBack       wait   StartZero
 //	sharded        IgnoreBack         borrow StartSpread(0)    up to 1,000 ticks, which are a second
 //	scattered      IgnoreBack         borrow StartSpread(0)    up to 1,000 ticks, which are a second
+//	packed         IgnoreBack         borrow StartSpread(256)  up to 1,000 ticks, which are a second
+//	packed1s       IgnoreBack         borrow StartSpread(256)  up to 1,000 ticks, which are a second
 //	discord, instagram, mastodon, k8sip, game, js53: those of snowkey; their makers publish a layout and no generator in a process
 //
 // The start matters to tables that are sharded by id % n. A generator that starts each tick at 0 makes even ids, and multiples of 16,

@@ -13,7 +13,7 @@ const floorLimit = time.Hour
 // was set back. Where the clock is behind the floor, the generator begins as if it had stepped back from there: under [IgnoreBack] it goes
 // on from the floor's time, under the other policies they decide.
 //
-// The layout must have the time on top. [New] returns a [ClockError] when the clock is more than an hour behind the floor, since such an id
+// The layout must have the time on top. Where it stands in two places the generator begins with the band after the floor's. [New] returns a [ClockError] when the clock is more than an hour behind the floor, since such an id
 // was made by a clock that was ahead, or not with this layout; and an error that wraps [ErrRange] when the floor is no id of the layout.
 func WithFloor(id int64) Option {
 	return optionFunc(func(c *config) error {
@@ -30,7 +30,7 @@ func (g *Snowflake) startAbove(id, now int64) error {
 	if g.layout.fields[0].kind != Time {
 		return fmt.Errorf("%w: a floor needs the time on top, %s has it below", ErrLayout, g.layout)
 	}
-	tick := g.layout.span(Time).of(id)
+	tick := g.layout.tick(id) | g.layout.low.max() // of the last one of its band
 	word := tick<<g.tickBits | (1<<g.tickBits - 1)
 	if tick < now/g.unit.d {
 		if g.held.Load().kind == granted { // which may set the clock back

@@ -3,6 +3,7 @@ package idgen_test
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,12 +25,16 @@ func TestLayoutRefuses(t *testing.T) {
 		{"sum of 64", epoch, ms, []idgen.Field{idgen.Time.Bits(48), idgen.Sequence.Bits(16)}, "48+16 = 64 bits, at most 63"},
 		{"no time", epoch, ms, []idgen.Field{idgen.Node.Bits(10)}, "no time field"},
 		{"no fields", epoch, ms, nil, "no time field"},
-		{"twice", epoch, ms, []idgen.Field{idgen.Time.Bits(20), idgen.Time.Bits(20)}, "time is given twice"},
+		{"twice", epoch, ms, []idgen.Field{idgen.Time.Bits(20), idgen.Node.Bits(4), idgen.Node.Bits(4)}, "node is given twice"},
+		{"time side by side", epoch, ms, []idgen.Field{idgen.Time.Bits(20), idgen.Time.Bits(21)}, "time=20 next to time=21; give one field of 41 bits"},
+		{"time three times", epoch, ms, []idgen.Field{idgen.Time.Bits(9), idgen.Node.Bits(4), idgen.Time.Bits(9), idgen.Shard.Bits(1), idgen.Time.Bits(9)},
+			"time is given three times"},
+		{"two parts reach too far", epoch, 24 * time.Hour, []idgen.Field{idgen.Time.Bits(30), idgen.Node.Bits(1), idgen.Time.Bits(30)}, "time=60@24h0m0s reaches further"},
 		{"zero width", epoch, ms, []idgen.Field{idgen.Time.Bits(41), idgen.Node.Bits(0)}, "node=0, a field has 1 to 63 bits"},
 		{"negative width", epoch, ms, []idgen.Field{idgen.Time.Bits(41), idgen.Node.Bits(-1)}, "node=-1, a field has 1 to 63 bits"},
 		{"width that wraps a byte", epoch, ms, []idgen.Field{idgen.Time.Bits(41), idgen.Node.Bits(258)}, "node=258, a field has 1 to 63 bits"},
 		{"unknown kind", epoch, ms, []idgen.Field{idgen.Time.Bits(41), idgen.Kind(9).Bits(3)}, "unknown kind 9"},
-		{"too many", epoch, ms, make([]idgen.Field, 6), "6 fields, at most 5"},
+		{"too many", epoch, ms, make([]idgen.Field, 8), "8 fields, at most 7"},
 		{"unit zero", epoch, 0, []idgen.Field{idgen.Time.Bits(41)}, "unit 0s, must be positive"},
 		{"unit negative", epoch, -ms, []idgen.Field{idgen.Time.Bits(41)}, "unit -1ms, must be positive"},
 		{"epoch too early", time.Date(1600, 1, 1, 0, 0, 0, 0, time.UTC), ms, []idgen.Field{idgen.Time.Bits(41)}, "must be in the years 1900 to 2200"},
@@ -74,6 +79,7 @@ func TestExhaustsAt(t *testing.T) {
 		idgen.Snowkey: "2094-09-07T15:47:35.552Z",
 		idgen.Baidu:   "2024-11-20T13:24:16Z",
 		idgen.K8sIP:   "2030-03-20T05:38:24Z",
+		idgen.Packed:  "2094-09-07T15:47:35.552Z",
 	} {
 		if got := preset.ExhaustsAt().Format(time.RFC3339Nano); got != want {
 			t.Errorf("%s: got %s, want %s", preset.Name(), got, want)
@@ -136,7 +142,7 @@ func randomLayout(t testing.TB, r *rand.Rand) idgen.Layout {
 	units := []time.Duration{time.Nanosecond, time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second, 7 * time.Minute}
 	free := 63
 	var fields []idgen.Field
-	for _, kind := range r.Perm(5) {
+	for _, kind := range r.Perm(6) {
 		k := idgen.Kind(kind + 1)
 		if k != idgen.Time && (free <= 1 || r.IntN(3) == 0) {
 			continue
@@ -151,6 +157,13 @@ func randomLayout(t testing.TB, r *rand.Rand) idgen.Layout {
 		n := 1 + r.IntN(most)
 		free -= n
 		fields = append(fields, k.Bits(n))
+	}
+	// In every second layout the time stands in two places, if a field can be between them.
+	top := slices.IndexFunc(fields, func(f idgen.Field) bool { return f.Kind == idgen.Time })
+	if width := fields[top].Bits; width > 1 && top+1 < len(fields) && r.IntN(2) == 0 {
+		low := 1 + r.IntN(width-1)
+		fields[top].Bits -= low
+		fields = slices.Insert(fields, top+2+r.IntN(len(fields)-top-1), idgen.Time.Bits(low))
 	}
 	epoch := time.Unix(r.Int64N(2e9)-2e8, r.Int64N(1e9))
 	layout, err := idgen.NewLayout(epoch, units[r.IntN(len(units))], fields...)

@@ -18,6 +18,10 @@ func TestLayoutText(t *testing.T) {
 	if got, err := idgen.ParseLayout(want); err != nil || got != idgen.Twitter.Layout {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
+	const packed = "time=25,node=10,stream=4,time=16@1ms,sequence=8;epoch=2025-01-01T00:00:00Z"
+	if got, err := idgen.ParseLayout(packed); err != nil || got != idgen.Packed.Layout || got.String() != packed {
+		t.Errorf("got %s, %v, want %s", got, err, packed)
+	}
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 5000 {
 		l := randomLayout(t, r)
@@ -58,6 +62,10 @@ func TestParseLayoutRefuses(t *testing.T) {
 		"time=37@10ms,node=20,sequence=16;epoch=2025-01-01T00:00:00Z":         "37+20+16 = 73 bits, at most 63",
 		"time=41@1ms,node=5,node=5;epoch=2025-01-01T00:00:00Z":                "node is given twice",
 		"node=5;epoch=2025-01-01T00:00:00Z":                                   "no time field",
+		"time=20@1ms,node=5,time=20@1ms;epoch=2025-01-01T00:00:00Z":           `"time=20@1ms" comes after the unit`,
+		"time=20@1ms,node=5,time=20;epoch=2025-01-01T00:00:00Z":               `"time=20" comes after the unit`,
+		"time=20,node=5,time=21;epoch=2025-01-01T00:00:00Z":                   `"time=21" has no unit`,
+		"time=20,time=21@1ms;epoch=2025-01-01T00:00:00Z":                      "give one field of 41 bits",
 		"time=41@1ms;epoch=1500-01-01T00:00:00Z":                              "in the years 1900 to 2200",
 		"time=41@1ms;epoch=2025-01-01T00:00:00Z" + strings.Repeat(" ", 300):   "338 bytes, at most 256",
 		"time=41@1ms,node=5@1ms;epoch=2025-01-01T00:00:00Z":                   `node="5@1ms"`,
@@ -75,6 +83,7 @@ func FuzzParseLayout(f *testing.F) {
 	for _, p := range idgen.Presets() {
 		f.Add(p.String())
 	}
+	f.Add("time=9,stream=3,time=9@1ms,time=2;epoch=2025-01-01T00:00:00Z")
 	f.Add("time=1@1ns;epoch=1900-01-01T00:00:00Z")
 	f.Add("time=63@1h;epoch=2200-01-01T00:00:00+23:59")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -14,6 +14,7 @@ type Parts struct {
 	Node       int64
 	Sequence   int64
 	Shard      int64
+	Stream     int64
 }
 
 // Decode takes an id apart. The error wraps [ErrRange] when the id is negative or has bits above the layout's fields.
@@ -26,11 +27,12 @@ func (l Layout) Decode(id int64) (Parts, error) {
 		return Parts{}, fmt.Errorf("%w: id %d, the layout's are 0 to %d", ErrRange, id, limit)
 	}
 	return Parts{
-		Time:       l.timeOf(uint64(l.span(Time).of(id))),
+		Time:       l.timeOf(uint64(l.tick(id))),
 		Datacenter: l.span(Datacenter).of(id),
 		Node:       l.span(Node).of(id),
 		Sequence:   l.span(Sequence).of(id),
 		Shard:      l.span(Shard).of(id),
+		Stream:     l.span(Stream).of(id),
 	}, nil
 }
 
@@ -41,11 +43,11 @@ func (l Layout) Compose(p Parts) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	id := tick << l.span(Time).shift
+	id := l.placeTick(tick)
 	for _, v := range []struct {
 		kind  Kind
 		value int64
-	}{{Datacenter, p.Datacenter}, {Node, p.Node}, {Sequence, p.Sequence}, {Shard, p.Shard}} {
+	}{{Datacenter, p.Datacenter}, {Node, p.Node}, {Sequence, p.Sequence}, {Shard, p.Shard}, {Stream, p.Stream}} {
 		placed, err := l.place(v.kind, v.value)
 		if err != nil {
 			return 0, err

@@ -118,7 +118,7 @@ func (p policy) check(l Layout) error {
 		return fmt.Errorf("%w: BorrowFull(%d), at most %d ticks of %s", ErrRange, p.borrow, most, l.unit)
 	}
 	if node, sequence := l.span(Node), l.span(Sequence); p.back == backSwitch &&
-		(node.bits == 0 || node.shift > l.span(Time).shift || sequence.bits > 0 && sequence.shift > node.shift) {
+		(node.bits == 0 || l.low.bits > 0 || node.shift > l.span(Time).shift || sequence.bits > 0 && sequence.shift > node.shift) {
 		return fmt.Errorf("%w: SwitchBack needs a layout with the node between the time and the sequence, %s is not", ErrLayout, l)
 	}
 	return nil

@@ -91,16 +91,30 @@ var (
 	// no range of ids for a range of time, and no floor.
 	Scattered = preset("scattered", "this module, sharded with the shard on top", shardedPolicy, newYear2025, time.Millisecond,
 		Shard.Bits(10), Time.Bits(41), Node.Bits(8), Sequence.Bits(4))
+
+	// Packed is this module's for tables that InnoDB clusters by their keys: 25 bits of bands of 65.536 s, 10 of node, 4 of stream, 16 of milliseconds within
+	// the band, 8 of sequence, see [Snowflake.TakeStream]. It has the epoch, the node numbers and the end of Snowkey, and the exact millisecond. Rows of
+	// one band are in the order of their writers. A stream makes 256,000 ids a second, and borrows up to a second beyond that, see [BorrowFull]; a
+	// generator has 16 streams. Nodes with numbers that are set by hand should begin above the ids there are, see [WithFloor]; grants need no such care.
+	Packed = preset("packed", "this module, for clustered tables of InnoDB", packedPolicy, newYear2025, time.Millisecond,
+		Time.Bits(25), Node.Bits(10), Stream.Bits(4), Time.Bits(16), Sequence.Bits(8))
+
+	// PackedSecond is Packed with bands of 1.024 s, for tables that are read by time more than they are written.
+	PackedSecond = preset("packed1s", "this module, packed in bands of a second", packedPolicy, newYear2025, time.Millisecond,
+		Time.Bits(31), Node.Bits(10), Stream.Bits(4), Time.Bits(10), Sequence.Bits(8))
 )
 
 // shardedPolicy has shards of a few ids a tick, which have busy moments, borrow.
 var shardedPolicy = policy{back: backIgnore, full: fullBorrow, borrow: 1000, start: startSpread}
 
+// packedPolicy has a stream go on for a moment that a batch fills, and all low bits used at low traffic.
+var packedPolicy = policy{back: backIgnore, full: fullBorrow, borrow: 1000, start: startSpread, below: 256}
+
 var newYear2025 = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Presets returns all presets, the default first.
 func Presets() []Preset {
-	return []Preset{Snowkey, Twitter, Leaf, ShardingJDBC, Sonyflake, Baidu, Discord, Instagram, Mastodon, K8sIP, Game, JS53, Sharded, Scattered}
+	return []Preset{Snowkey, Twitter, Leaf, ShardingJDBC, Sonyflake, Baidu, Discord, Instagram, Mastodon, K8sIP, Game, JS53, Sharded, Scattered, Packed, PackedSecond}
 }
 
 // preset needs no error: a test makes every preset's layout again and compares.

@@ -82,26 +82,26 @@ func TestComposeAgreesWithSlowForms(t *testing.T) {
 		rest := new(big.Int)
 		at.DivMod(at, second, rest)
 		parts.Time = time.Unix(l.Epoch().Unix()+at.Int64(), int64(l.Epoch().Nanosecond())+rest.Int64())
-		values := map[idgen.Kind]*int64{idgen.Datacenter: &parts.Datacenter, idgen.Node: &parts.Node, idgen.Sequence: &parts.Sequence, idgen.Shard: &parts.Shard}
+		values := map[idgen.Kind]*int64{idgen.Datacenter: &parts.Datacenter, idgen.Node: &parts.Node, idgen.Sequence: &parts.Sequence, idgen.Shard: &parts.Shard, idgen.Stream: &parts.Stream}
 		concatenated, sum, width := "", new(big.Int), 0
 		fields := l.Fields()
-		for _, f := range fields {
-			value := ticks
-			if f.Kind != idgen.Time {
-				value = r.Int64N(l.Max(f.Kind) + 1)
-				*values[f.Kind] = value
+		left := l.Bits(idgen.Time) // of the ticks, from the top down
+		fieldValues := make([]int64, len(fields))
+		for i, f := range fields {
+			if f.Kind == idgen.Time {
+				left -= f.Bits
+				fieldValues[i] = ticks >> left & (1<<f.Bits - 1)
+			} else {
+				fieldValues[i] = r.Int64N(l.Max(f.Kind) + 1)
+				*values[f.Kind] = fieldValues[i]
 			}
-			concatenated += fmt.Sprintf("%0*b", f.Bits, value)
+			concatenated += fmt.Sprintf("%0*b", f.Bits, fieldValues[i])
 			width += f.Bits
 		}
-		for _, f := range fields {
+		for i, f := range fields {
 			width -= f.Bits
-			value := ticks
-			if f.Kind != idgen.Time {
-				value = *values[f.Kind]
-			}
 			power := new(big.Int).Exp(big.NewInt(2), big.NewInt(int64(width)), nil)
-			sum.Add(sum, power.Mul(power, big.NewInt(value)))
+			sum.Add(sum, power.Mul(power, big.NewInt(fieldValues[i])))
 		}
 		byString, err := strconv.ParseInt(concatenated, 2, 64)
 		if err != nil {

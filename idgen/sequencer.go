@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// sequencer is the state of one sequence of ids: those of a shard, or all of a generator whose shard is not given with each id. All fields are
+// sequencer is the state of one sequence of ids: those of a shard or a stream, or all of a generator that has neither. All fields are
 // atomic. Those of one sequencer fill a cache line, lest calls for other shards wait for it; Go places arrays of powers of two of them so.
 type sequencer struct {
 	// Of the last id taken: tick << tickBits | index of the spare node << seqBits | sequence. It only grows.
@@ -20,8 +20,9 @@ type sequencer struct {
 	reported     atomic.Int64 // greatest number of ids that Stats has returned
 	// The calls that wait for words; nil where there are none.
 	queue atomic.Pointer[queue]
+	users atomic.Int64 // of a stream: who has taken it
 
-	_ [16]byte
+	_ [8]byte
 }
 
 // mostShardBits is the most that the shard field of a generator with sequencers has, which take 64 bytes each: 4 MiB then.
@@ -48,21 +49,32 @@ func (g *Snowflake) checkSequencers(given bool) error {
 		return fmt.Errorf("%w: WithShards, the layout %s has no shard field", ErrRange, g.layout)
 	case width > mostShardBits:
 		return fmt.Errorf("%w: WithShards with %d bits of shard, at most %d", ErrRange, width, mostShardBits)
+	case g.layout.Bits(Stream) > 0:
+		return fmt.Errorf("%w: WithShards, the layout %s has streams; one generator has either", ErrRange, g.layout)
 	}
 	return nil
 }
 
 // Shards returns how many shards NextFor and FillFor make ids of, 0 for a generator that was made without [WithShards].
-func (g *Snowflake) Shards() int { return len(g.sequencers) }
+func (g *Snowflake) Shards() int {
+	if g.streams > 0 {
+		return 0
+	}
+	return len(g.sequencers)
+}
 
 // NextFor returns a new id of a shard, greater than the last one of that shard where the layout has no field but the shard above the time
 // and the time above the sequence, as [Sharded] and [Scattered] have. It waits and fails as [Snowflake.Next] does, each shard by itself.
 // The error wraps [ErrRange] for a shard that is not 0 to the layout's Max(Shard), and for a generator that was made without [WithShards].
 func (g *Snowflake) NextFor(ctx context.Context, shard int64) (int64, error) {
-	if uint64(shard) >= uint64(len(g.sequencers)) {
+	if uint64(shard) >= uint64(g.Shards()) {
 		return 0, g.errShard(shard)
 	}
-	l, placed := &g.sequencers[shard], shard<<(g.shardAt&63)
+	return g.next(ctx, &g.sequencers[shard], shard<<(g.shardAt&63))
+}
+
+// next returns a new id of a sequencer, with its number in its place.
+func (g *Snowflake) next(ctx context.Context, l *sequencer, placed int64) (int64, error) {
 	// A short way as that of Next, which also opens a tick and goes on in one that is borrowed: a shard has few ids a tick. With one
 	// function for both, Next takes one percent longer.
 	if now, ok := g.clock.undisturbed(); ok && uint64(now) < farthest {
@@ -102,14 +114,14 @@ func (g *Snowflake) NextFor(ctx context.Context, shard int64) (int64, error) {
 
 // FillFor sets every element of ids to a new id of a shard, as [Snowflake.Fill] does. Its errors are those of NextFor.
 func (g *Snowflake) FillFor(ctx context.Context, shard int64, ids []int64) error {
-	if uint64(shard) >= uint64(len(g.sequencers)) {
+	if uint64(shard) >= uint64(g.Shards()) {
 		return g.errShard(shard)
 	}
 	return g.fill(ctx, &g.sequencers[shard], shard<<(g.shardAt&63), ids)
 }
 
 func (g *Snowflake) errShard(shard int64) error {
-	if g.sequencers == nil {
+	if g.Shards() == 0 {
 		return fmt.Errorf("%w: an id of shard %d, but this generator was made without WithShards; give that, or call Next or Fill", ErrRange, shard)
 	}
 	return fmt.Errorf("%w: shard %d, the layout's are 0 to %d", ErrRange, shard, len(g.sequencers)-1)
@@ -131,8 +143,12 @@ func (g *Snowflake) all(yield func(*sequencer) bool) {
 // begin makes the sequencers of a generator whose clock is at now.
 func (g *Snowflake) begin(sharded bool, now int64) {
 	g.own.last.Store(-1)
-	if sharded {
+	switch {
+	case sharded:
 		g.sequencers = make([]sequencer, g.layout.Max(Shard)+1)
+	case g.layout.Bits(Stream) > 0:
+		g.sequencers = make([]sequencer, g.layout.Max(Stream)+1)
+		g.streams = int64(len(g.sequencers))
 	}
 	i := int64(0)
 	for l := range g.all {

@@ -26,9 +26,13 @@ type Snowflake struct {
 	seqBits   uint8
 	spareBits uint8 // of the index of the spare node
 	tickBits  uint8 // seqBits + spareBits: shift of the tick in a word
-	timeAt    uint8 // shift of the time field in an id
+	timeAt    uint8 // shift of the time field in an id, of two the upper one
+	lowBits   uint8 // of the lower time field, 0 where there is one
+	lowAt     uint8 // shift of the lower time field in an id
+	lowMask   int64 // of the lower time field
 	seqAt     uint8 // shift of the sequence field in an id
 	shardAt   uint8 // shift of the shard field in an id
+	streamAt  uint8 // shift of the stream field in an id
 
 	spread int64 // greatest sequence that a tick may start at; of StartSpread a mask
 	random func() uint64
@@ -37,7 +41,9 @@ type Snowflake struct {
 	warn   atomic.Pointer[func(time.Time)]
 
 	own        sequencer                 // of all ids; of none where there are sequencers
-	sequencers []sequencer               // by the number of the shard, where that is given with each id
+	sequencers []sequencer               // by the number of the shard, where that is given with each id, or of the stream
+	streams    int64                     // the sequencers, where they are of streams
+	sharing    atomic.Int64              // times that all streams were taken
 	held       atomic.Pointer[liveGrant] // what the next ids are made with
 
 	sealing sync.Once
@@ -78,14 +84,17 @@ func New(options ...Option) (*Snowflake, error) {
 	if err := c.policy.check(layout); err != nil {
 		return nil, err
 	}
+	if width := layout.Bits(Stream); width > mostStreamBits {
+		return nil, fmt.Errorf("%w: the layout %s has %d bits of stream, a generator at most %d", ErrRange, layout, width, mostStreamBits)
+	}
 	sequence, ticks := layout.span(Sequence), layout.span(Time)
 	g := &Snowflake{
 		layout: layout, policy: c.policy, random: c.random,
 		unit:     newDivisor(layout.unit),
-		lastTick: ticks.max(), timeAt: ticks.shift,
+		lastTick: layout.Max(Time), timeAt: ticks.shift, lowBits: layout.low.bits, lowAt: layout.low.shift, lowMask: layout.low.max(),
 		room: sequence.max() + 1, seqMask: sequence.max(), seqBits: sequence.bits, seqAt: sequence.shift,
-		shardAt: layout.span(Shard).shift,
-		spread:  sequence.max() >> spreadCost,
+		shardAt: layout.span(Shard).shift, streamAt: layout.span(Stream).shift,
+		spread: sequence.max() >> spreadCost,
 	}
 	if c.policy.below > 0 {
 		g.spread = c.policy.below - 1
@@ -201,6 +210,9 @@ func (g *Snowflake) Number(kind Kind) NodeNumber {
 // context that has ended already is noticed only where the call has to wait.
 func (g *Snowflake) Next(ctx context.Context) (int64, error) {
 	// The usual case on a short way: the machine's clock, not yet due for a comparison, is in the tick of the last id, which has room.
+	if g.streams > 0 {
+		return g.NextIn(ctx, g.lowestStream())
+	}
 	if now, ok := g.clock.undisturbed(); ok {
 		tick := g.unit.quotient(now)
 		held := g.held.Load()
@@ -227,7 +239,12 @@ func (g *Snowflake) Next(ctx context.Context) (int64, error) {
 // from one run of each tick that it needs, of which it has a share where other calls wait too. It waits and fails as Next does; after an
 // error none of the elements should be used, and what was taken for them is lost. Under [RefuseFull] it fails when there is not room for all
 // of them in the current tick.
-func (g *Snowflake) Fill(ctx context.Context, ids []int64) error { return g.fill(ctx, &g.own, 0, ids) }
+func (g *Snowflake) Fill(ctx context.Context, ids []int64) error {
+	if g.streams > 0 {
+		return g.FillIn(ctx, g.lowestStream(), ids)
+	}
+	return g.fill(ctx, &g.own, 0, ids)
+}
 
 // fill sets ids to new ones of a sequencer, with the shard in its place.
 func (g *Snowflake) fill(ctx context.Context, l *sequencer, shard int64, ids []int64) error {
@@ -372,7 +389,12 @@ func (g *Snowflake) id(held *liveGrant, word int64) int64 {
 	if g.spareBits > 0 {
 		base = g.bases[word>>(g.seqBits&63)&(1<<(g.spareBits&63)-1)]
 	}
-	return base | word>>(g.tickBits&63)<<(g.timeAt&63) | word&g.seqMask<<(g.seqAt&63)
+	tick := word >> (g.tickBits & 63)
+	id := base | tick>>(g.lowBits&63)<<(g.timeAt&63) | word&g.seqMask<<(g.seqAt&63)
+	if g.lowMask != 0 {
+		id |= tick & g.lowMask << (g.lowAt & 63)
+	}
+	return id
 }
 
 // mix is the finalizer of SplitMix64 (Steele, Lea, Flood 2014): neighbouring values become unrelated ones.

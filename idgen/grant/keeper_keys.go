@@ -25,14 +25,7 @@ func (k *Keeper) Next(ctx context.Context) (int64, error) {
 
 // Fill sets every element of keys to a new key, all or none. It waits and fails as Next does.
 func (k *Keeper) Fill(ctx context.Context, keys []int64) error {
-	err := k.generator.Fill(ctx, keys)
-	for err != nil {
-		if err := k.await(ctx, err); err != nil {
-			return err
-		}
-		err = k.generator.Fill(ctx, keys)
-	}
-	return nil
+	return k.retry(ctx, func() error { return k.generator.Fill(ctx, keys) })
 }
 
 // Shards returns how many shards NextFor and FillFor make keys of, 0 for a keeper whose [Config.Generator] has no [idgen.WithShards].
@@ -40,25 +33,42 @@ func (k *Keeper) Shards() int { return k.generator.Shards() }
 
 // NextFor returns a new key of a shard, of a keeper whose [Config.Generator] has [idgen.WithShards]. It waits and fails as Next does; the
 // error is otherwise one of [idgen.Snowflake.NextFor].
-func (k *Keeper) NextFor(ctx context.Context, shard int64) (int64, error) {
-	id, err := k.generator.NextFor(ctx, shard)
-	for err != nil {
-		if err := k.await(ctx, err); err != nil {
-			return 0, err
-		}
+func (k *Keeper) NextFor(ctx context.Context, shard int64) (id int64, err error) {
+	err = k.retry(ctx, func() (err error) {
 		id, err = k.generator.NextFor(ctx, shard)
-	}
-	return id, nil
+		return err
+	})
+	return id, err
 }
 
 // FillFor sets every element of keys to a new key of a shard, all or none. It waits and fails as NextFor does.
 func (k *Keeper) FillFor(ctx context.Context, shard int64, keys []int64) error {
-	err := k.generator.FillFor(ctx, shard, keys)
+	return k.retry(ctx, func() error { return k.generator.FillFor(ctx, shard, keys) })
+}
+
+// Streams returns how many streams TakeStream hands out, 0 where the layout has none; see [idgen.Snowflake.Streams].
+func (k *Keeper) Streams() int { return k.generator.Streams() }
+
+// TakeStream returns the number of the lowest free stream, to be given back with ReturnStream when the INSERT of its keys has ended.
+func (k *Keeper) TakeStream() int64 { return k.generator.TakeStream() }
+
+// ReturnStream gives back a stream, once for each TakeStream.
+func (k *Keeper) ReturnStream(stream int64) { k.generator.ReturnStream(stream) }
+
+// FillIn sets every element of keys to a new key of a stream, all or none. It waits and fails as Next does; the error is otherwise one of
+// [idgen.Snowflake.FillIn].
+func (k *Keeper) FillIn(ctx context.Context, stream int64, keys []int64) error {
+	return k.retry(ctx, func() error { return k.generator.FillIn(ctx, stream, keys) })
+}
+
+// retry calls until there is no error, or one that a renewal of the grant does not help against.
+func (k *Keeper) retry(ctx context.Context, call func() error) error {
+	err := call()
 	for err != nil {
 		if err := k.await(ctx, err); err != nil {
 			return err
 		}
-		err = k.generator.FillFor(ctx, shard, keys)
+		err = call()
 	}
 	return nil
 }
