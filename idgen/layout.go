@@ -182,12 +182,12 @@ func (l Layout) Generators() int64 {
 	return 1 << (l.Bits(Datacenter) + l.Bits(Node) + l.Bits(Shard))
 }
 
-// PerSecond returns the most ids a second that one generator can make. All together can make [Layout.Generators] times as many.
+// PerSecond returns the most ids a second that one generator can make, in all its streams. All together can make [Layout.Generators] times as many.
 func (l Layout) PerSecond() float64 {
 	if l.unit == 0 {
 		return 0
 	}
-	return float64(l.Max(Sequence)+1) / l.unit.Seconds()
+	return float64((l.Max(Sequence)+1)*(l.Max(Stream)+1)) / l.unit.Seconds()
 }
 
 // Fingerprint returns a text that two layouts have in common if and only if they are equal: the text form, see [Layout.String].

@@ -103,7 +103,8 @@ func (d decoder) line(text string) (string, error) {
 		begin, field, end = `{"id":"%d","time":"%s"`, `,"%s":%d`, "}\n"
 	}
 	line := fmt.Sprintf(begin, id, formatTime(parts.Time, d.layout.Unit()))
-	values := map[idgen.Kind]int64{idgen.Datacenter: parts.Datacenter, idgen.Node: parts.Node, idgen.Sequence: parts.Sequence, idgen.Shard: parts.Shard}
+	values := map[idgen.Kind]int64{idgen.Datacenter: parts.Datacenter, idgen.Node: parts.Node, idgen.Sequence: parts.Sequence,
+		idgen.Shard: parts.Shard, idgen.Stream: parts.Stream}
 	for _, f := range d.layout.Fields() {
 		if value, show := values[f.Kind]; show {
 			line += fmt.Sprintf(field, f.Kind, value)
