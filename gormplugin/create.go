@@ -20,7 +20,7 @@ import (
 //	fill    before the INSERT   reads the rows once; for each key takes what is missing from the source and sets it; checks
 //	                            sharded rows; chooses the schema of the INSERT and what an upsert needs
 //	        GORM                INSERT
-//	settle  after the INSERT    puts GORM's schema back; gives rows that an upsert met the keys that they have
+//	settle  after the INSERT    puts GORM's schema back; returns streams of keys; gives rows that an upsert met the keys that they have
 //	        GORM                saves the other associations; AfterCreate and AfterSave
 //	end     last                calls GORM's COMMIT or ROLLBACK; takes keys back from rows that are not in the table
 //
@@ -39,7 +39,7 @@ func (p *Plugin) register(db *gorm.DB) error {
 	}
 	return errors.Join(
 		create.Before("gorm:before_create").Register("snowkey:begin", first),
-		create.Before("gorm:create").Register("snowkey:fill", p.fill),
+		create.Before("gorm:create").Register("snowkey:fill", p.guard(p.fill)),
 		create.After("gorm:create").Before("gorm:save_after_associations").Register("snowkey:settle", p.settle),
 		wrap(create, p.guard, "gorm:before_create", "gorm:save_before_associations", "gorm:create", "gorm:save_after_associations", "gorm:after_create"),
 		wrapEnd(create, create.After("gorm:after_create"), p.end),
@@ -175,7 +175,7 @@ func (s *statement) fillKey(i int, written bool) error {
 	if n == 0 {
 		return nil
 	}
-	keys, err := k.source.batch(s.ctx, n, buckets)
+	keys, err := k.source.batch(s.ctx, n, buckets, s.stream(k.source))
 	defer k.source.free(keys)
 	if err != nil {
 		return err
@@ -287,6 +287,7 @@ func (p *Plugin) settle(db *gorm.DB) {
 	}
 	p.warnCounter(db, s)
 	s.restoreSchema()
+	s.returnStreams()
 	if s.plan.schema == nil && s.plan.keys[0].selected(s.of) {
 		for i := range s.rows {
 			delete(s.rows[i].columns(), "@id") // GORM's name for LastInsertId without a model, which is no key of these rows

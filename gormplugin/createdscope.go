@@ -75,16 +75,18 @@ func (c created) Build(builder clause.Builder) {
 		refuse(builder, err)
 		return
 	}
-	least, greatest, err := c.bounds(layout)
+	r, err := c.bounds(layout)
 	if err != nil {
 		refuse(builder, err)
 		return
 	}
-	builder.WriteQuoted(clause.Column{Table: clause.CurrentTable, Name: key.DBName})
+	column := clause.Column{Table: clause.CurrentTable, Name: key.DBName}
+	builder.WriteQuoted(column)
 	_, _ = builder.WriteString(" BETWEEN ")
-	builder.AddVar(builder, least)
+	builder.AddVar(builder, r.least)
 	_, _ = builder.WriteString(" AND ")
-	builder.AddVar(builder, greatest)
+	builder.AddVar(builder, r.greatest)
+	_, _ = builder.WriteString(r.edges(builder.(*gorm.Statement).Quote(column)))
 }
 
 // key returns the primary key of the statement's model and the layout of its values.
@@ -106,38 +108,71 @@ func (c created) key(builder clause.Builder) (*schema.Field, idgen.Layout, error
 	return key, layout, requireNumber(stmt, key)
 }
 
-// bounds returns the least and the greatest id of the range, 0 and -1 when there is none.
-func (c created) bounds(layout idgen.Layout) (least, greatest int64, err error) {
-	if greatest, err = layout.MaxID(layout.ExhaustsAt().Add(-1)); err != nil {
-		return 0, 0, fmt.Errorf("%w: %w", ErrNoLayout, err)
+// idRange is the ids of a range of time: those from least to greatest, but for some of the first and the last band where the time stands in two places.
+type idRange struct {
+	least, greatest int64
+	layout          idgen.Layout
+	firstEnd, from  int64 // ids up to firstEnd have a lower part of the time of at least from, unless that is 0
+	lastBegin, to   int64 // ids from lastBegin on have a lower part of the time below to, unless that is 0
+}
+
+// edges returns the conditions beside that of the range, each after an AND. All dialects bind >> and & more tightly than comparisons.
+func (r idRange) edges(column string) (sql string) {
+	shift, bits := r.layout.LowTime()
+	low := fmt.Sprintf("((%s >> %d) & %d)", column, shift, int64(1)<<bits-1)
+	if r.from > 0 {
+		sql = fmt.Sprintf(" AND (%s > %d OR %s >= %d)", column, r.firstEnd, low, r.from)
+	}
+	if r.to > 0 {
+		sql += fmt.Sprintf(" AND (%s < %d OR %s < %d)", column, r.lastBegin, low, r.to)
+	}
+	return sql
+}
+
+// bounds returns the ids of the range, 0 to -1 when there is none.
+func (c created) bounds(layout idgen.Layout) (idRange, error) {
+	greatest, err := layout.MaxID(layout.ExhaustsAt().Add(-1))
+	if err != nil {
+		return idRange{}, fmt.Errorf("%w: %w", ErrNoLayout, err)
 	}
 	return c.boundsBelow(layout, idgen.Parts{}, 0, greatest)
 }
 
 // boundsBelow is bounds among the ids from least to greatest, which are those with some parts above the time.
-func (c created) boundsBelow(layout idgen.Layout, above idgen.Parts, least, greatest int64) (int64, int64, error) {
+func (c created) boundsBelow(layout idgen.Layout, above idgen.Parts, least, greatest int64) (idRange, error) {
+	r := idRange{least: least, greatest: greatest, layout: layout}
 	if !c.endless && c.from.After(c.to) {
-		return 0, 0, fmt.Errorf("%w: %s is after %s", ErrRange, c.from.UTC().Format(time.RFC3339Nano), c.to.UTC().Format(time.RFC3339Nano))
+		return r, fmt.Errorf("%w: %s is after %s", ErrRange, c.from.UTC().Format(time.RFC3339Nano), c.to.UTC().Format(time.RFC3339Nano))
 	}
 	epoch, end := layout.Epoch(), layout.ExhaustsAt()
 	if !c.from.Before(end) || !c.endless && !c.to.After(epoch) {
-		return 0, -1, nil
+		return idRange{least: 0, greatest: -1}, nil
+	}
+	band := int64(1)<<layout.Shift(idgen.Time) - 1 // the bits of an id within its band
+	shift, bits := layout.LowTime()
+	split := func(t time.Time) (begin, low int64, err error) {
+		above.Time = t
+		id, err := layout.Compose(above)
+		low = id >> shift & (1<<bits - 1)
+		return id - low<<shift, low, err
 	}
 	var err error
 	if c.from.After(epoch) {
-		above.Time = c.from
-		if least, err = layout.Compose(above); err != nil {
-			return 0, 0, err
+		if r.least, r.from, err = split(c.from); err != nil {
+			return r, err
 		}
+		r.firstEnd = r.least | band
 	}
 	if !c.endless && c.to.Before(end) {
-		above.Time = c.to
-		if greatest, err = layout.Compose(above); err != nil {
-			return 0, 0, err
+		if r.lastBegin, r.to, err = split(c.to); err != nil {
+			return r, err
 		}
-		greatest-- // before the first id of the tick
+		r.greatest = r.lastBegin - 1 // before the first id of the tick
+		if r.to > 0 {
+			r.greatest = r.lastBegin | band
+		}
 	}
-	return least, greatest, nil
+	return r, nil
 }
 
 // layoutOf returns the primary key that the plugin fills in rows of a schema, and the layout of its source.

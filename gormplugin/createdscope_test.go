@@ -173,10 +173,15 @@ func TestCreatedAtTheEnds(t *testing.T) {
 
 // Any range selects the rows whose time, taken from the id, is in it.
 func TestCreatedIsAColumnOfTheTime(t *testing.T) {
+	bands, err := idgen.NewLayout(idgen.Snowkey.Epoch(), time.Millisecond, idgen.Time.Bits(36), idgen.Node.Bits(2), idgen.Stream.Bits(1), idgen.Time.Bits(4), idgen.Sequence.Bits(3))
+	if err != nil {
+		t.Fatal(err)
+	}
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		use(t, db, &Visit{})
-		for _, preset := range []idgen.Preset{idgen.Snowkey, idgen.Sonyflake, idgen.K8sIP, idgen.JS53, idgen.Instagram} {
-			layout := preset.Layout
+		for _, layout := range []idgen.Layout{
+			idgen.Snowkey.Layout, idgen.Sonyflake.Layout, idgen.K8sIP.Layout, idgen.JS53.Layout, idgen.Instagram.Layout, idgen.Packed.Layout, bands,
+		} {
 			random := rand.New(rand.NewPCG(1, 2))
 			within := func() time.Time { return noon.Add(time.Duration(random.Int64N(int64(300 * layout.Unit())))) }
 			if err := db.Session(&gorm.Session{AllowGlobalUpdate: true}).Unscoped().Delete(&Visit{}).Error; err != nil {
@@ -189,6 +194,7 @@ func TestCreatedIsAColumnOfTheTime(t *testing.T) {
 					Node:     random.Int64N(layout.Max(idgen.Node) + 1),
 					Sequence: random.Int64N(layout.Max(idgen.Sequence) + 1),
 					Shard:    random.Int64N(layout.Max(idgen.Shard) + 1),
+					Stream:   random.Int64N(layout.Max(idgen.Stream) + 1),
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -103,13 +103,13 @@ func (o ofShardingKey) condition(k *key, column string) (string, error) {
 		return condition, err
 	}
 	if least, greatest, err := shard.Range(layout, bucket); err == nil {
-		least, greatest, err = o.in.boundsBelow(layout, idgen.Parts{Shard: bucket}, least, greatest)
-		return fmt.Sprintf("%s BETWEEN %d AND %d", column, least, greatest), err
+		r, err := o.in.boundsBelow(layout, idgen.Parts{Shard: bucket}, least, greatest)
+		return fmt.Sprintf("%s BETWEEN %d AND %d%s", column, r.least, r.greatest, r.edges(column)), err
 	}
 	condition, err := shard.Condition(layout, column, bucket)
 	if err != nil {
 		return "", err
 	}
-	least, greatest, err := o.in.bounds(layout)
-	return fmt.Sprintf("%s AND %s BETWEEN %d AND %d", condition, column, least, greatest), err
+	r, err := o.in.bounds(layout)
+	return fmt.Sprintf("%s AND %s BETWEEN %d AND %d%s", condition, column, r.least, r.greatest, r.edges(column)), err
 }

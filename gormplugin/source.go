@@ -18,14 +18,24 @@ type source struct {
 	of      any           // the idgen.Source
 	width   int           // bytes of a key, 0 of an integer
 	sharded *shard.Source // nil unless its keys can be of buckets
+	streams streams       // nil unless its keys can be of streams
 	take    func(ctx context.Context, keys *batch, n int) error
 	batches sync.Pool
 }
 
-// batch is the keys of one statement: integers, or bytes of which each key has so many.
+// streams is an [idgen.Snowflake], or the keeper of a grant, whose layout has streams.
+type streams interface {
+	Streams() int
+	TakeStream() int64
+	ReturnStream(stream int64)
+	FillIn(ctx context.Context, stream int64, keys []int64) error
+}
+
+// batch is the keys of one statement: integers, or bytes of which each key has so many. Keys of a stream are to be inserted before that is returned.
 type batch struct {
 	integers []int64
 	octets   []byte
+	stream   int64
 }
 
 // newSource returns [ErrNoSource] for one that is nil.
@@ -37,8 +47,14 @@ func newSource[K Key](of idgen.Source[K]) (*source, error) {
 		if of, s.sharded, err = shardedSource(of); err != nil {
 			return nil, err
 		}
+		if of, ok := of.(streams); ok && of.Streams() > 0 {
+			s.streams = of
+		}
 		s.take = func(ctx context.Context, keys *batch, n int) (err error) {
 			keys.integers = slices.Grow(keys.integers[:0], n)[:n]
+			if s.streams != nil {
+				return s.streams.FillIn(ctx, keys.stream, keys.integers)
+			}
 			if n == 1 {
 				keys.integers[0], err = of.Next(ctx)
 				return err
@@ -86,10 +102,11 @@ func takeOctets[K Key](of idgen.Source[K], add func([]byte, K) []byte) func(cont
 	}
 }
 
-// batch takes n keys, or one of each bucket, which are to be given back with free. A panic of the source becomes an error here, because one in
+// batch takes n keys, or one of each bucket, of a stream where the source has streams. They are to be given back with free. A panic of the source becomes an error here, because one in
 // a callback would leave the connection of GORM's transaction open for ever.
-func (s *source) batch(ctx context.Context, n int, buckets []int64) (keys *batch, err error) {
+func (s *source) batch(ctx context.Context, n int, buckets []int64, stream int64) (keys *batch, err error) {
 	keys = s.batches.Get().(*batch)
+	keys.stream = stream
 	defer recovered(&err)
 	if buckets != nil {
 		return keys, s.takeFor(ctx, keys, buckets)

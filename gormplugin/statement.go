@@ -28,7 +28,38 @@ type statement struct {
 	sent        bool            // the INSERT may have reached the database
 	written     bool            // the rows are in the table
 
+	streams []heldStream // until the INSERT is done
+
 	few [4]row // rows of most statements
+}
+
+// heldStream is a stream of a source's keys that a statement has taken.
+type heldStream struct {
+	of     streams
+	stream int64
+}
+
+// stream returns the stream that the statement has of a source, and takes one where it has none; 0 for a source without streams.
+func (s *statement) stream(of *source) int64 {
+	if of.streams == nil {
+		return 0
+	}
+	for _, held := range s.streams {
+		if held.of == of.streams {
+			return held.stream
+		}
+	}
+	held := heldStream{of.streams, of.streams.TakeStream()}
+	s.streams = append(s.streams, held)
+	return held.stream
+}
+
+// returnStreams returns the streams of keys: the rows are in the database, or will never be.
+func (s *statement) returnStreams() {
+	for _, held := range s.streams {
+		held.of.ReturnStream(held.stream)
+	}
+	s.streams = nil
 }
 
 // index is where restore and beforeHooks have a key of a row.
@@ -77,6 +108,7 @@ func ownsTransaction(db *gorm.DB) bool {
 
 // end leaves what is to be taken back with the statement around it.
 func (s *statement) end() {
+	s.returnStreams()
 	s.of.Settings.Delete(statementSetting{})
 	if s.parent != nil {
 		s.parent.saved = append(s.parent.saved, s)

@@ -167,6 +167,17 @@ func (l Layout) Bits(k Kind) int {
 	return int(l.span(k).bits)
 }
 
+// Shift returns how many bits of an id are below a kind's field, of a time in two places below the upper part; 0 where the layout does not have it.
+func (l Layout) Shift(k Kind) int {
+	if k < Time || k > Stream {
+		return 0
+	}
+	return int(l.span(k).shift)
+}
+
+// LowTime returns how many bits of an id are below the lower part of a time that stands in two places, and the width of that part; 0 where it stands in one.
+func (l Layout) LowTime() (shift, bits int) { return int(l.low.shift), int(l.low.bits) }
+
 // Max returns the greatest value that a kind's field can hold, 0 where the layout does not have it.
 func (l Layout) Max(k Kind) int64 { return 1<<l.Bits(k) - 1 }
 
