@@ -33,7 +33,7 @@ func (p *Plugin) Fill(ctx context.Context, keys []int64) error {
 	case s.width > 0:
 		return fmt.Errorf("%w: the default one makes keys of %d bytes, no integers; call its own Next", ErrNoSource, s.width)
 	}
-	made, err := s.batch(ctx, len(keys), nil)
+	made, err := s.batch(ctx, len(keys), nil, noStream)
 	defer s.free(made)
 	if err == nil {
 		copy(keys, made.integers)

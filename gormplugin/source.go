@@ -31,6 +31,9 @@ type streams interface {
 	FillIn(ctx context.Context, stream int64, keys []int64) error
 }
 
+// noStream stands for keys that come of whichever stream, or of a source without streams.
+const noStream = -1
+
 // batch is the keys of one statement: integers, or bytes of which each key has so many. Keys of a stream are to be inserted before that is returned.
 type batch struct {
 	integers []int64
@@ -52,7 +55,7 @@ func newSource[K Key](of idgen.Source[K]) (*source, error) {
 		}
 		s.take = func(ctx context.Context, keys *batch, n int) (err error) {
 			keys.integers = slices.Grow(keys.integers[:0], n)[:n]
-			if s.streams != nil {
+			if keys.stream != noStream {
 				return s.streams.FillIn(ctx, keys.stream, keys.integers)
 			}
 			if n == 1 {
@@ -102,8 +105,8 @@ func takeOctets[K Key](of idgen.Source[K], add func([]byte, K) []byte) func(cont
 	}
 }
 
-// batch takes n keys, or one of each bucket, of a stream where the source has streams. They are to be given back with free. A panic of the source becomes an error here, because one in
-// a callback would leave the connection of GORM's transaction open for ever.
+// batch takes n keys, of a stream or of none, or one key of each bucket. They are to be given back with free. A panic of the source becomes an error here,
+// because one in a callback would leave the connection of GORM's transaction open for ever.
 func (s *source) batch(ctx context.Context, n int, buckets []int64, stream int64) (keys *batch, err error) {
 	keys = s.batches.Get().(*batch)
 	keys.stream = stream

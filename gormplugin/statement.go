@@ -39,10 +39,10 @@ type heldStream struct {
 	stream int64
 }
 
-// stream returns the stream that the statement has of a source, and takes one where it has none; 0 for a source without streams.
+// stream returns the stream that the statement has of a source, and takes one where it has none; noStream for a source without streams.
 func (s *statement) stream(of *source) int64 {
 	if of.streams == nil {
-		return 0
+		return noStream
 	}
 	for _, held := range s.streams {
 		if held.of == of.streams {

@@ -28,16 +28,17 @@ func newDoubt(layout idgen.Layout, number, from, until int64) (doubt, bool) {
 		return id
 	}
 	d := doubt{node: place(idgen.Parts{Datacenter: layout.Max(idgen.Datacenter), Node: layout.Max(idgen.Node)})}
-	d.others = place(idgen.Parts{Sequence: layout.Max(idgen.Sequence), Shard: layout.Max(idgen.Shard)})
+	d.others = place(idgen.Parts{Sequence: layout.Max(idgen.Sequence), Shard: layout.Max(idgen.Shard), Stream: layout.Max(idgen.Stream)})
 	d.time = (1<<width - 1) &^ d.node &^ d.others
 	if number == anyNumber {
 		d.node, d.others = 0, d.node|d.others
 	} else {
 		d.number = place(idgen.Parts{Datacenter: number >> layout.Bits(idgen.Node), Node: number & layout.Max(idgen.Node)})
 	}
-	tick := d.time & -d.time
 	from, until = max(from, 0), min(until-1, layout.Max(idgen.Time))
-	d.first, d.last = from*tick, until*tick
+	shift, low := layout.LowTime()
+	at := func(tick int64) int64 { return tick>>low<<layout.Shift(idgen.Time) | tick&(1<<low-1)<<shift }
+	d.first, d.last = at(from), at(until)
 	return d, from <= until
 }
 
@@ -50,7 +51,7 @@ func (d doubt) bounds() (least, greatest int64) {
 func (d doubt) condition(column string) string {
 	least, greatest := d.bounds()
 	sql := fmt.Sprintf("%s BETWEEN %d AND %d", column, least, greatest)
-	if d.others > d.time { // ids between the bounds have other ticks, too
+	if d.others > d.time&-d.time { // ids between the bounds have other ticks, too
 		sql += fmt.Sprintf(" AND %s & %d BETWEEN %d AND %d", column, d.time, d.first, d.last)
 	}
 	if d.node > 0 {

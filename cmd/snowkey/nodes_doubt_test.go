@@ -27,8 +27,8 @@ func doubtLayouts(t *testing.T) map[string]idgen.Layout {
 			layouts[p.Name()] = p.Layout
 		}
 	}
-	if len(layouts) != 12 {
-		t.Errorf("got %d presets with numbers, want 12", len(layouts))
+	if len(layouts) != 14 {
+		t.Errorf("got %d presets with numbers, want 14", len(layouts))
 	}
 	epoch := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, fields := range map[string][]idgen.Field{
@@ -38,6 +38,8 @@ func doubtLayouts(t *testing.T) map[string]idgen.Layout {
 		"sequence_on_top":    {idgen.Sequence.Bits(6), idgen.Datacenter.Bits(4), idgen.Node.Bits(4), idgen.Shard.Bits(4), idgen.Time.Bits(45)},
 		"datacenter_alone":   {idgen.Shard.Bits(3), idgen.Datacenter.Bits(8), idgen.Sequence.Bits(3), idgen.Time.Bits(41)},
 		"few_bits":           {idgen.Time.Bits(20), idgen.Sequence.Bits(4), idgen.Node.Bits(3)},
+		"bands":              {idgen.Shard.Bits(2), idgen.Time.Bits(30), idgen.Node.Bits(5), idgen.Stream.Bits(2), idgen.Time.Bits(10), idgen.Sequence.Bits(6)},
+		"bands_of_bits":      {idgen.Time.Bits(30), idgen.Node.Bits(5), idgen.Time.Bits(3), idgen.Sequence.Bits(6)},
 		"no_numbers":         {idgen.Shard.Bits(13), idgen.Time.Bits(40), idgen.Sequence.Bits(10)},
 	} {
 		layout, err := idgen.NewLayout(epoch, time.Millisecond, fields...)
@@ -55,7 +57,7 @@ func compose(t *testing.T, l idgen.Layout, number, tick int64) (ids []int64) {
 	for _, other := range []int64{0, 1} {
 		id, err := l.Compose(idgen.Parts{
 			Time: l.Epoch().Add(time.Duration(tick) * l.Unit()), Node: number & l.Max(idgen.Node), Datacenter: number >> l.Bits(idgen.Node),
-			Sequence: other * l.Max(idgen.Sequence), Shard: other * l.Max(idgen.Shard),
+			Sequence: other * l.Max(idgen.Sequence), Shard: other * l.Max(idgen.Shard), Stream: other * l.Max(idgen.Stream),
 		})
 		if err != nil {
 			t.Fatal(err)
