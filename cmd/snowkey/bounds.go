@@ -13,7 +13,8 @@ func newBounds() *cobra.Command {
 		Short: "Show the least and the greatest key of a range of time",
 		Long: `Show the least key of the tick that --from lies in and the greatest of the one that --to lies in, a line
 each. Rows made in that time, both ends included, are those with keys between the two, so a query by
-time needs the primary key alone. Times are those of RFC 3339.`,
+time needs the primary key alone. With a layout whose time stands in two places, such as packed, keys
+of the same band and other ticks are between the two, too. Times are those of RFC 3339.`,
 		Example: `  snowkey bounds --from 2026-03-01T00:00:00Z --to 2026-03-01T23:59:59.999Z
   snowkey bounds --layout twitter --from 2022-06-28T16:00:00Z --to 2022-06-28T17:00:00Z --json`,
 		Args: cobra.NoArgs,

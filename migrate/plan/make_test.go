@@ -54,6 +54,7 @@ func TestMakeOptions(t *testing.T) {
 		"node":          {plan.Options{Mode: plan.Rekey, Node: node(1024)}, "node 1024, must be 0 to 1023"},
 		"no node":       {plan.Options{Mode: plan.Rekey, Node: node(-1)}, "node -1, must be 0 to 1023"},
 		"shards":        {plan.Options{Mode: plan.Rekey, Layout: shards}, "has shards"},
+		"two times":     {plan.Options{Mode: plan.Rekey, Layout: idgen.Packed.Layout}, "has the time in two places"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.o.Now.IsZero() {

@@ -65,6 +65,8 @@ func (o Options) check() error {
 		return nil
 	case o.Layout.Bits(idgen.Shard) > 0:
 		return refuse("the layout %s has shards, and old rows say nothing of theirs", o.Layout)
+	case o.Layout.Band() > o.Layout.Unit():
+		return refuse("the layout %s has the time in two places, and old rows get ids in the order of time; take the mode widen, or a layout with the time in one place", o.Layout)
 	case n == 1:
 		return refuse("the layout %s has one node, and old rows need one besides those that write", o.Layout)
 	case o.Node != nil && (*o.Node < 0 || *o.Node >= n):
