@@ -12,45 +12,41 @@ import (
 // fleetSize is how many generators a fleet has.
 const fleetSize = 16
 
-// fleets is the strategy of a fleet of snowflake generators.
-func fleets() Strategy {
-	return New(Info{
-		Name: "snowkey-fleet16",
-		About: "64-bit snowflake keys of this module's default layout from 16 generators with node numbers of their own, which take turns, a row each: what a " +
-			"table sees of 16 processes of an application. Within a millisecond a key goes to one of 16 places of the index.",
-		Origin:       "package idgen of this module; a way to measure, not one to make keys with",
-		Needs:        "16 node numbers a process, set by hand here",
-		Cost:         "more page splits than with one generator, and on InnoDB fewer rows a page",
-		Coordination: "the node numbers, which the strategy snowkey has granted by the database",
-		Decodes:      "when it was made, to the millisecond, by which node, and with which sequence in that millisecond",
-		Guess:        "about when others were made and by which nodes; within a burst the neighbours",
-		Order:        Ticks, // the nodes decide within one
-		Limit:        fleetSize * idgen.Snowkey.PerSecond(),
-		Unit:         idgen.Snowkey.Unit(),
-		Clock:        true,
-	}, openFleet)
+// fleetOf is the strategy of a fleet of generators of a preset, whose strategy for one process is given. A range of time has the order of its nodes: a tick,
+// or a band of a layout whose time stands in two places.
+func fleetOf(one Strategy, preset idgen.Preset, cost string) Strategy {
+	info := one.Info()
+	info.Name += "-fleet16"
+	info.About = "Keys of " + one.Info().Name + " from 16 generators with node numbers of their own, which take turns, a row each: what a table sees of 16 processes of " +
+		"an application. Within " + preset.Band().String() + " the nodes decide about the order."
+	info.Origin = "package idgen of this module; a way to measure, not one to make keys with"
+	info.Needs = "16 node numbers a process, set by hand here"
+	info.Cost = cost
+	info.Coordination = "the node numbers, which the strategy " + one.Info().Name + " has granted by the database"
+	info.Order, info.Unit = Ticks, preset.Band()
+	info.Limit *= fleetSize
+	info.Granted = false
+	return New(info, func(_ context.Context, at Environment) (idgen.Source[int64], error) {
+		if at.Clock == nil {
+			clock := newSteady()
+			defer clock.running.Store(true)
+			at.Clock = clock
+		}
+		f := &fleet{}
+		for i := range f.nodes {
+			var err error
+			if f.nodes[i], err = at.generator(preset, idgen.WithNode(int64(at.Process*fleetSize+i))); err != nil {
+				return nil, fmt.Errorf("generator %d of %d: %w", i+1, fleetSize, err)
+			}
+		}
+		return f, nil
+	})
 }
 
 // fleet has its generators take turns.
 type fleet struct {
 	turn  atomic.Uint64
 	nodes [fleetSize]idgen.Source[int64]
-}
-
-func openFleet(_ context.Context, at Environment) (idgen.Source[int64], error) {
-	if at.Clock == nil {
-		clock := newSteady()
-		defer clock.running.Store(true)
-		at.Clock = clock
-	}
-	f := &fleet{}
-	for i := range f.nodes {
-		var err error
-		if f.nodes[i], err = at.generator(idgen.Snowkey, idgen.WithNode(int64(at.Process*fleetSize+i))); err != nil {
-			return nil, fmt.Errorf("generator %d of %d: %w", i+1, fleetSize, err)
-		}
-	}
-	return f, nil
 }
 
 func (f *fleet) node() idgen.Source[int64] { return f.nodes[f.turn.Add(1)%fleetSize] }
