@@ -170,11 +170,16 @@ const notable = 0.03
 // [notable]; Unknown where one was not measured.
 func apart(a, b result.Figure) result.Verdict {
 	d := result.Differ(a, b)
-	near := d.Ratio <= 1+notable && d.Ratio >= 1/(1+notable)
-	if a.OK() && b.OK() && (near || d.Verdict == result.Unknown) {
+	if a.OK() && b.OK() && (near(a, b) || d.Verdict == result.Unknown) {
 		return result.Same
 	}
 	return d.Verdict
+}
+
+// near reports whether the medians of two figures are within [notable].
+func near(a, b result.Figure) bool {
+	ratio := result.Differ(a, b).Ratio
+	return ratio <= 1+notable && ratio >= 1/(1+notable)
 }
 
 // noneFits says why nothing is taken, what was not measured first.

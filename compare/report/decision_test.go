@@ -331,3 +331,17 @@ func TestDecideNamesTheNearestFirst(t *testing.T) {
 		}
 	}
 }
+
+// Bytes a row of one round are not called the same as others because one round proves no difference.
+func TestBytesOfOneRound(t *testing.T) {
+	round := func(bytes float64) change {
+		return func(s *result.Strategy) {
+			s.Storage.Table, s.Storage.Index = result.Measured(bytes/2), result.Measured(bytes/2)
+		}
+	}
+	d := result.Database{Strategies: []result.Strategy{made("autoincrement", 100e3, 0, round(67)), made("fast", 200e3, 0, round(111))}}
+	got := strings.Join(decide(d)[0].Because, "; ")
+	if !strings.Contains(got, "111 bytes a row, against 67 of autoincrement") {
+		t.Errorf("got %q, want both figures", got)
+	}
+}

@@ -69,7 +69,7 @@ func (c *ranking) bytesText(e candidate) string {
 	switch {
 	case !other.OK():
 		return text
-	case apart(e.bytes, other) == result.Same:
+	case near(e.bytes, other) || result.Differ(e.bytes, other).Verdict == result.Same:
 		return text + ", as many as " + line(c.reference.Name)
 	}
 	return text + ", against " + result.Short(other.Median()) + " of " + line(c.reference.Name)
