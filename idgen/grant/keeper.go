@@ -47,8 +47,9 @@ var _ idgen.Source[int64] = (*Keeper)(nil)
 
 const (
 	firstWait = 50 * time.Millisecond
-	longWait  = 5 * time.Second // most between two attempts while they fail
-	attempts  = 5               // of Open and of Close, when the store fails
+	takenWait = 200 * time.Millisecond // between two looks for a free number at the start
+	longWait  = 5 * time.Second        // most between two attempts while they fail
+	attempts  = 5                      // of Open and of Close, when the store fails
 )
 
 // Open acquires a number in the store and returns a keeper, which renews it until the context ends or [Keeper.Close] is called, and then
@@ -108,8 +109,8 @@ func (k *Keeper) start(ctx context.Context) error {
 		})
 		var taken *TakenError
 		switch {
-		case errors.As(err, &taken) && taken.NextFree < time.Until(deadline):
-			wait = max(taken.NextFree, time.Millisecond)
+		case errors.As(err, &taken) && time.Now().Before(deadline): // a number comes free at its grant's end, and when its holder gives it back
+			wait = min(max(taken.NextFree, time.Millisecond), takenWait, time.Until(deadline))
 		case err == nil || try >= attempts || k.row.Holder != "" || errors.Is(err, ErrLayout) || errors.Is(err, ErrSkew) || errors.Is(err, ErrTaken):
 			k.publish(err)
 			return err

@@ -743,3 +743,28 @@ func TestStockAfterAStepAhead(t *testing.T) {
 		})
 	}
 }
+
+// Who opens while all numbers are held waits for one that is given back, not only for one whose grant ends.
+func TestOpenWaitsForANumberThatIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := grant.Memory(nil)
+		config := grant.Config{Generator: forShards(t, idgen.WithNode(3))}
+		first := open(t, store, config)
+		time.AfterFunc(700*time.Millisecond, func() {
+			if err := first.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		second, err := grant.Open(t.Context(), store, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		started := time.Now()
+		if _, err := grant.Open(t.Context(), store, config); !errors.Is(err, grant.ErrTaken) || time.Since(started) < 2*time.Second {
+			t.Errorf("while another holds the number: got %v after %s, want ErrTaken after Wait, 2s", err, time.Since(started))
+		}
+		if err := second.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
