@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"gorm.io/gorm"
@@ -24,8 +23,6 @@ type traps struct {
 	integer *key        // the first one; nil for none
 	rounded *key        // in JSON a number that JavaScript rounds; nil for none
 	warned  atomic.Bool // of it
-	mu      sync.RWMutex
-	tables  map[string]bool // that are known to count or not; guarded by mu
 }
 
 // warns reports whether anybody hears of traps.
@@ -97,9 +94,7 @@ func (p *Plugin) watchCounter(db *gorm.DB, s *statement) {
 	if s.plan.traps.integer == nil || name != "mysql" && name != "postgres" || db.DryRun || s.upsert != nil || len(s.rows) == 0 || !p.warns(s.ctx) {
 		return
 	}
-	s.plan.traps.mu.RLock()
-	defer s.plan.traps.mu.RUnlock()
-	if s.plan.traps.tables[s.of.Table] {
+	if _, known := p.asked.Load(s.of.Table); known {
 		return
 	}
 	s.watched = true
@@ -128,15 +123,9 @@ func (p *Plugin) warnCounter(db *gorm.DB, s *statement) {
 	if !known { // such as after a RETURNING
 		return
 	}
-	s.plan.traps.mu.Lock()
-	first := !s.plan.traps.tables[s.of.Table]
-	if s.plan.traps.tables == nil {
-		s.plan.traps.tables = map[string]bool{}
-	}
-	s.plan.traps.tables[s.of.Table] = true
-	s.plan.traps.mu.Unlock()
-	if counts && first {
-		p.log().WarnContext(s.ctx, "snowkey: the database still counts a key that the plugin makes, so that other writers get keys from the counter; plan its end, then run the plan",
+	if _, known := p.asked.LoadOrStore(s.of.Table, true); counts && !known {
+		p.log().WarnContext(s.ctx, "snowkey: the database still counts a key that the plugin makes, so that other writers get keys from the counter; a plan ends that, whose run "+
+			"refuses inserts of this program until run --continue",
 			"table", s.of.Table, "column", s.plan.traps.integer.column, "command", "snowkey migrate plan --db DSN --mode widen --table "+s.of.Table+" --out widen.sql")
 	}
 }

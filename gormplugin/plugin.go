@@ -31,6 +31,7 @@ type Plugin struct {
 
 	tablePlans map[string]*plan
 	plans      sync.Map // *schema.Schema → planned
+	asked      sync.Map // string → true: tables that are known to count or not
 	failures   failures
 }
 

@@ -3,6 +3,7 @@ package gormplugin
 import (
 	"context"
 	"reflect"
+	"runtime"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
@@ -33,11 +34,15 @@ type statement struct {
 	few [4]row // rows of most statements
 }
 
-// heldStream is a stream of a source's keys that a statement has taken.
+// heldStream is a stream of a source's keys that a statement has taken. Where a callback of the application's panics between the keys and the INSERT, no
+// callback of the plugin's comes after it: the stream is returned when the statement is garbage.
 type heldStream struct {
-	of     streams
-	stream int64
+	of      streams
+	stream  int64
+	cleanup runtime.Cleanup
 }
+
+func (h heldStream) giveBack() { h.of.ReturnStream(h.stream) }
 
 // stream returns the stream that the statement has of a source, and takes one where it has none; noStream for a source without streams.
 func (s *statement) stream(of *source) int64 {
@@ -49,7 +54,8 @@ func (s *statement) stream(of *source) int64 {
 			return held.stream
 		}
 	}
-	held := heldStream{of.streams, of.streams.TakeStream()}
+	held := heldStream{of: of.streams, stream: of.streams.TakeStream()}
+	held.cleanup = runtime.AddCleanup(s, heldStream.giveBack, held)
 	s.streams = append(s.streams, held)
 	return held.stream
 }
@@ -57,7 +63,8 @@ func (s *statement) stream(of *source) int64 {
 // returnStreams returns the streams of keys: the rows are in the database, or will never be.
 func (s *statement) returnStreams() {
 	for _, held := range s.streams {
-		held.of.ReturnStream(held.stream)
+		held.cleanup.Stop()
+		held.giveBack()
 	}
 	s.streams = nil
 }

@@ -2,6 +2,7 @@ package gormplugin_test
 
 import (
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -121,6 +122,29 @@ func TestStreamIsHeldUntilTheInsertIsDone(t *testing.T) {
 			if tt.want == nil && tt.took > 0 && tt.name != "a hook that panics" && during != 1 {
 				t.Errorf("%s: %d streams were held at the INSERT, want 1", tt.name, during)
 			}
+		}
+		// A panic where no callback of the plugin's follows.
+		panics := db.Session(&gorm.Session{SkipDefaultTransaction: true})
+		if err := db.Callback().Create().After("snowkey:fill").Before("gorm:create").Register("test:panic", func(tx *gorm.DB) {
+			if row, ok := tx.Statement.Dest.(*Thing); ok && row.What == "callback" {
+				panic("callback")
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		func() {
+			defer func() { _ = recover() }()
+			panics.Create(&Thing{What: "callback"})
+		}()
+		for range 100 {
+			if c.held.Load() == 0 {
+				break
+			}
+			runtime.GC()
+			runtime.Gosched()
+		}
+		if n := c.held.Load(); n != 0 {
+			t.Errorf("a callback that panics: %d streams are still held", n)
 		}
 		var rows []Thing
 		if err := db.Order("id").Find(&rows).Error; err != nil {
