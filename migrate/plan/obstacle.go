@@ -19,6 +19,9 @@ var exact = []string{"domain", "engine", "float", "generated", "inherits", "mate
 func (b *builder) obstruct() {
 	for _, o := range b.report.Obstacles {
 		firm := slices.Contains(o.Firm, string(b.options.Mode))
+		if o.Kind == "definer" && len(o.Blocks) == 0 && b.tables[o.Table] != nil && b.options.Mode != Widen {
+			b.note(o.Table + ": " + sentenceOf(o.Text) + " What to do: " + sentenceOf(o.Do))
+		}
 		// What is possible is told below, once for each reference.
 		if o.Table != "" && b.tables[o.Table] == nil || o.Kind == "possible" || !slices.Contains(o.Blocks, string(b.options.Mode)) || firm && slices.Contains(exact, o.Kind) {
 			continue

@@ -39,15 +39,13 @@ func CounterWarnings(ctx context.Context, db *sql.DB, p *plan.Plan) (warnings []
 			return nil, fmt.Errorf("run: which number %s gets next: %w", k.Table, err)
 		}
 		next := max(t.Next, greatest+1)
-		if next <= k.Below {
+		if next <= k.Below || k.Next > k.Below { // it was there before
 			continue
 		}
-		if k.Next <= k.Below { // else the counter was there before
-			old = max(old, k.Next-1)
-		}
+		old = max(old, k.Next-1)
 		text := fmt.Sprintf("%s.%s: rows without a key get the number %d next, which programs with keys of 32 bits cannot read", k.Table, k.Column, next)
 		if greatest >= k.Below {
-			text += fmt.Sprintf(": the database goes on from the greatest id. Rows that came since the plan was run have ids from %d on; give them others, or delete them, and it", k.Below)
+			text += fmt.Sprintf(": the database goes on from the greatest id. Rows with ids from %d on came since the plan was run, or had such ids before. Without them it", k.Below)
 		} else {
 			text += ", though no row has such an id any more. The database"
 		}
