@@ -35,3 +35,13 @@ func standardInput(c *cobra.Command, reader string) (io.Reader, error) {
 	in.reader = reader
 	return in, nil
 }
+
+// one takes one argument, which is named in the error of another number.
+func one(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("got %d arguments, want one: %s", len(args), what)
+		}
+		return nil
+	}
+}

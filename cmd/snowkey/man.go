@@ -15,7 +15,7 @@ func newMan() *cobra.Command {
 		Long:  "Write a manual page for each command to a folder, which is made where it is missing. Pages that are there are replaced.",
 		Example: `  snowkey man /usr/local/share/man/man1
   snowkey man . && man ./snowkey-migrate-run.1`,
-		Args: cobra.ExactArgs(1),
+		Args: one("a folder"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err

@@ -31,7 +31,7 @@ refused. Writers go on; the plan says which locks it takes, and for how long eac
   snowkey migrate run --db sqlite:app.db --continue=deploy-writers widen.sql
   snowkey migrate run --db-file /run/secrets/app --target 200ms --throttle 0.5 \
       --replica-file /run/secrets/replicas --max-lag 5s rekey.sql`,
-		Args: cobra.ExactArgs(1),
+		Args: one("the file of a plan"),
 	}
 	open := migrateDatabase(c)
 	o := runFlags(c)
@@ -51,7 +51,7 @@ func newMigrateRollback() *cobra.Command {
 were made since keep theirs. Types stay 64 bits wide. A plan whose last phase was begun, which drops the maps of old ids
 to new ones, cannot be undone any more; nor can one that is done once a later plan for its tables was begun. It may be ended and killed as run may, and run again.`,
 		Example: `  snowkey migrate rollback --db sqlite:app.db rekey.sql`,
-		Args:    cobra.ExactArgs(1),
+		Args:    one("the file of a plan"),
 	}
 	open := migrateDatabase(c)
 	o := runFlags(c)

@@ -29,7 +29,7 @@ use it where the writers have stood still since the run began. A plan that was n
 		Example: `  snowkey migrate verify --db sqlite:app.db rekey.sql
   snowkey migrate verify --db sqlite:app.db rekey.sql --strict
   snowkey migrate verify --db sqlite:app.db rekey.sql --json`,
-		Args: cobra.ExactArgs(1),
+		Args: one("the file of a plan"),
 	}
 	open := migrateDatabase(c)
 	asJSON := c.Flags().Bool("json", false, "print the checks as one JSON array")

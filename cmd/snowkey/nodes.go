@@ -288,7 +288,7 @@ func writeNodes(w io.Writer, nodes nodeList) error {
 // writeTo prints a space and its numbers.
 func (s nodeSpace) writeTo(text *strings.Builder) {
 	states := s.count()
-	fmt.Fprintf(text, "space %s, %d of %d held at %s, %d free, %d ended\ntable %s\nidentity %s\nlayout %s\n", s.Name, states["held"], s.numbers(),
+	fmt.Fprintf(text, "space %s, %d of %d held at %s, %d given back, %d ended\ntable %s\nidentity %s\nlayout %s\n", s.Name, states["held"], s.numbers(),
 		s.Now.Format(time.RFC3339), states["free"], states["ended"], printable(s.table), printable(s.Space.ID), printable(s.Layout))
 	rows := newColumns(text, "NODE", "STATE", "FROM", "UNTIL", "HOLDER")
 	for _, line := range s.lines() {

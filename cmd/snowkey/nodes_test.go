@@ -65,7 +65,7 @@ func TestNodes(t *testing.T) {
 			for _, want := range []string{
 				"space default, 1 of 1024 held at ", "layout " + idgen.Snowkey.String(), "0     held   20", "  web-1\n",
 				"\ntable " + store.Place() + "\n", "\nidentity " + keepers[0].State().ID + "\n", "\nrows are gone: numbers without a row count as held until 20",
-				"space orders, 1 of 1024 held at ", "Z, 0 free, 1 ended\n", "99    ended  2010-11-04T01:42:54.658Z  2010-11-04T01:42:54.659Z  crashed\n",
+				"space orders, 1 of 1024 held at ", "Z, 0 given back, 1 ended\n", "99    ended  2010-11-04T01:42:54.658Z  2010-11-04T01:42:54.659Z  crashed\n",
 				"5     lost   2010-11-04T01:42:55.657Z  2010-11-04T01:42:56.657Z  web-9\n", "snowkey nodes doubt",
 			} {
 				if !strings.Contains(table, want) {

@@ -113,8 +113,8 @@ func TestCompareSideBySide(t *testing.T) {
 			t.Errorf("%s is missing in\n%s", want, &stdout)
 		}
 	}
-	if got := stderr.String(); strings.Count(got, "\n") != 1 || !strings.HasPrefix(got, "The report is ") {
-		t.Errorf("got the standard error %q, want where the report is", got)
+	if got := strings.Split(stderr.String(), "\n"); len(got) != 4 || !strings.HasPrefix(got[0], "Plan: sqlite:") || !strings.HasPrefix(got[1], "Plan: postgres:") || !strings.HasPrefix(got[2], "The report is ") {
+		t.Errorf("got the standard error %q, want a plan for each database, and where the report is", got)
 	}
 }
 
