@@ -17,7 +17,7 @@ const (
 	Node                       // number of the generator, unique among all that write to one key space
 	Sequence                   // number within one tick of one node
 	Shard                      // logical shard that a row belongs to
-	Stream                     // writer within a node whose rows arrive in the order of their keys, see [Snowflake.Stream]
+	Stream                     // writer within a node whose rows arrive in the order of their keys, see [Snowflake.TakeStream]
 	kinds      = int(Stream)
 )
 

@@ -203,7 +203,7 @@ func (k *Keeper) forget(how string, since int64) error {
 		k.halted = err
 	}
 	k.config.Logger.Warn("snowkey: ids may exist twice: the database has forgotten a grant", "space", k.config.Space, "number", loss.Number, "from", doubt.From,
-		"until", doubt.Until, "holder", loss.Holder, "why", how, "stopped", k.config.StopOnLoss)
+		"until", doubt.Until, "holder", loss.Holder, "why", how, "stopped", k.config.StopOnLoss, "command", "snowkey nodes doubt --db DSN")
 	return err
 }
 

@@ -24,8 +24,12 @@ func listEmpty(t *testing.T, s store) {
 func listClock(t *testing.T, s store) {
 	s.prepare(space, layout, layout)
 	var last time.Time
+	whole := 0
 	for n := range int64(20) {
 		now := s.list(space, 0, math.MaxInt64).Now
+		if now.Nanosecond() == 0 {
+			whole++
+		}
 		if d := time.Since(now).Abs(); d > time.Hour {
 			t.Fatalf("the store's time is %s, %s off the machine's", now, d)
 		}
@@ -39,6 +43,9 @@ func listClock(t *testing.T, s store) {
 		if n < 3 {
 			s.add(space, grant.Row{Number: n, Holder: "a"})
 		}
+	}
+	if whole == 20 {
+		t.Fatal("the store's time has whole seconds alone, want milliseconds")
 	}
 }
 
