@@ -288,15 +288,20 @@ func (g *guardProcess) pause() error {
 	return nil
 }
 
-// resume lets all descendants go on, children before parents, for the reason that
-// pause has.
+// resume lets all descendants that stand still go on, children before parents, for the reason that pause has. Of a server that runs some may end
+// meanwhile.
 func (g *guardProcess) resume() (err error) {
 	var all []int
 	for parents := childrenOf(os.Getpid()); len(parents) > 0; parents = childrenOf(parents...) {
 		all = slices.Concat(parents, all)
 	}
 	for _, pid := range all {
-		err = errors.Join(err, syscall.Kill(pid, syscall.SIGCONT))
+		if !standsStill(pid) {
+			continue
+		}
+		if failed := syscall.Kill(pid, syscall.SIGCONT); failed != syscall.ESRCH { // it stood still because it has ended
+			err = errors.Join(err, failed)
+		}
 	}
 	return err
 }
