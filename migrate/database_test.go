@@ -76,11 +76,15 @@ func connect(t testing.TB, kind, name string) *database {
 	return &database{t, kind, name, pool, db}
 }
 
-// exec runs statements.
+// exec runs statements, a few times each where writers are in their way.
 func (d *database) exec(statements ...string) {
 	d.t.Helper()
 	for _, s := range statements {
-		if _, err := d.pool.ExecContext(d.t.Context(), s); err != nil {
+		_, err := d.pool.ExecContext(d.t.Context(), s)
+		for tries := 0; err != nil && again(err) && tries < 10; tries++ {
+			_, err = d.pool.ExecContext(d.t.Context(), s)
+		}
+		if err != nil {
 			d.t.Fatalf("%s: %v", s, err)
 		}
 	}
