@@ -81,7 +81,7 @@ bench-peers: ## run the benchmarks beside other generators
 # Servers whose caches are smaller than the indexes; with nothing else at work, half an hour.
 compare-results: ## make what is in compare/results, in a folder of today
 	$(GO) run ./cmd/snowkey compare --profile full --rows 100000 --out compare/results/$$(date -u +%F) \
-		--strategies autoincrement,uuidv4,uuidv7,uuidv4-text,objectid,replace,flickr,blocks,sequence,twitter,snowkey,snowkey-fleet16 \
+		--strategies autoincrement,uuidv4,uuidv7,uuidv4-text,objectid,ticket,flickr,blocks,sequence,twitter,snowkey,snowkey-fleet16,snowkey-packed,snowkey-packed-fleet16 \
 		--db 'private:mysql?innodb_buffer_pool_size=16M' --db 'private:postgres?shared_buffers=16MB' \
 		--db 'sqlite:compare-results.db?_journal_mode=WAL&_synchronous=NORMAL'
 	rm compare-results.db*

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -96,5 +97,20 @@ func TestRegister(t *testing.T) {
 	}
 	if s, err := strategy.Select("registered-3"); err != nil || s[0].Info().Name != "registered-3" {
 		t.Errorf("Select: got %v, %v", s, err)
+	}
+}
+
+// The strategies that make compare-results names are there.
+func TestMakefile(t *testing.T) {
+	text, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, found := strings.Cut(string(text), "--strategies ")
+	if !found {
+		t.Fatal("the Makefile names no strategies")
+	}
+	if _, err := strategy.Select(strings.Split(strings.Fields(list)[0], ",")...); err != nil {
+		t.Error(err)
 	}
 }
