@@ -70,13 +70,9 @@ func (k *key) isRounded() bool {
 	if !ok || marshals(k.of) { // what has no layout counts from 1
 		return false
 	}
-	bits := 0
-	for _, field := range layout.Fields() {
-		bits += field.Bits
-	}
 	tag := k.field.Tag.Get("json")
 	_, options, _ := strings.Cut(tag, ",")
-	return bits > javaScriptBits && tag != "-" && !slices.Contains(strings.Split(options, ","), "string")
+	return layout.Width() > javaScriptBits && tag != "-" && !slices.Contains(strings.Split(options, ","), "string")
 }
 
 // javaScriptBits is how many bits an integer has that JavaScript does not round.

@@ -70,8 +70,8 @@ func (s span) place(value int64) int64 { return value & s.max() << s.shift }
 // NewLayout returns the layout with the fields given from the top bit down. Time may be given twice: the first field has the high bits of the tick, the
 // second one the low bits. Ids of one band, the ticks with the same high bits, are then in the order of the fields between the two.
 //
-// The error wraps [ErrLayout] when there is no time field, the time is given three times or another kind twice, a width is not 1 to 63 bits, all widths together
-// are above 63, the unit is not positive, the epoch is outside the years 1900 to 2200, or the time field reaches further than the
+// The error wraps [ErrLayout] when there is no time field, the time is given three times or another kind twice, a width is not 1 to 63 bits,
+// all widths together are above 63, the unit is not positive, the epoch is outside the years 1900 to 2200, or the time field reaches further than the
 // year 1,000,000,000.
 func NewLayout(epoch time.Time, unit time.Duration, fields ...Field) (Layout, error) {
 	if len(fields) > maxFields {
@@ -166,6 +166,9 @@ func (l Layout) Bits(k Kind) int {
 	}
 	return int(l.span(k).bits)
 }
+
+// Width returns how many bits an id has, those of all fields together.
+func (l Layout) Width() int { return int(l.fields[0].bits + l.fields[0].shift) }
 
 // Shift returns how many bits of an id are below a kind's field, of a time in two places below the upper part; 0 where the layout does not have it.
 func (l Layout) Shift(k Kind) int {

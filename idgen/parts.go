@@ -22,8 +22,7 @@ func (l Layout) Decode(id int64) (Parts, error) {
 	if l.unit == 0 {
 		return Parts{}, fmt.Errorf("%w: the zero Layout has no fields", ErrLayout)
 	}
-	top := l.fields[0]
-	if limit := int64(math.MaxInt64) >> (maxBits - top.bits - top.shift); id < 0 || id > limit {
+	if limit := int64(math.MaxInt64) >> (maxBits - l.Width()); id < 0 || id > limit {
 		return Parts{}, fmt.Errorf("%w: id %d, the layout's are 0 to %d", ErrRange, id, limit)
 	}
 	return Parts{

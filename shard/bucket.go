@@ -75,15 +75,8 @@ type field struct {
 }
 
 func fieldOf(layout idgen.Layout) field {
-	f := field{mask: uint64(layout.Max(idgen.Shard))}
-	for i, part := range layout.Fields() { // from the top down
-		f.bits += part.Bits
-		f.shift += part.Bits
-		if part.Kind == idgen.Shard {
-			f.shift, f.top = 0, i == 0
-		}
-	}
-	return f
+	shift, bits := layout.Shift(idgen.Shard), layout.Width()
+	return field{shift: shift, mask: uint64(layout.Max(idgen.Shard)), bits: bits, top: shift+layout.Bits(idgen.Shard) == bits}
 }
 
 func errNoShard(layout idgen.Layout) error {

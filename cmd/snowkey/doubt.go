@@ -18,10 +18,6 @@ type doubt struct {
 
 // newDoubt returns the ids of a number from a tick until before another, and false when there can be none.
 func newDoubt(layout idgen.Layout, number, from, until int64) (doubt, bool) {
-	width := 0
-	for _, field := range layout.Fields() {
-		width += field.Bits
-	}
 	place := func(parts idgen.Parts) int64 {
 		parts.Time = layout.Epoch() // tick 0
 		id, _ := layout.Compose(parts)
@@ -29,7 +25,7 @@ func newDoubt(layout idgen.Layout, number, from, until int64) (doubt, bool) {
 	}
 	d := doubt{node: place(idgen.Parts{Datacenter: layout.Max(idgen.Datacenter), Node: layout.Max(idgen.Node)})}
 	d.others = place(idgen.Parts{Sequence: layout.Max(idgen.Sequence), Shard: layout.Max(idgen.Shard), Stream: layout.Max(idgen.Stream)})
-	d.time = (1<<width - 1) &^ d.node &^ d.others
+	d.time = (1<<layout.Width() - 1) &^ d.node &^ d.others
 	if number == anyNumber {
 		d.node, d.others = 0, d.node|d.others
 	} else {

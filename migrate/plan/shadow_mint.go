@@ -21,23 +21,16 @@ type minting struct {
 // map's or the key's uniqueness refuses the second one, and the trigger takes another.
 func (b *shadowBuilder) mint(t *moving) minting {
 	layout := b.options.Layout
-	shift := map[idgen.Kind]int{}
-	below := 0
-	fields := layout.Fields()
-	for i := len(fields) - 1; i >= 0; i-- {
-		shift[fields[i].Kind] = below
-		below += fields[i].Bits
-	}
-	node := b.plan.Node & layout.Max(idgen.Node) << shift[idgen.Node]
-	node |= b.plan.Node >> layout.Bits(idgen.Node) & layout.Max(idgen.Datacenter) << shift[idgen.Datacenter]
+	node := b.plan.Node & layout.Max(idgen.Node) << layout.Shift(idgen.Node)
+	node |= b.plan.Node >> layout.Bits(idgen.Node) & layout.Max(idgen.Datacenter) << layout.Shift(idgen.Datacenter)
 	m := minting{function: b.beside(t, t.made("mint")), sequence: b.beside(t, t.made("seq"))}
 	m.defining = []string{
 		"CREATE SEQUENCE " + m.sequence,
 		fmt.Sprintf(`CREATE FUNCTION %s(at timestamptz, spread bigint) RETURNS bigint LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $snowkey$
 	SELECT ((((extract(epoch FROM at) * 1000000)::bigint - (%d)) * 1000 / %d + (s.n >> %d) %% spread) << %d) | ((s.n & %d) << %d) | %d
 	FROM (SELECT nextval(%s) AS n) s
-$snowkey$`, m.function, layout.Epoch().UnixMicro(), layout.Unit().Nanoseconds(), layout.Bits(idgen.Sequence), shift[idgen.Time],
-			layout.Max(idgen.Sequence), shift[idgen.Sequence], node, b.literal(m.sequence)+"::regclass"),
+$snowkey$`, m.function, layout.Epoch().UnixMicro(), layout.Unit().Nanoseconds(), layout.Bits(idgen.Sequence), layout.Shift(idgen.Time),
+			layout.Max(idgen.Sequence), layout.Shift(idgen.Sequence), node, b.literal(m.sequence)+"::regclass"),
 	}
 	m.dropping = []string{fmt.Sprintf("DROP FUNCTION IF EXISTS %s(timestamptz, bigint)", m.function), "DROP SEQUENCE IF EXISTS " + m.sequence}
 	return m

@@ -67,12 +67,8 @@ func (t Table) division(e Engine) (*division, error) {
 		return nil, fmt.Errorf("%w: %s has no shard field; Layout is that of the ids, as idgen.Scattered or idgen.Sharded", shard.ErrLayout, t.Layout)
 	}
 	d.max = t.Layout.Max(idgen.Shard)
-	for i, f := range t.Layout.Fields() { // from the top down
-		d.bits += f.Bits
-		if d.shift += f.Bits; f.Kind == idgen.Shard {
-			d.shift, d.top = 0, i == 0
-		}
-	}
+	d.bits, d.shift = t.Layout.Width(), t.Layout.Shift(idgen.Shard)
+	d.top = d.shift+t.Layout.Bits(idgen.Shard) == d.bits
 	if most := min(d.max+1, mostShards); t.Shards < 1 || int64(t.Shards) > most {
 		return nil, fmt.Errorf("%w: %d shards, want 1 to %d", shard.ErrTables, t.Shards, most)
 	}

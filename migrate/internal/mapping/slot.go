@@ -48,20 +48,8 @@ func newNodeSlots(p *plan.Plan, k plan.Key) (*nodeSlots, error) {
 		return nil, fmt.Errorf("mapping: the plan's layout: %w", err)
 	}
 	s := &nodeSlots{layout: layout, epoch: layout.Epoch().UnixNano(), tick: int64(layout.Unit()), unit: k.Unit, zone: time.UTC}
-	total := 0
-	for _, f := range layout.Fields() {
-		total += f.Bits
-	}
-	below := total
-	for _, f := range layout.Fields() {
-		below -= f.Bits
-		switch f.Kind {
-		case idgen.Time:
-			s.time = field{f.Bits, below}
-		case idgen.Sequence:
-			s.sequence = field{f.Bits, below}
-		}
-	}
+	s.time = field{layout.Bits(idgen.Time), layout.Shift(idgen.Time)}
+	s.sequence = field{layout.Bits(idgen.Sequence), layout.Shift(idgen.Sequence)}
 	if s.sequence.bits > 0 && s.time.shift < s.sequence.shift {
 		return nil, fmt.Errorf("mapping: %w: %s has the time below the sequence, so ids of one node are not in the order of time", idgen.ErrLayout, layout)
 	}
