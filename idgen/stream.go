@@ -24,18 +24,21 @@ func (g *Snowflake) Streams() int { return int(g.streams) }
 // TakeStream returns the number of the lowest free stream, so that at low traffic a process uses one. Where all streams are taken, writers share
 // them, which costs packing in the database and nothing else. It never waits. The number is 0 for a layout without streams.
 func (g *Snowflake) TakeStream() int64 {
+	for i := range g.streams {
+		if users := &g.sequencers[i].users; users.Load() == 0 && users.CompareAndSwap(0, 1) {
+			return i
+		}
+	}
 	if g.streams == 0 {
 		return 0
 	}
-	for range g.streams { // others may be faster
-		if stream := g.lowestStream(); g.sequencers[stream].users.CompareAndSwap(0, 1) {
-			return stream
-		}
-	}
-	stream := g.sharing.Add(1) & (g.streams - 1)
+	stream := g.shared()
 	g.sequencers[stream].users.Add(1)
 	return stream
 }
+
+// shared returns each stream in turn.
+func (g *Snowflake) shared() int64 { return g.sharing.Add(1) & (g.streams - 1) }
 
 // lowestStream returns the lowest stream that nobody has, or where there is none each in turn.
 func (g *Snowflake) lowestStream() int64 {
@@ -44,7 +47,7 @@ func (g *Snowflake) lowestStream() int64 {
 			return i
 		}
 	}
-	return g.sharing.Add(1) & (g.streams - 1)
+	return g.shared()
 }
 
 // ReturnStream gives back a stream, once for each [Snowflake.TakeStream].
