@@ -13,8 +13,8 @@ const floorLimit = time.Hour
 // was set back. Where the clock is behind the floor, the generator begins as if it had stepped back from there: under [IgnoreBack] it goes
 // on from the floor's time, under the other policies they decide.
 //
-// The layout must have the time on top. Where it stands in two places the generator begins with the band after the floor's. [New] returns a [ClockError] when the clock is more than an hour behind the floor, since such an id
-// was made by a clock that was ahead, or not with this layout; and an error that wraps [ErrRange] when the floor is no id of the layout.
+// The layout must have the time on top. Where it stands in two places the generator begins with the band after the floor's. [New] returns a
+// [ClockError] when the clock is more than an hour behind the floor, since such an id was made by a clock that was ahead, or not with this layout; and an error that wraps [ErrRange] when the floor is no id of the layout.
 func WithFloor(id int64) Option {
 	return optionFunc(func(c *config) error {
 		c.floor, c.floored = id, true

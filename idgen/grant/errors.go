@@ -67,7 +67,8 @@ type LayoutError struct{ Space, InForce, Wanted string }
 
 // Error shows both layouts.
 func (e *LayoutError) Error() string {
-	return fmt.Sprintf("%v: space %q has %s, the generator %s; give it the same layout; another space is for another table, since ids of two layouts can be equal", ErrLayout, e.Space, e.InForce, e.Wanted)
+	return fmt.Sprintf("%v: space %q has %s, the generator %s; give it the same layout; another space is for another table, since ids of two layouts can be equal",
+		ErrLayout, e.Space, e.InForce, e.Wanted)
 }
 
 // Is makes errors.Is find [ErrLayout].

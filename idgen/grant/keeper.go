@@ -111,6 +111,7 @@ func (k *Keeper) start(ctx context.Context) error {
 		switch {
 		case errors.As(err, &taken) && time.Now().Before(deadline): // a number comes free at its grant's end, and when its holder gives it back
 			wait = min(max(taken.NextFree, time.Millisecond), takenWait, time.Until(deadline))
+			try-- // the store has not failed
 		case err == nil || try >= attempts || k.row.Holder != "" || errors.Is(err, ErrLayout) || errors.Is(err, ErrSkew) || errors.Is(err, ErrTaken):
 			k.publish(err)
 			return err
