@@ -20,7 +20,7 @@ import (
 //	fill    before the INSERT   reads the rows once; for each key takes what is missing from the source and sets it; checks
 //	                            sharded rows; chooses the schema of the INSERT and what an upsert needs
 //	        GORM                INSERT
-//	settle  after the INSERT    puts GORM's schema back; returns streams of keys; gives rows that an upsert met the keys that they have
+//	settle  after the INSERT    returns streams of keys; puts GORM's schema back; gives rows that an upsert met the keys that they have
 //	        GORM                saves the other associations; AfterCreate and AfterSave
 //	end     last                calls GORM's COMMIT or ROLLBACK; takes keys back from rows that are not in the table
 //
@@ -285,9 +285,9 @@ func (p *Plugin) settle(db *gorm.DB) {
 	if s == nil || s.plan == nil {
 		return
 	}
+	s.returnStreams()
 	p.warnCounter(db, s)
 	s.restoreSchema()
-	s.returnStreams()
 	if s.plan.schema == nil && s.plan.keys[0].selected(s.of) {
 		for i := range s.rows {
 			delete(s.rows[i].columns(), "@id") // GORM's name for LastInsertId without a model, which is no key of these rows

@@ -118,6 +118,9 @@ type idRange struct {
 
 // edges returns the conditions beside that of the range, each after an AND. All dialects bind >> and & more tightly than comparisons.
 func (r idRange) edges(column string) (sql string) {
+	if r.from == 0 && r.to == 0 {
+		return ""
+	}
 	shift, bits := r.layout.LowTime()
 	low := fmt.Sprintf("((%s >> %d) & %d)", column, shift, int64(1)<<bits-1)
 	if r.from > 0 {
@@ -146,7 +149,7 @@ func (c created) boundsBelow(layout idgen.Layout, above idgen.Parts, least, grea
 	}
 	epoch, end := layout.Epoch(), layout.ExhaustsAt()
 	if !c.from.Before(end) || !c.endless && !c.to.After(epoch) {
-		return idRange{least: 0, greatest: -1}, nil
+		return idRange{greatest: -1}, nil
 	}
 	band := int64(1)<<layout.Shift(idgen.Time) - 1 // the bits of an id within its band
 	shift, bits := layout.LowTime()
