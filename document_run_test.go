@@ -49,7 +49,8 @@ func newBuild(t *testing.T) build {
 	}
 	var mod, sum strings.Builder
 	mod.WriteString("module pasted\n\ngo 1.25.0\n")
-	for _, folder := range []string{"", "/monitor/promcollector"} {
+	// With compare come the versions of the drivers that the other tests are built with, so that SQLite is compiled once.
+	for _, folder := range []string{"", "/monitor/promcollector", "/compare"} {
 		fmt.Fprintf(&mod, "\nrequire %[1]s%[2]s v0.0.0\nreplace %[1]s%[2]s => %[3]s%[2]s\n", module, folder, root)
 		sum.WriteString(read(t, root+folder+"/go.sum"))
 	}
