@@ -51,16 +51,12 @@ func checkPublished(t *testing.T, line string) {
 	if want.Time, err = time.Parse(time.RFC3339Nano, at); err != nil {
 		t.Fatal(err)
 	}
-	layout, err := idgen.ParseLayout("time=41@1ms,datacenter=5,node=5,sequence=12;epoch=1970-01-01T00:00:00+08:00")
+	preset, err := idgen.LookupPreset(name)
+	layout := preset.Layout
 	if err != nil {
-		t.Fatal(err)
-	}
-	if name != "simple" {
-		preset, err := idgen.LookupPreset(name)
-		if err != nil {
+		if layout, err = idgen.ParseLayout(name); err != nil {
 			t.Fatal(err)
 		}
-		layout = preset.Layout
 	}
 	if got, err := layout.Decode(id); err != nil || got != want {
 		t.Errorf("%s %d: got %+v, %v, want %+v", name, id, got, err, want)
