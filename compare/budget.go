@@ -79,6 +79,16 @@ func (p Profile) fit(costs []cost, left time.Duration) (n, rows int) {
 
 // cost is what a round of a participant will cost.
 func (c *comparison) cost(e *participant) cost {
+	all := c.growing(e)
+	for _, row := range e.wrote {
+		all.Row += row
+		all.Slow += c.slow(e)
+	}
+	return all
+}
+
+// growing is what a round costs without several writers.
+func (c *comparison) growing(e *participant) cost {
 	return cost{Fixed: e.fixed, Row: e.row, Slow: c.slow(e), Grows: e.info.Order == strategy.Unordered}
 }
 
@@ -116,7 +126,10 @@ func (c *comparison) plan(measured *result.Database) {
 	}
 	for _, e := range c.participants {
 		if !e.out {
-			c.schedule.took[c.kind(e, stepRound)] = c.cost(e).round(c.rows)
+			c.schedule.took[c.kind(e, stepRound)] = c.growing(e).round(c.rows)
+			for n, row := range e.wrote {
+				c.schedule.took[c.kind(e, c.stepWriters(n))] = min(c.slow(e), time.Duration(c.rows)*row)
+			}
 		}
 	}
 	whole := rounds(costs, profile.Rounds, profile.Rows) + c.killing()
@@ -164,6 +177,9 @@ func (c *comparison) roundTime() (sum time.Duration) {
 	for _, e := range c.participants {
 		if !e.out {
 			sum += c.schedule.took[c.kind(e, stepRound)]
+			for n := range e.wrote {
+				sum += c.schedule.took[c.kind(e, c.stepWriters(n))]
+			}
 		}
 	}
 	return sum + c.killing()

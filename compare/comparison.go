@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/compare/internal/verify"
 	"github.com/snowkey-go/snowkey/compare/result"
 	"github.com/snowkey-go/snowkey/compare/strategy"
+	"github.com/snowkey-go/snowkey/internal/dsn"
 )
 
 // comparison is the run on one database.
@@ -40,8 +42,9 @@ type participant struct {
 	prefix   string
 	out      bool // of the comparison
 	// Of the pilot, or guessed before it:
-	row   time.Duration // of inserting a row
-	fixed time.Duration // of a round, whatever its rows are
+	row   time.Duration   // of inserting a row
+	fixed time.Duration   // of a round, whatever its rows are
+	wrote []time.Duration // of inserting a row in each of the profile's ways of several writers
 	spent map[string]time.Duration
 
 	figures measure.Figures
@@ -81,11 +84,30 @@ func newComparison(number int, target *Target, c Config, schedule *schedule) *co
 		schedule.add(comparison.kind(e, stepVerify), 1, time.Second)
 		schedule.add(comparison.kind(e, stepExamine), 1, c.Profile.Steady+time.Second)
 		schedule.add(comparison.kind(e, stepRound), c.Profile.Rounds, comparison.cost(e).round(c.Profile.Rows))
+		for n := range comparison.writers() {
+			schedule.add(comparison.kind(e, comparison.stepWriters(n)), c.Profile.Rounds, time.Duration(c.Profile.Rows)*e.row)
+			e.result.Writers = append(e.result.Writers, result.Writers{Connections: c.Profile.Writers[n].Connections, Batch: c.Profile.Writers[n].Batch})
+			e.wrote = append(e.wrote, e.row)
+		}
 		if comparison.kills() {
 			schedule.add(comparison.kind(e, stepCrash), 1, time.Duration(c.Profile.Kills)*4*time.Second)
 		}
 	}
 	return comparison
+}
+
+// writers are the ways of several writers that are measured.
+func (c *comparison) writers() []Writers {
+	if c.target.database.Kind() == dsn.SQLite {
+		return nil
+	}
+	return c.config.Profile.Writers
+}
+
+// stepWriters is the step of one of the ways of several writers.
+func (c *comparison) stepWriters(n int) string {
+	w := c.config.Profile.Writers[n]
+	return fmt.Sprintf("insert over %d connections, %d rows at a time, by", w.Connections, w.Batch)
 }
 
 // describe is what is known of a strategy before anything was measured.
@@ -195,7 +217,7 @@ func (c *comparison) step(ctx context.Context, e *participant, name, more string
 		explainCrash(&e.result.Crash, err.Error())
 		return nil
 	}
-	c.drop(e, fmt.Sprintf("%s: %v", during[name], err))
+	c.drop(e, fmt.Sprintf("%s: %v", cmp.Or(during[name], during[stepRound]), err))
 	return nil
 }
 
@@ -280,6 +302,13 @@ func (c *comparison) pilot(ctx context.Context, e *participant, keys strategy.Ke
 	}
 	e.row = inserts / time.Duration(pilot.Growth.Rows)
 	e.fixed = max(0, time.Since(start)-inserts-2*inserts/loggedRows) // the keys of as many rows again are looked at
+	for n := range c.writers() {
+		rows, pilot := min(c.rows, pilotRows), e.result.Writers[n]
+		if err := c.write(ctx, e, keys, n, rows, &pilot); err != nil {
+			return err
+		}
+		e.wrote[n] = time.Duration(float64(time.Second) / pilot.RowsPerSecond.Samples[0])
+	}
 	return nil
 }
 
@@ -290,13 +319,23 @@ func (c *comparison) rounds(ctx context.Context) error {
 	for round := range n {
 		if round > 0 && !c.deadline.IsZero() && time.Now().Add(c.roundTime()).After(c.deadline) {
 			c.short = c.overBudget(round)
-			c.schedule.drop(func(k kind) bool { return k.database == c.number && k.step == stepRound })
+			c.schedule.drop(func(k kind) bool { return k.database == c.number && k.step != stepCrash })
 			return nil
 		}
+		more := fmt.Sprintf(" (round %d of %d)", round+1, n)
 		for _, i := range random.Perm(len(c.participants)) {
-			more := fmt.Sprintf(" (round %d of %d)", round+1, n)
 			if err := c.step(ctx, c.participants[i], stepRound, more, c.round); err != nil {
 				return err
+			}
+		}
+		for way := range c.writers() {
+			for _, i := range random.Perm(len(c.participants)) {
+				err := c.step(ctx, c.participants[i], c.stepWriters(way), more, func(ctx context.Context, e *participant, _ func(float64)) error {
+					return c.writing(ctx, e, way)
+				})
+				if err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -318,6 +357,23 @@ func (c *comparison) round(ctx context.Context, e *participant, part func(float6
 	defer func() { err = errors.Join(err, keys.Close()) }()
 	tell := func(rows int) { part(min(0.99, float64(rows)/float64(c.rows+1))) }
 	return c.grow(ctx, e, keys, c.rows, tell, &e.figures)
+}
+
+// writing has a way of several writers fill a table.
+func (c *comparison) writing(ctx context.Context, e *participant, way int) (err error) {
+	defer e.spend("inserting over several connections")()
+	keys, err := e.strategy.Open(ctx, c.environment(e))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, keys.Close()) }()
+	return c.write(ctx, e, keys, way, c.rows, &e.result.Writers[way])
+}
+
+// write fills a table in a way of several writers. The table is dropped after the step.
+func (c *comparison) write(ctx context.Context, e *participant, keys strategy.Keys, way, rows int, to *result.Writers) error {
+	plan := measure.Plan{Rows: rows, Seed: c.config.Seed, Limit: c.slow(e)}
+	return measure.Writers(ctx, c.target.database, keys, fmt.Sprintf("%s_by_%s", e.prefix, c.config.Profile.Writers[way]), plan, to)
 }
 
 // grow lets a table grow. What is left of it is dropped after the step.

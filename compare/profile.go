@@ -3,6 +3,7 @@ package compare
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -16,7 +17,9 @@ const (
 	MaxRounds = 100
 	MaxBatch  = 1000 // SQLite takes 32,766 values a statement
 	MaxRate   = 1_000_000.0
-	MinBudget = 5 * time.Second
+	// MaxConnections insert at once. Servers have some hundred.
+	MaxConnections = 64
+	MinBudget      = 5 * time.Second
 )
 
 // Profile says how thoroughly is measured.
@@ -27,7 +30,9 @@ type Profile struct {
 	// KeepRows has as many rows also where the budget does not suffice for them: there are fewer rounds then.
 	KeepRows bool
 	Batch    int // rows an INSERT
-	Rounds   int
+	// Writers are the ways in which several connections insert at once, into a table of as many rows each; on servers alone, as SQLite has one writer at a time.
+	Writers []Writers
+	Rounds  int
 	// Budget is how long the run may take, 0 for as long as it needs. What is left undone then is named in the result.
 	Budget time.Duration
 	// Slow bounds one strategy's inserts of one round. What it has not inserted by then is named in the result.
@@ -43,15 +48,38 @@ type Profile struct {
 	Every bool
 }
 
+// Writers are connections that insert at once, with so many rows an INSERT.
+type Writers struct{ Connections, Batch int }
+
+// ParseWriters reads connections and rows an INSERT with an x between them, such as 16x20. The error wraps [ErrConfig].
+func ParseWriters(text string) (w Writers, err error) {
+	if _, err := fmt.Sscanf(text, "%dx%d", &w.Connections, &w.Batch); err != nil || w.String() != text {
+		return w, fmt.Errorf("%w: writers %q, want connections and rows an INSERT, such as 16x20", ErrConfig, text)
+	}
+	return w, w.check()
+}
+
+// String is the text that [ParseWriters] reads.
+func (w Writers) String() string { return fmt.Sprintf("%dx%d", w.Connections, w.Batch) }
+
+func (w Writers) check() error {
+	if w.Connections < 1 || w.Connections > MaxConnections || w.Batch < 1 || w.Batch > MaxBatch {
+		return fmt.Errorf("%w: writers %s, must be 1 to %d connections and 1 to %d rows an INSERT", ErrConfig, w, MaxConnections, MaxBatch)
+	}
+	return nil
+}
+
 // Quick is the profile of a look around: a minute or so on SQLite. Full takes some minutes to an hour on a server, for figures to decide by.
 var (
 	Quick = Profile{
 		Name: "quick", Rows: 20_000, Batch: 100, Rounds: 5, Budget: 70 * time.Second, Slow: time.Second,
-		Rate: 1000, Steady: 300 * time.Millisecond, Keys: 10_000, Kills: 1,
+		Writers: []Writers{{1, 20}, {16, 20}},
+		Rate:    1000, Steady: 300 * time.Millisecond, Keys: 10_000, Kills: 1,
 	}
 	Full = Profile{
 		Name: "full", Rows: 300_000, Batch: 100, Rounds: 5, Budget: 30 * time.Minute, Slow: 2 * time.Minute,
-		Rate: 1000, Steady: 2 * time.Second, Keys: 100_000, Kills: 3, Every: true,
+		Writers: []Writers{{1, 20}, {16, 1}, {16, 20}},
+		Rate:    1000, Steady: 2 * time.Second, Keys: 100_000, Kills: 3, Every: true,
 	}
 )
 
@@ -85,6 +113,14 @@ func (p Profile) Check() error {
 		return fmt.Errorf("%w: the profile %q has a time or a number of keys that is not positive, or kills below 0", ErrConfig, p.Name)
 	case !(p.Rate > 0 && p.Rate <= MaxRate) || p.Rate*p.Steady.Seconds() < 1:
 		return fmt.Errorf("%w: %v keys a second for %v, must be above 0 and at most %d, and one key or more", ErrConfig, p.Rate, p.Steady, int(MaxRate))
+	}
+	for i, w := range p.Writers {
+		if err := w.check(); err != nil {
+			return err
+		}
+		if slices.Contains(p.Writers[:i], w) {
+			return fmt.Errorf("%w: writers %s twice", ErrConfig, w)
+		}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ type Config struct {
 }
 
 func (c Config) complete() (Config, error) {
-	if c.Profile == (Profile{}) {
+	if reflect.ValueOf(c.Profile).IsZero() {
 		c.Profile = Quick
 	}
 	if err := c.Profile.Check(); err != nil {

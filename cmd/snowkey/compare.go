@@ -28,6 +28,7 @@ type comparison struct {
 	budget     time.Duration
 	rows       int
 	rounds     int
+	writers    []string
 	out        string
 	from       string
 	format     string
@@ -80,6 +81,7 @@ its tables behind.`,
 	flags.DurationVar(&asked.budget, "budget", 0, fmt.Sprintf("how long the run may take; a pilot fits rows and rounds to it (default: %v, full %v)", compare.Quick.Budget, compare.Full.Budget))
 	flags.IntVar(&asked.rows, "rows", 0, fmt.Sprintf("rows a table and round, %d to %d; with --budget there are fewer rounds where it is too little, without it the run takes as long as they need (default: up to %d, full %d, as the budget allows)", compare.MinRows, compare.MaxRows, compare.Quick.Rows, compare.Full.Rows))
 	flags.IntVar(&asked.rounds, "rounds", 0, fmt.Sprintf("rounds, 1 to %d (default: %d)", compare.MaxRounds, compare.Quick.Rounds))
+	flags.StringSliceVar(&asked.writers, "writers", nil, fmt.Sprintf("connections that insert at once and rows an INSERT, separated by commas, \"\" for none; on servers (default: %s, full %s)", writersText(compare.Quick), writersText(compare.Full)))
 	flags.StringVar(&asked.out, "out", "", "folder for result.json, report.html, report.md, bench.txt and charts as SVG (default: a new one in the temporary folder)")
 	flags.StringVar(&asked.from, "from", "", `measure nothing: read the result.json of an earlier run, "-" for standard input`)
 	flags.StringVar(&asked.format, "format", renderings[0].name, "what is printed: "+renderingNames())
@@ -144,7 +146,7 @@ func (a *comparison) check(c *cobra.Command) (err error) {
 		a.rendering.write = report.Explained
 	}
 	if changed("from") {
-		for _, name := range []string{"db", "db-file", "second", "second-file", "strategies", "profile", "budget", "rows", "rounds"} {
+		for _, name := range []string{"db", "db-file", "second", "second-file", "strategies", "profile", "budget", "rows", "rounds", "writers"} {
 			if changed(name) {
 				return fmt.Errorf("--from measures nothing: --%s cannot stand beside it", name)
 			}
@@ -219,6 +221,16 @@ func (a *comparison) checkProfile(c *cobra.Command) (compare.Profile, error) {
 	if c.Flags().Changed("rounds") {
 		p.Rounds = a.rounds
 	}
+	if c.Flags().Changed("writers") {
+		p.Writers = nil
+		for _, text := range a.writers {
+			w, err := compare.ParseWriters(text)
+			if err != nil {
+				return p, fmt.Errorf("--writers: %w", err)
+			}
+			p.Writers = append(p.Writers, w)
+		}
+	}
 	if c.Flags().Changed("budget") {
 		if p.Budget = a.budget; a.budget == 0 {
 			return p, fmt.Errorf("--budget 0: must be at least %v", compare.MinBudget)
@@ -287,6 +299,15 @@ func (a *comparison) write(c *cobra.Command, r result.Document) error {
 		}
 	}
 	return errors.Join(failed, a.rendering.write(c.OutOrStdout(), r))
+}
+
+// writersText are the writers of a profile, as the flag takes them.
+func writersText(p compare.Profile) string {
+	texts := make([]string, len(p.Writers))
+	for i, w := range p.Writers {
+		texts[i] = w.String()
+	}
+	return strings.Join(texts, ",")
 }
 
 func strategyNames() string { return namesOf(strategy.All()) }

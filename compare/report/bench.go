@@ -106,6 +106,7 @@ func (b *bench) database(name string, d result.Database) {
 		b.strategy = part(s.Name)
 		b.making(s)
 		b.inserting(s)
+		b.writing(s)
 		b.storing(s)
 	}
 }
@@ -151,6 +152,14 @@ func (b *bench) making(s result.Strategy) {
 func (b *bench) inserting(s result.Strategy) {
 	for i, t := range s.Growth.Tenths {
 		b.rounds("Insert", fmt.Sprintf("/tenth=%d", i+1), series{t.RowsPerSecond, "rows/s"}, series{t.P99, "p99-µs"})
+	}
+}
+
+// writing writes the samples of several connections that insert at once.
+func (b *bench) writing(s result.Strategy) {
+	for _, w := range s.Writers {
+		b.rounds("Writers", fmt.Sprintf("/connections=%d/rows=%d", w.Connections, w.Batch), series{w.RowsPerSecond, "rows/s"}, series{w.Last, "last-rows/s"},
+			series{w.Table, "table-B/row"}, series{w.Index, "index-B/row"})
 	}
 }
 

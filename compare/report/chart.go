@@ -48,7 +48,7 @@ type plot struct {
 func rateChart(v view, all names, title string) *chart {
 	rates, sizes := 0.0, 0.0
 	for _, s := range v.measured {
-		rate, bytes := s.Growth.Overall(), bytesPerRow(s.Storage)
+		rate, bytes := s.Growth.Overall(), bytesPerRow(s.Storage.Table, s.Storage.Index)
 		_, high, _ := interval(rate)
 		rates, sizes = max(rates, median(rate), high), max(sizes, median(bytes))
 	}
@@ -57,7 +57,7 @@ func rateChart(v view, all names, title string) *chart {
 	var below notes
 	for _, s := range v.measured {
 		r := chartRow{Name: all[s.Name], Plots: []plot{{Text: none}, {Text: none}}}
-		rate, bytes := s.Growth.Overall(), bytesPerRow(s.Storage)
+		rate, bytes := s.Growth.Overall(), bytesPerRow(s.Storage.Table, s.Storage.Index)
 		if rate.OK() {
 			r.Plots[0] = plot{Bars: []float64{c.Axes[0].at(rate.Median())}, Text: result.Short(rate.Median())}
 			if slices.Contains(v.level, s.Name) {

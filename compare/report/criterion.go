@@ -13,6 +13,8 @@ type criterion struct {
 	judge func(c *ranking, s result.Strategy) verdict
 	// fleet tells that rows come from many processes, so that the figures of a fleet speak for its strategy, where one was measured.
 	fleet bool
+	// writers tells that the figures are those of several connections that insert at once.
+	writers bool // the line is there only where some were measured
 	// kills tells that the criterion is about keys issued twice, so that those who did it are the first to be named against.
 	kills bool
 	// narrow tells that nobody would think of what does not fit.
@@ -53,6 +55,7 @@ const (
 // criteria are the lines of the decision table.
 var criteria = []criterion{
 	{want: "Fast inserts and small rows, one database", judge: judgeRate},
+	{want: "Inserts over several connections at once", judge: judgeWriters, writers: true},
 	{want: "Keys made in the application", judge: judgeOwn},
 	{want: "Many processes, no node numbers by hand", judge: judgeProcesses, fleet: true},
 	{want: "Even shards by key % n", judge: judgeShards},
@@ -67,6 +70,14 @@ var criteria = []criterion{
 // judgeRate takes all strategies whose rate was measured.
 func judgeRate(_ *ranking, s result.Strategy) verdict {
 	if rate := s.Growth.Overall(); !rate.OK() {
+		return unknown("%s", because(rate))
+	}
+	return fits("")
+}
+
+// judgeWriters takes all strategies whose rate over several connections was measured.
+func judgeWriters(c *ranking, s result.Strategy) verdict {
+	if rate := waysOf(s, c.crowded()).RowsPerSecond; !rate.OK() {
 		return unknown("%s", because(rate))
 	}
 	return fits("")

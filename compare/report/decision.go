@@ -54,9 +54,11 @@ func Decide(r result.Document) result.Document {
 // decisions are the lines of the decision table of one database.
 func decisions(d result.Database) []result.Decision {
 	c := newRanking(d)
-	table := make([]result.Decision, len(criteria))
-	for i, w := range criteria {
-		table[i] = c.decide(w)
+	var table []result.Decision
+	for _, w := range criteria {
+		if !w.writers || len(c.ways()) > 0 {
+			table = append(table, c.decide(w))
+		}
 	}
 	return table
 }

@@ -28,13 +28,26 @@ type candidate struct {
 	rate    result.Figure
 	last    result.Figure
 	bytes   result.Figure
+	// The rate and the bytes of the reference.
+	ofReference [2]result.Figure
 }
 
 // enter judges a strategy. What was not checked, and what gave keys twice, cannot fit.
 func (c *ranking) enter(w criterion, s result.Strategy) candidate {
-	e := candidate{Strategy: s, rows: s.Growth.Rows, rate: s.Growth.Overall(), last: last(s.Growth), bytes: bytesPerRow(s.Storage)}
-	if w.fleet {
+	e := candidate{Strategy: s, rows: s.Growth.Rows, rate: s.Growth.Overall(), last: last(s.Growth), bytes: bytesPerRow(s.Storage.Table, s.Storage.Index)}
+	if c.reference != nil {
+		e.ofReference = [2]result.Figure{c.reference.Growth.Overall(), bytesPerRow(c.reference.Storage.Table, c.reference.Storage.Index)}
+	}
+	switch {
+	case w.fleet:
 		c.crowd(&e)
+	case w.writers:
+		f := waysOf(s, c.crowded())
+		e.rows, e.rate, e.last, e.bytes = f.Rows, f.RowsPerSecond, f.Last, bytesPerRow(f.Table, f.Index)
+		if c.reference != nil {
+			f := waysOf(*c.reference, c.crowded())
+			e.ofReference = [2]result.Figure{f.RowsPerSecond, bytesPerRow(f.Table, f.Index)}
+		}
 	}
 	passed := slices.ContainsFunc(s.Verify.Checks, func(c result.Check) bool { return c.State == result.Passed })
 	switch {
@@ -53,7 +66,7 @@ func (c *ranking) enter(w criterion, s result.Strategy) candidate {
 // theirs are missing. Keys that carry a bucket are not those of a fleet of keys without.
 func (c *ranking) crowd(e *candidate) {
 	if f, ok := c.fleet(e.Name); ok && len(e.Shards.Hot) == 0 {
-		e.by, e.rows, e.rate, e.last, e.bytes = f.Name, f.Growth.Rows, f.Growth.Overall(), last(f.Growth), bytesPerRow(f.Storage)
+		e.by, e.rows, e.rate, e.last, e.bytes = f.Name, f.Growth.Rows, f.Growth.Overall(), last(f.Growth), bytesPerRow(f.Storage.Table, f.Storage.Index)
 		return
 	}
 	if e.Key.Gap.OK() && e.Key.Gap.Median() >= secret {

@@ -49,7 +49,7 @@ func (c *ranking) standing(e candidate) string {
 	if c.reference == nil || c.reference.Name == e.Name && e.by == "" {
 		return ""
 	}
-	d := result.Differ(e.rate, c.reference.Growth.Overall())
+	d := result.Differ(e.rate, e.ofReference[0])
 	switch d.Verdict {
 	case result.Same:
 		return ", no difference to " + line(c.reference.Name)
@@ -65,7 +65,7 @@ func (c *ranking) bytesText(e candidate) string {
 	if c.reference == nil || c.reference.Name == e.Name && e.by == "" {
 		return text
 	}
-	other := bytesPerRow(c.reference.Storage)
+	other := e.ofReference[1]
 	switch {
 	case !other.OK():
 		return text

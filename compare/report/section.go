@@ -12,19 +12,74 @@ import (
 // sections are the tables of a database's measurements, that of the rates first.
 func sections(v view, plan int) []section {
 	insert := section{title: "Inserting through GORM as the table grows", draw: growthFigure, columns: append(rateColumns(v, plan),
-		figures("B/row", func(s result.Strategy) result.Figure { return bytesPerRow(s.Storage) }, result.Short))}
+		figures("B/row", func(s result.Strategy) result.Figure { return bytesPerRow(s.Storage.Table, s.Storage.Index) }, result.Short))}
 	insert.columns = append(insert.columns, tenthColumns("rows/s in the %s tenth", func(t result.Tenth) result.Figure { return t.RowsPerSecond }, result.Short)...)
 	if v.reference != nil {
 		insert.intro = fmt.Sprintf("× is the rate over that of %s in the same rounds, \"same\" where the rounds show no difference; last/first is the rate in the "+
 			"last tenth of the rows over that in the first.", line(v.reference.Name))
 	}
-	all := []section{insert,
+	all := append([]section{insert}, writers(v)...)
+	all = append(all, []section{
 		{title: "99th percentile of an INSERT as the table grows",
 			columns: tenthColumns("%s tenth", func(t result.Tenth) result.Figure { return t.P99 }, micros)},
 		storage, reads,
-	}
+	}...)
 	all = append(all, generations(v)...)
 	return append(all, latency, keys, shards(v), crash)
+}
+
+// writers is the table of rows that several connections inserted at once, none where that was not measured.
+func writers(v view) []section {
+	s := section{title: "Inserting over several connections at once", intro: "16 by 20 are 16 connections with 20 rows an INSERT. Rows of several connections arrive a little out of the order of their keys. A table that " +
+		"is kept in that order, as InnoDB's are, then splits pages in the middle and leaves them half empty: the bytes a row at several connections, beside those at one, " +
+		"are what that costs a strategy. A fleet's connections have a generator each, as those of so many processes."}
+	ways := v.ways()
+	for _, way := range ways {
+		get := func(s result.Strategy) result.Writers { return waysOf(s, way) }
+		head := fmt.Sprintf("%d by %d", way[0], way[1])
+		s.columns = append(s.columns,
+			figures(head+": rows/s", func(s result.Strategy) result.Figure { return get(s).RowsPerSecond }, result.Short),
+			figures("last tenth", func(s result.Strategy) result.Figure { return get(s).Last }, result.Short),
+			figures("B/row", func(s result.Strategy) result.Figure { return bytesPerRow(get(s).Table, get(s).Index) }, result.Short))
+	}
+	if len(ways) == 0 {
+		return nil
+	}
+	return []section{s}
+}
+
+// ways are the connections and rows an INSERT that were measured of any strategy.
+func (v view) ways() (all [][2]int) {
+	for _, s := range v.measured {
+		for _, w := range s.Writers {
+			if way := [2]int{w.Connections, w.Batch}; !slices.Contains(all, way) {
+				all = append(all, way)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+	return all
+}
+
+// crowded is the way with the most connections, and of these the one with the fewest rows an INSERT.
+func (v view) crowded() (way [2]int) {
+	for _, w := range v.ways() {
+		if w[0] > way[0] {
+			way = w
+		}
+	}
+	return way
+}
+
+// waysOf returns what was measured of a strategy with connections and rows an INSERT.
+func waysOf(s result.Strategy, way [2]int) result.Writers {
+	for _, w := range s.Writers {
+		if way == [2]int{w.Connections, w.Batch} {
+			return w
+		}
+	}
+	none := result.Missing("not measured")
+	return result.Writers{RowsPerSecond: none, Last: none, Table: none, Index: none}
 }
 
 // tenthColumns are the first, the fifth and the last tenth.

@@ -218,7 +218,7 @@ func checkText(c result.Check) string {
 // tableMeasured writes the figures, the fastest first, and the notes below them.
 func tableMeasured(out *strings.Builder, v view, plan int) {
 	columns := append(rateColumns(v, plan),
-		medians("B/row", func(s result.Strategy) result.Figure { return bytesPerRow(s.Storage) }, result.Short),
+		medians("B/row", func(s result.Strategy) result.Figure { return bytesPerRow(s.Storage.Table, s.Storage.Index) }, result.Short),
 		medians("ns/key", func(s result.Strategy) result.Figure { return speed(s.Generation.Capped, 1, 1) }, result.Short),
 		medians("uncapped", func(s result.Strategy) result.Figure { return speed(s.Generation.Uncapped, 1, 1) }, result.Short),
 		percentileColumn("p99", 99),

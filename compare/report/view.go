@@ -133,15 +133,15 @@ func tenth(g result.Growth, i int) result.Tenth {
 func last(g result.Growth) result.Figure { return tenth(g, len(g.Tenths)-1).RowsPerSecond }
 
 // bytesPerRow is table and indexes together, a sample a round.
-func bytesPerRow(s result.Storage) result.Figure {
-	for _, f := range []result.Figure{s.Table, s.Index} {
+func bytesPerRow(table, index result.Figure) result.Figure {
+	for _, f := range []result.Figure{table, index} {
 		if !f.OK() {
 			return result.Missing(because(f))
 		}
 	}
 	var f result.Figure
-	for i := range min(len(s.Table.Samples), len(s.Index.Samples)) {
-		f.Add(s.Table.Samples[i] + s.Index.Samples[i])
+	for i := range min(len(table.Samples), len(index.Samples)) {
+		f.Add(table.Samples[i] + index.Samples[i])
 	}
 	return f
 }

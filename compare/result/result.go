@@ -103,6 +103,7 @@ type Strategy struct {
 	Generation Generation `json:"generation"`
 	Latency    Latency    `json:"latency"`
 	Growth     Growth     `json:"growth"`
+	Writers    []Writers  `json:"writers,omitempty"`
 	Storage    Storage    `json:"storage"`
 	Read       Read       `json:"read"`
 	Shards     Shards     `json:"shards"`
@@ -190,6 +191,17 @@ type Growth struct {
 type Tenth struct {
 	RowsPerSecond Figure `json:"rows_per_second"`
 	P99           Figure `json:"p99_us"` // of an INSERT
+}
+
+// Writers is inserting through GORM by several connections at once, until a table of its own has its rows; a sample a round.
+type Writers struct {
+	Connections   int    `json:"connections"`
+	Batch         int    `json:"batch"`          // rows an INSERT
+	Rows          int    `json:"rows,omitempty"` // that each round inserted at least
+	RowsPerSecond Figure `json:"rows_per_second"`
+	Last          Figure `json:"last_tenth_rows_per_second"`
+	Table         Figure `json:"table_bytes_per_row"` // as in Storage
+	Index         Figure `json:"index_bytes_per_row"`
 }
 
 // Storage is what the table of Growth looks like at its end, with as many rows as its Growth has; a sample a round.

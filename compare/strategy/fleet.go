@@ -53,6 +53,9 @@ func (f *fleet) node() idgen.Source[int64] { return f.nodes[f.turn.Add(1)%fleetS
 
 func (f *fleet) Next(ctx context.Context) (int64, error) { return f.node().Next(ctx) }
 
+// Writer returns the generator of one process: the n-th writer of several, which take turns.
+func (f *fleet) Writer(n int) idgen.Source[int64] { return f.nodes[n%fleetSize] }
+
 // Fill has each node make every sixteenth id: the order in which rows of many processes arrive.
 func (f *fleet) Fill(ctx context.Context, ids []int64) error {
 	for i := range ids {

@@ -88,16 +88,32 @@ func (k *keys[K, C]) Text(key Key) string { return k.column.text(key) }
 func (k *keys[K, C]) Number(key Key) (int64, bool) { return k.column.number(key) }
 
 func (k *keys[K, C]) Table(ctx context.Context, db *gorm.DB, name string) (Table, error) {
+	t, err := k.table(db, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.create(ctx); err != nil {
+		return nil, fmt.Errorf("create the table %s: %w", name, err)
+	}
+	return t, nil
+}
+
+// table returns a table that is there, over a session that the plugin is given to where there is one.
+func (k *keys[K, C]) table(db *gorm.DB, name string) (*table[K, C], error) {
 	if k.source != nil && k.column.plugin != nil {
 		if err := db.Use(k.column.plugin(k.source)); err != nil {
 			return nil, fmt.Errorf("have the keys of the table %s filled in: %w", name, err)
 		}
 	}
-	t := &table[K, C]{name: name, db: db, keys: k}
-	if err := t.create(ctx); err != nil {
-		return nil, fmt.Errorf("create the table %s: %w", name, err)
+	return &table[K, C]{name: name, db: db, keys: k}, nil
+}
+
+// writer returns the keys of the n-th writer: of a fleet, those of another process.
+func (k *keys[K, C]) writer(n int) *keys[K, C] {
+	if fleet, ok := any(k.source).(interface{ Writer(n int) idgen.Source[K] }); ok {
+		return &keys[K, C]{source: fleet.Writer(n), column: k.column}
 	}
-	return t, nil
+	return k
 }
 
 func (k *keys[K, C]) Close() error { return k.close() }

@@ -122,7 +122,10 @@ func closed(source any) error {
 	return nil
 }
 
-// numbersPlugin is the plugin of the product over a source of numbers.
+// numbersPlugin is the plugin of the product over a source of numbers. One with streams is handed on as it is, so that each INSERT has a stream of its own.
 func numbersPlugin(source idgen.Source[int64]) gorm.Plugin {
-	return gormplugin.New(gormplugin.From[int64](filling[int64]{source}))
+	if s, ok := source.(interface{ Streams() int }); !ok || s.Streams() == 0 {
+		source = filling[int64]{source}
+	}
+	return gormplugin.New(gormplugin.From(source))
 }

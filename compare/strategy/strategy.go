@@ -118,6 +118,9 @@ type Table interface {
 	Find(ctx context.Context, key Key) (Key, Order, error)
 	// Ordered reads rows in the order of their keys, as the database has it, at most n, and calls see with each.
 	Ordered(ctx context.Context, n int, see func(Key, Order) error) error
+	// Beside returns the same table over another session, for the n-th of several writers that insert at once, from 1 on. Where the keys are those of a
+	// fleet, it has the keys of another process.
+	Beside(ctx context.Context, db *gorm.DB, n int) (Table, error)
 	// Column is the type of the key's column, as the database was told, and the bytes that a key has there.
 	Column() (name string, bytes int)
 }

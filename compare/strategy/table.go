@@ -158,6 +158,15 @@ func (t *table[K, C]) Ordered(ctx context.Context, n int, see func(Key, Order) e
 	return rows.Err()
 }
 
+func (t *table[K, C]) Beside(_ context.Context, db *gorm.DB, n int) (Table, error) {
+	beside, err := t.keys.writer(n).table(db, t.name)
+	if err != nil {
+		return nil, err
+	}
+	beside.column = t.column
+	return beside, nil
+}
+
 // Column is [Table.Column]. The bytes are those of a key itself, without a length that the database notes before it. On SQLite integers have
 // one to nine by their value, and these are the greatest key's.
 func (t *table[K, C]) Column() (name string, bytes int) {

@@ -176,6 +176,38 @@ func (d *Database) Session(ctx context.Context) (*gorm.DB, error) {
 	return db, d.wrap(err)
 }
 
+// Sessions returns n GORMs as Session does, for writers of a connection each at once, and what ends them.
+func (d *Database) Sessions(ctx context.Context, n int) (all []*gorm.DB, end func() error, err error) {
+	pool, err := d.dsn.Open()
+	if err != nil {
+		return nil, nil, d.wrap(err)
+	}
+	pool.SetMaxOpenConns(n)
+	pool.SetMaxIdleConns(n)
+	for range n {
+		db, err := gorm.Open(d.dsn.Dialector(pool), &gorm.Config{Logger: logger.Discard})
+		if err != nil {
+			return nil, nil, errors.Join(d.wrap(err), pool.Close())
+		}
+		all = append(all, db)
+	}
+	// Connecting is not to be measured with the INSERTs.
+	conns := make([]*sql.Conn, 0, n)
+	for range n {
+		conn, failed := pool.Conn(ctx)
+		if err = errors.Join(err, failed); failed == nil {
+			conns = append(conns, conn)
+		}
+	}
+	for _, conn := range conns {
+		err = errors.Join(err, conn.Close())
+	}
+	if err != nil {
+		return nil, nil, errors.Join(d.wrap(err), pool.Close())
+	}
+	return all, pool.Close, nil
+}
+
 // Gone reports whether the database no longer answers. It waits at most three seconds, by a clock of its own: the end of ctx is no sign of it.
 func (d *Database) Gone(ctx context.Context) bool {
 	if d.Alone() != "" {

@@ -3,6 +3,7 @@ package verify_test
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"strconv"
 
 	"gorm.io/gorm"
@@ -67,6 +68,10 @@ func (t *table[K]) Ordered(ctx context.Context, n int, see func(strategy.Key, st
 	return nil
 }
 
+func (t *table[K]) Beside(context.Context, *gorm.DB, int) (strategy.Table, error) {
+	return nil, errors.ErrUnsupported
+}
+
 func (t *table[K]) Column() (string, int) { return "planted", 8 }
 
 // counted is a table whose keys the database makes.
@@ -114,6 +119,10 @@ func (t *counted) Ordered(ctx context.Context, n int, see func(strategy.Key, str
 		}
 	}
 	return nil
+}
+
+func (t *counted) Beside(context.Context, *gorm.DB, int) (strategy.Table, error) {
+	return nil, errors.ErrUnsupported
 }
 
 func (t *counted) Column() (string, int) { return "integer", 8 }
