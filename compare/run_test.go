@@ -22,6 +22,7 @@ import (
 // small is a profile that a test has time for.
 var small = compare.Profile{
 	Name: "small", Rows: 300, Batch: 50, Rounds: 2, Slow: time.Minute, Rate: 500, Steady: 50 * time.Millisecond, Keys: 500, Kills: 1,
+	Writers: []compare.Writers{{Connections: 2, Batch: 20}, {Connections: 4, Batch: 1}},
 }
 
 // sqlite is a database in a file that does not wait for the disk all the time.
@@ -181,8 +182,37 @@ func TestRun(t *testing.T) {
 					continue
 				}
 				requireMeasured(t, s, profile.Rounds)
+				requireWriters(t, s, name != "sqlite", profile.Rounds)
 			}
 		})
+	}
+}
+
+// requireWriters fails unless a strategy has the figures of several connections, on servers.
+func requireWriters(t *testing.T, s result.Strategy, server bool, rounds int) {
+	t.Helper()
+	if !server && len(s.Writers) == 0 {
+		return
+	}
+	if !server || len(s.Writers) != len(small.Writers) {
+		t.Fatalf("%s: got %+v", s.Name, s.Writers)
+	}
+	for i, w := range s.Writers {
+		if w.Connections != small.Writers[i].Connections || w.Batch != small.Writers[i].Batch || w.Rows != small.Rows || len(w.RowsPerSecond.Samples) != rounds ||
+			len(w.Last.Samples) != rounds || len(w.Table.Samples) != rounds || w.Table.Median() < 26 {
+			t.Errorf("%s: got %+v", s.Name, w)
+		}
+	}
+}
+
+func TestParseWriters(t *testing.T) {
+	if w, err := compare.ParseWriters("16x20"); err != nil || w != (compare.Writers{Connections: 16, Batch: 20}) {
+		t.Errorf("got %v, %v", w, err)
+	}
+	for _, text := range []string{"", "16", "16x", "x20", "16x20x3", "016x20", "0x1", "1x0", "65x1", "1x1001", "-1x1"} {
+		if _, err := compare.ParseWriters(text); !errors.Is(err, compare.ErrConfig) {
+			t.Errorf("%q: got %v, want ErrConfig", text, err)
+		}
 	}
 }
 
@@ -467,16 +497,21 @@ func TestBudgetThatSuffices(t *testing.T) {
 func TestConfigOutOfRange(t *testing.T) {
 	target := open(t, dbtest.SQLite(t).DSN)
 	for name, change := range map[string]func(*compare.Config){
-		"no name":       func(c *compare.Config) { c.Profile.Name = "" },
-		"no rows":       func(c *compare.Config) { c.Profile.Rows = 0 },
-		"rows":          func(c *compare.Config) { c.Profile.Rows = compare.MaxRows + 1 },
-		"batch":         func(c *compare.Config) { c.Profile.Batch = compare.MaxBatch + 1 },
-		"rounds":        func(c *compare.Config) { c.Profile.Rounds = -1 },
-		"budget":        func(c *compare.Config) { c.Profile.Budget = time.Second },
-		"no time":       func(c *compare.Config) { c.Profile.Steady = 0 },
-		"no rate":       func(c *compare.Config) { c.Profile.Rate = math.NaN() },
-		"rate":          func(c *compare.Config) { c.Profile.Rate = compare.MaxRate + 1 },
-		"no key":        func(c *compare.Config) { c.Profile.Rate = 1 },
+		"no name": func(c *compare.Config) { c.Profile.Name = "" },
+		"no rows": func(c *compare.Config) { c.Profile.Rows = 0 },
+		"rows":    func(c *compare.Config) { c.Profile.Rows = compare.MaxRows + 1 },
+		"batch":   func(c *compare.Config) { c.Profile.Batch = compare.MaxBatch + 1 },
+		"rounds":  func(c *compare.Config) { c.Profile.Rounds = -1 },
+		"budget":  func(c *compare.Config) { c.Profile.Budget = time.Second },
+		"no time": func(c *compare.Config) { c.Profile.Steady = 0 },
+		"no rate": func(c *compare.Config) { c.Profile.Rate = math.NaN() },
+		"rate":    func(c *compare.Config) { c.Profile.Rate = compare.MaxRate + 1 },
+		"no key":  func(c *compare.Config) { c.Profile.Rate = 1 },
+		"connections": func(c *compare.Config) {
+			c.Profile.Writers = []compare.Writers{{Connections: compare.MaxConnections + 1, Batch: 1}}
+		},
+		"writers":       func(c *compare.Config) { c.Profile.Writers = []compare.Writers{{Connections: 1}} },
+		"writers twice": func(c *compare.Config) { c.Profile.Writers = []compare.Writers{{1, 2}, {3, 4}, {1, 2}} },
 		"negative kill": func(c *compare.Config) { c.Profile.Kills = -1 },
 		"no target":     func(c *compare.Config) { c.Targets = nil },
 		"nil target":    func(c *compare.Config) { c.Targets = append(c.Targets, nil) },

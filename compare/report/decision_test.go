@@ -12,6 +12,7 @@ import (
 // The criteria, as reports have them.
 const (
 	one       = "Fast inserts and small rows, one database"
+	several   = "Inserts over several connections at once"
 	own       = "Keys made in the application"
 	processes = "Many processes, no node numbers by hand"
 	shards    = "Even shards by key % n"
@@ -64,6 +65,14 @@ func grow(rate, last float64) change {
 			s.Growth.Tenths[i].RowsPerSecond = around(rate)
 		}
 		s.Growth.Tenths[9].RowsPerSecond = around(last)
+	}
+}
+
+// writing adds the rate and the bytes a row of several connections.
+func writing(connections, batch int, rate, bytes float64) change {
+	return func(s *result.Strategy) {
+		s.Writers = append(s.Writers, result.Writers{Connections: connections, Batch: batch, Rows: 1000, RowsPerSecond: around(rate), Last: around(rate),
+			Table: around(bytes), Index: around(0)})
 	}
 }
 
@@ -168,12 +177,16 @@ func TestDecide(t *testing.T) {
 		"one that fits needs no rounds":  {numbers, all{made("a", 100e3, 100, rounds(1)), made("b", 60e3, 100, key(8, 16, true, true), rounds(1))}, "b", "sqltype.ID writes", ""},
 		"one that fits needs no rows":    {numbers, all{made("b", 60e3, 100, key(8, 16, true, true), ungrown)}, "b", "rows/s were not measured: no room", ""},
 		"several that fit and no rows":   {own, all{made("a", 100e3, 100, ungrown), made("b", 60e3, 100, ungrown)}, "", "rows/s were not measured: no room", ""},
-		"the fastest of none":            {one, all{made("a", 100e3, 100, ungrown)}, "", "no room", ""},
-		"inserts of one only":            {one, all{made("a", 60e3, 100), made("b", 100e3, 10, ungrown)}, "a", "60k rows/s", "b: not measured: no room"},
-		"bytes of one only":              {one, all{made("a", 100e3, 100, unsized), made("b", 100e3, 100)}, "b", "100 bytes a row", "a: its bytes a row were not measured: no rights"},
-		"bytes of none":                  {one, all{made("a", 100e3, 100, unsized), made("b", 50e3, 100, unsized)}, "a", "bytes a row were not measured: no rights", "b: 2.00 × slower"},
-		"given up for slowness":          {one, all{made("a", 100e3, 100, stop(2_000_000)), made("b", 60e3, 100)}, "b", "60k rows/s", "a: its table got to 2,000,000 rows, at 100k rows/s; that of b to 10,000,000, at 60k"},
-		"stopped at nearly all":          {one, all{made("a", 100e3, 100, stop(9_500_000)), made("b", 60e3, 100)}, "a", "100k rows/s", "b: 1.67 × slower"},
+		"several connections": {several, all{made("autoincrement", 100e3, 100, writing(16, 1, 20e3, 100), writing(16, 20, 50e3, 150)),
+			made("b", 60e3, 140, writing(16, 1, 30e3, 90), writing(16, 20, 20e3, 90)), made("c", 90e3, 90, writing(16, 1, 30e3, 95))},
+			"b", "30k rows/s, 1.50 × autoincrement; 90 bytes a row, against 100 of autoincrement", "c: 95 against 90 bytes a row"},
+		"one connection alone":  {several, all{made("a", 100e3, 100), made("b", 60e3, 100, writing(16, 1, 30e3, 90))}, "b", "30k rows/s", "a: not measured: no rows over several connections"},
+		"the fastest of none":   {one, all{made("a", 100e3, 100, ungrown)}, "", "no room", ""},
+		"inserts of one only":   {one, all{made("a", 60e3, 100), made("b", 100e3, 10, ungrown)}, "a", "60k rows/s", "b: not measured: no room"},
+		"bytes of one only":     {one, all{made("a", 100e3, 100, unsized), made("b", 100e3, 100)}, "b", "100 bytes a row", "a: its bytes a row were not measured: no rights"},
+		"bytes of none":         {one, all{made("a", 100e3, 100, unsized), made("b", 50e3, 100, unsized)}, "a", "bytes a row were not measured: no rights", "b: 2.00 × slower"},
+		"given up for slowness": {one, all{made("a", 100e3, 100, stop(2_000_000)), made("b", 60e3, 100)}, "b", "60k rows/s", "a: its table got to 2,000,000 rows, at 100k rows/s; that of b to 10,000,000, at 60k"},
+		"stopped at nearly all": {one, all{made("a", 100e3, 100, stop(9_500_000)), made("b", 60e3, 100)}, "a", "100k rows/s", "b: 1.67 × slower"},
 
 		"never one that failed":       {one, all{made("a", 100e3, 100, failed), made("b", 60e3, 120)}, "b", "60k rows/s", ""},
 		"never one that was left out": {one, all{made("a", 100e3, 100, func(s *result.Strategy) { s.Skipped = "no server" }), made("b", 60e3, 120)}, "b", "", ""},

@@ -78,7 +78,7 @@ func waysOf(s result.Strategy, way [2]int) result.Writers {
 			return w
 		}
 	}
-	none := result.Missing("not measured")
+	none := result.Missing("no rows over several connections")
 	return result.Writers{RowsPerSecond: none, Last: none, Table: none, Index: none}
 }
 

@@ -46,6 +46,16 @@
 // fill, rather than the rate of a smaller table; a table that fits the cache says nothing of one that does not, so the size over the
 // cache's stands beside it.
 //
+// # Writers
+//
+// [Writers] has several connections insert at once into a table of its own, each through a GORM of its own, and times them together: rows over the time from
+// the first INSERT to the last. The connections of a fleet's strategy have a generator each, with a node number of its own. A database knows connections
+// and the keys that come over them, and no processes: goroutines that share nothing but the table are to it what processes are.
+//
+// What would make it dishonest: one connection alone hides what rows that arrive out of the order of their keys do to pages; a table of few pages
+// hides it too, as a page is split in the middle once; writers that wait for each other's keys, so that each claims its next rows when its last
+// INSERT has ended, and none has a share that it is late with.
+//
 // # Storage
 //
 // What the full table weighs is asked of the database at the end of [Growth], per row. Splits are counted over the whole growth. Log bytes
