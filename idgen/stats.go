@@ -27,6 +27,16 @@ type Refusals struct {
 	Ended int64 // the context ended while the call waited
 }
 
+// Add returns the counters of two generators together.
+func (s Stats) Add(t Stats) Stats {
+	r, q := s.Refused, t.Refused
+	return Stats{
+		Issued: s.Issued + t.Issued, Borrowed: s.Borrowed + t.Borrowed, Waits: s.Waits + t.Waits, Waited: s.Waited + t.Waited,
+		StepsBack: s.StepsBack + t.StepsBack, StepsForward: s.StepsForward + t.StepsForward,
+		Refused: Refusals{Full: r.Full + q.Full, Clock: r.Clock + q.Clock, Time: r.Time + q.Time, Grant: r.Grant + q.Grant, Ended: r.Ended + q.Ended},
+	}
+}
+
 // counters are changed where a tick is opened ahead of the clock and where a call waits or fails, and never for each id.
 type counters struct {
 	ahead   atomic.Int64 // ticks opened ahead of the clock

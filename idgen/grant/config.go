@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"os"
 	"regexp"
@@ -32,6 +33,11 @@ type Config struct {
 	// the second is refused. Generators of several shards, each with its own, need several spaces where the layout has no node; one with
 	// idgen.WithShards makes keys of all shards with its number. Default: the layout snowkey.
 	Generator []idgen.Option
+
+	// Before has the options of the generator for the layout that the space may still have, where it is to change to that of Generator while programs
+	// run: a keeper of both goes on with the layout in force, and takes the other one from the tick that the change was announced for, see [Change]. Both
+	// have the same numbers, epoch and unit. To be removed when the change has come about. Default: none.
+	Before []idgen.Option
 
 	// Space names the set of keys that must differ: 1 to 64 of a-z, A-Z, 0-9, dash, dot and underline. Generators of one space have one
 	// layout. Default: "default".
@@ -80,6 +86,11 @@ type Config struct {
 }
 
 var validSpace = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,64}$`)
+
+// validRows is a space, or the name that its rows have after changes of its layout.
+var validRows = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,64}(~[1-9])?$`)
+
+const mostSpace = 64
 
 // complete returns the configuration with its defaults.
 func (c Config) complete(layout idgen.Layout) (Config, error) {
@@ -144,12 +155,28 @@ func (c Config) complete(layout idgen.Layout) (Config, error) {
 }
 
 // A holder, as a row has it, is the name of an acquisition, the mark of the swap that made the row so, and the mark of the row that the
-// number was acquired from: web-3:4711#<24 hexadecimal digits>.<8><<8>. Each swap has a mark of its own: of two processes with one memory each
+// number was acquired from: web-3:4711#<4 hexadecimal digits>-<24>.<8><<8>. The first four are of the layout of its configuration. Each swap has a mark of its own: of two processes with one memory each
 // knows its own from the other's, also where both renew the grant until the same tick. And whoever finds the number with another holder
 // sees whether there was a third one in between.
 
-// newHolder returns a name that no acquisition had before: 96 random bits after the name for people.
-func newHolder(name string) string { return name + "#" + randomBits(12) }
+// newHolder returns a name that no acquisition had before: 96 random bits after the name for people and the mark of a layout.
+func newHolder(name string, layout idgen.Layout) string {
+	return name + "#" + markOf(layout) + "-" + randomBits(12)
+}
+
+// markOf returns four digits by which a holder tells which layout it knows. Two layouts may have the same.
+func markOf(layout idgen.Layout) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(layout.Fingerprint())) // never fails
+	return fmt.Sprintf("%04x", h.Sum32()&0xffff)
+}
+
+// knows reports whether a holder has the mark of a layout.
+func knows(holder string, layout idgen.Layout) bool {
+	name := unstamped(holder)
+	mark, _, found := strings.Cut(name[strings.LastIndexByte(name, '#')+1:], "-")
+	return found && strings.Contains(name, "#") && mark == markOf(layout)
+}
 
 // stamped returns a holder with a mark of its own, that has the number from the row of another holder or of itself.
 func stamped(holder, from string) string {

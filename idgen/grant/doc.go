@@ -98,6 +98,46 @@
 // the lock of another transaction, and the waiting calls may hold that connection or lock. Calls then fail with [ErrEnded] at once, until the renewal
 // has its connection or lock.
 //
+// # A change of the layout
+//
+// A space can go to another layout while processes make keys in it. Its own row then has both, see [idgen.Phases]: layout A, and layout B from tick T on.
+// No key is made twice, each key of B is greater than each of A, and calls do not fail at T. It rests on five rules more:
+//
+//  6. T begins a band of both layouts, and the two order ids alike, so that all ids of A at ticks before T are smaller than all ids of B from T on. Pairs
+//     of layouts of which this cannot be said are refused.
+//
+//  7. T is the space's mark or later, in the transaction that announces the change. So all grants of holders that do not know of the change end by T.
+//
+//  8. The announcement moves the rows to another name: those of space default to default~1, after another change to default~2. Whoever does not know
+//     of the change names the former rows, and changes none of them: however late its swap comes, and whatever its version. None is added there either,
+//     since what is left there has all numbers held for good.
+//
+//  9. A keeper that knows of the change, as it is opened with the options of both layouts ([Config.Before]), has one grant that may reach beyond T. It
+//     makes ids of A at ticks of the grant before T, and ids of B from T on. Which one is decided by the tick, so there is nothing to be agreed upon at T.
+//
+//  10. A keeper does not go back. Once it makes ids of B, a space that has not come to B is another one.
+//
+//     Announce                       the clock reaches T
+//     ┌───────────┐   rows move, T ≥ mark  ┌───────────────┐         ┌───────────────┐
+//     │ A         │ ─────────────────────▶ │ A, from T: B  │ ──────▶ │ A, from T: B  │ ──▶ another change
+//     └───────────┘                        └───────────────┘         └───────────────┘
+//     keepers of A        renew               refused, keys until the grant's end        refused
+//     keepers of A and B  A                   A                       B
+//     keepers of B        refused             refused                 B
+//
+// A rollout has two steps. First all programs get the new layout in [Config.Generator] and the former one in Before: they go on with the layout in force.
+// Then one command announces the change, snowkey nodes change, or [Change.Announce]. It names the holders that do not know the new layout, and
+// changes nothing while there are some: each holder's name in the table has a mark of its generator's layout. Such a holder that is left all the same
+// makes keys until its grant ends, which is before T, and then its calls fail with [ErrLayout]; one of a version that knows no changes stops at its next
+// renewal and records a loss, which is none. T is ten minutes ahead and a band where grants are as long as by default.
+//
+// There is no way back but another change, after T. A space can change as often as its own row has room for, twice or three times. What the keeper knows of
+// the layouts it tells with [Keeper.Phases], so that a query by time is right for keys of both.
+//
+// A number that is set by hand, without a row, is not reached by a change. A database that is restored to a time before the announcement has the former
+// layout: keepers of B stop with ErrLayout; new processes would make ids of A. Announce the change again before they start. A process that ends
+// while it holds A only has nothing of B, and its rows are as ever.
+//
 // # Faults, and why no id comes twice
 //
 //   - A crash, or kill -9: the row stays as it is. The number comes free at its until, and its next grant begins there or later.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
 )
 
 // The errors of this package, to be tested with errors.Is. What is returned wraps them with the value, the limit and what to do.
@@ -14,6 +16,8 @@ var (
 	ErrTaken = errors.New("grant: all numbers are taken")
 	// ErrLayout says that the key space was made with another layout. It comes as a [LayoutError].
 	ErrLayout = errors.New("grant: the key space has another layout")
+	// ErrChange says that the layout of a key space cannot be changed, or not yet.
+	ErrChange = errors.New("grant: the layout of the key space cannot be changed")
 	// ErrSkew says that the clock is too far from the store's. At the start it comes as a [SkewError].
 	ErrSkew = errors.New("grant: the clock is too far from the database's")
 	// ErrEnded says that a grant has ended and could not be renewed. It comes as an [EndedError].
@@ -63,11 +67,18 @@ func (e *TakenError) Error() string {
 func (e *TakenError) Is(target error) bool { return target == ErrTaken }
 
 // LayoutError says which layout a key space has, and which one the generator was to have. It is an [ErrLayout].
-type LayoutError struct{ Space, InForce, Wanted string }
+type LayoutError struct {
+	Space, InForce, Wanted string       // InForce of a space that changes its layout is the text form of [idgen.Phases]
+	phases                 idgen.Phases // the same
+}
 
 // Error shows both layouts.
 func (e *LayoutError) Error() string {
-	return fmt.Sprintf("%v: space %q has %s, the generator %s; give it the same layout; another space is for another table, since ids of two layouts can be equal",
+	if n := len(e.phases); n > 1 {
+		return fmt.Sprintf("%v: space %q has %s until %s and from then on %s, the generator has %s; give it the layout that comes, and the one before in Before",
+			ErrLayout, e.Space, e.phases[n-2].Layout, e.phases[n-1].Begin().Format(time.RFC3339Nano), e.phases[n-1].Layout, e.Wanted)
+	}
+	return fmt.Sprintf("%v: space %q has %s, the generator %s; give it the same layout, or have the space change it with snowkey nodes change; another space is for another table, since ids of two layouts can be equal",
 		ErrLayout, e.Space, e.InForce, e.Wanted)
 }
 

@@ -3,8 +3,6 @@ package grant
 import (
 	"context"
 	"slices"
-
-	"github.com/snowkey-go/snowkey/idgen"
 )
 
 // Unstamped returns a holder's name without the marks of swaps.
@@ -15,12 +13,13 @@ var Unstamped = unstamped
 func Clone(ctx context.Context, k *Keeper, notify func(State)) (*Keeper, error) {
 	config := k.config
 	config.Notify = notify
-	generator, err := idgen.New(append(config.Generator[:len(config.Generator):len(config.Generator)], idgen.WithGrants())...)
+	generator, err := newGenerators(config)
 	if err != nil {
 		return nil, err
 	}
+	generator.follow(k.phases)
 	twin := &Keeper{
-		store: k.store, config: config, generator: generator, terms: k.terms, demand: make(chan struct{}, 1), done: make(chan struct{}),
+		store: k.store, config: config, generator: generator, terms: k.terms, rows: k.rows, phases: k.phases, demand: make(chan struct{}, 1), done: make(chan struct{}),
 		row: k.row, asked: slices.Clone(k.asked), holder: k.holder, id: k.id, known: k.known, told: k.told, sent: k.sent, at: k.at,
 	}
 	if k.row.Holder != "" {

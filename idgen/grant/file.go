@@ -73,6 +73,14 @@ func (f *file) Swap(ctx context.Context, space string, old, new Row) (swapped bo
 	return swapped && err == nil, err
 }
 
+func (f *file) Move(ctx context.Context, space, to, old, new string, most int64) (moved bool, err error) {
+	err = f.locked(ctx, func(s *spaces) bool {
+		moved = move(s.Spaces, space, to, old, new, most)
+		return moved
+	})
+	return moved && err == nil, err
+}
+
 func (f *file) Record(ctx context.Context, space string, loss Loss) error {
 	return f.locked(ctx, func(s *spaces) bool {
 		s.Spaces[space].record(loss)

@@ -18,7 +18,7 @@ import (
 type Keeper struct {
 	store     Store
 	config    Config
-	generator *idgen.Snowflake
+	generator *generators
 	terms     terms
 
 	status atomic.Pointer[status]
@@ -29,10 +29,13 @@ type Keeper struct {
 	failed error         // of the release; to be read when done is closed
 
 	// Of the keeper's goroutine, and of Open before that runs.
-	row      Row       // as the last swap that succeeded left it; no holder while there is none
-	asked    []Row     // what swaps have asked for that were not answered since: of the row, or of the acquisition that is tried
-	holder   string    // that the next acquisition is tried with, again and again until it succeeds
-	id       string    // the space's
+	row      Row    // as the last swap that succeeded left it; no holder while there is none
+	asked    []Row  // what swaps have asked for that were not answered since: of the row, or of the acquisition that is tried
+	holder   string // that the next acquisition is tried with, again and again until it succeeds
+	id       string // the space's
+	rows     string // the name that the rows of the space have
+	phases   idgen.Phases
+	floor    int64     // first tick of the layouts that the generators have
 	known    int64     // the tick in which the store last knew the grant
 	told     time.Time // by the store's clock
 	sent, at time.Time // when it was asked for that, and had answered, by the monotonic clock
@@ -62,7 +65,7 @@ func Open(ctx context.Context, store Store, config Config) (*Keeper, error) {
 	if store == nil {
 		return nil, fmt.Errorf("%w: no store", ErrConfig)
 	}
-	generator, err := idgen.New(append(config.Generator[:len(config.Generator):len(config.Generator)], idgen.WithGrants())...)
+	generator, err := newGenerators(config)
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +80,10 @@ func Open(ctx context.Context, store Store, config Config) (*Keeper, error) {
 			first: int64(config.First / layout.Unit()), length: int64(config.For / layout.Unit()), lead: generator.Lead(),
 			skew: int64(config.MaxSkew / layout.Unit()), end: layout.Max(idgen.Time),
 		},
+		rows:   config.Space,
 		demand: make(chan struct{}, 1), done: make(chan struct{}),
 	}
-	k.terms.least, k.terms.most = generator.Grantable()
+	k.terms.least, k.terms.most = generator.all[0].Grantable()
 	if err := k.start(ctx); err != nil {
 		k.abandon(ctx, generator.Seal())
 		return nil, err
@@ -123,26 +127,58 @@ func (k *Keeper) start(ctx context.Context) error {
 	}
 }
 
-// prepare makes the space ready, and refuses one of another layout.
+// prepare makes the space ready, finds its rows, and refuses one of another layout.
 func (k *Keeper) prepare(ctx context.Context) error {
-	layout := k.generator.Layout().Fingerprint()
-	inForce, err := k.store.Prepare(ctx, k.config.Space, layout)
-	if err == nil && inForce != layout {
-		err = &LayoutError{Space: k.config.Space, InForce: inForce, Wanted: layout}
+	rows, phases, err := findRows(ctx, k.store, k.config.Space, k.generator.Layout().Fingerprint())
+	if err != nil {
+		var other *LayoutError
+		if errors.As(err, &other) {
+			other.Wanted = k.generator.Layout().Fingerprint()
+		}
+		return err
 	}
-	return err
+	floor, ok := k.generator.follow(phases)
+	if !ok {
+		if k.generator.end(phases) > 0 {
+			k.rows = rows // to give the number back
+		}
+		return &LayoutError{Space: k.config.Space, InForce: phases.String(), Wanted: k.generator.Layout().Fingerprint(), phases: phases}
+	}
+	k.announce(phases)
+	k.rows, k.floor, k.terms.end = rows, floor, phases[len(phases)-1].Layout.Max(idgen.Time)
+	return nil
+}
+
+// leave gives up a number of a space that has another layout, at once; or not before the grant's end, when the layout is that of a change after it.
+func (k *Keeper) leave(ctx context.Context, err error) error {
+	var other *LayoutError
+	if errors.As(err, &other) && k.generator.end(other.phases) >= k.row.Until {
+		l, err := k.store.List(ctx, k.rows, k.row.Number, k.row.Number)
+		if err != nil || l.ID == k.id && slices.ContainsFunc(l.Rows, k.owns) {
+			return err
+		}
+		return k.lose(l)
+	}
+	return k.forget("the space is another one", k.known)
+}
+
+// renamed reports whether the rows have another name since the keeper has last looked, since a change of the layout was announced.
+func (k *Keeper) renamed(ctx context.Context) (bool, error) {
+	was := k.rows
+	err := k.prepare(ctx)
+	return err == nil && k.rows != was, err
 }
 
 // probe asks for a change of a row that nobody has, so that a missing right to change rows is noticed before it is needed.
 func (k *Keeper) probe(ctx context.Context) error {
-	nobody := Row{Number: k.terms.least, Holder: newHolder("nobody")}
-	_, err := k.store.Swap(ctx, k.config.Space, nobody, Row{Number: nobody.Number, Holder: nobody.Holder, Until: 1})
+	nobody := Row{Number: k.terms.least, Holder: newHolder("nobody", k.generator.all[0].Layout())}
+	_, err := k.store.Swap(ctx, k.rows, nobody, Row{Number: nobody.Number, Holder: nobody.Holder, Until: 1})
 	return err
 }
 
 // check reads the row of the first grant, so that a store which changes what is written to it is noticed.
 func (k *Keeper) check(ctx context.Context) error {
-	listing, err := k.store.List(ctx, k.config.Space, k.row.Number, k.row.Number)
+	listing, err := k.store.List(ctx, k.rows, k.row.Number, k.row.Number)
 	if err == nil && (len(listing.Rows) != 1 || listing.Rows[0] != k.row) {
 		err = fmt.Errorf("%w: wrote the row %+v, and read %+v", ErrStore, k.row, listing.Rows)
 	}
@@ -164,7 +200,7 @@ func (k *Keeper) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-k.demand:
-		case <-k.generator.Stepped():
+		case <-k.generator.current.Load().Stepped():
 		case <-timer.C:
 		}
 		timer.Stop()
@@ -213,7 +249,7 @@ func (k *Keeper) keep(ctx context.Context) error {
 	}
 	if err := k.prepare(ctx); err != nil {
 		if (errors.Is(err, ErrLayout) || errors.Is(err, ErrMoved)) && k.row.Holder != "" {
-			return errors.Join(k.forget("the space is another one", k.known), err)
+			return errors.Join(k.leave(ctx, err), err)
 		}
 		return err
 	}
@@ -226,7 +262,7 @@ func (k *Keeper) keep(ctx context.Context) error {
 
 // tell has the store know of losses. It is tried again with the next renewal.
 func (k *Keeper) tell(ctx context.Context) {
-	for len(k.untold) > 0 && k.store.Record(ctx, k.config.Space, k.untold[0]) == nil {
+	for len(k.untold) > 0 && k.store.Record(ctx, k.rows, k.untold[0]) == nil {
 		k.untold = k.untold[1:]
 	}
 }
@@ -259,7 +295,7 @@ func (k *Keeper) publish(err error) {
 		next.Failures = 0
 		next.Ahead = k.generator.Now().Sub(k.told.Add(time.Since(k.at)))
 	}
-	next.row = k.row
+	next.row, next.rows, next.Phases = k.row, k.rows, k.phases
 	k.status.Store(next)
 	if old != nil {
 		close(old.changed)
@@ -290,7 +326,7 @@ func (k *Keeper) Ready(ctx context.Context) error {
 		if k.State().Held {
 			return nil
 		}
-		if err := k.await(ctx, idgen.ErrGrant); err != nil {
+		if err := k.await(ctx, k.generator.current.Load(), idgen.ErrGrant); err != nil {
 			return err
 		}
 	}
@@ -314,7 +350,7 @@ func (k *Keeper) IsOf(ctx context.Context, store *SQLStore) (bool, error) {
 		case errors.Is(s.Err, ErrClosed):
 			return false, ErrClosed
 		case s.row != before && s.row.Holder != "":
-			l, err := store.List(ctx, s.Space, s.row.Number, s.row.Number)
+			l, err := store.List(ctx, s.rows, s.row.Number, s.row.Number)
 			if err != nil || l.ID != s.ID {
 				return false, err
 			}
@@ -331,14 +367,20 @@ func (k *Keeper) IsOf(ctx context.Context, store *SQLStore) (bool, error) {
 	}
 }
 
-// Layout returns the layout of the keys.
+// Layout returns the layout of the keys that are made now.
 func (k *Keeper) Layout() idgen.Layout { return k.generator.Layout() }
+
+// Phases returns the layouts that the space has had and comes to have, the last one that of a change that may still be ahead: which layout a key of the
+// space has, and a key of an instant.
+func (k *Keeper) Phases() idgen.Phases { return k.status.Load().Phases }
 
 // Stats returns the counters of the generator.
 func (k *Keeper) Stats() idgen.Stats { return k.generator.Stats() }
 
 // Number returns the number that keys are made with now, in the field of a node or a datacenter.
-func (k *Keeper) Number(kind idgen.Kind) idgen.NodeNumber { return k.generator.Number(kind) }
+func (k *Keeper) Number(kind idgen.Kind) idgen.NodeNumber {
+	return k.generator.current.Load().Number(kind)
+}
 
 // Close ends the keeper and gives the number back, with the ticks that no key was made at. Calls fail from then on. It takes the
 // configuration's Timeout at most, when the store cannot be reached, and is safe to call again. The error is that of giving back: the

@@ -13,29 +13,31 @@ import (
 // until the context ends. The error is an [EndedError] when that has failed, wraps [ErrClosed] after the keeper's end, and is one of
 // [idgen.Snowflake.Next] otherwise.
 func (k *Keeper) Next(ctx context.Context) (int64, error) {
-	id, err := k.generator.Next(ctx)
+	g := k.generator.current.Load()
+	id, err := g.Next(ctx)
 	for err != nil {
-		if err := k.await(ctx, err); err != nil {
+		if err := k.await(ctx, g, err); err != nil {
 			return 0, err
 		}
-		id, err = k.generator.Next(ctx)
+		g = k.generator.current.Load()
+		id, err = g.Next(ctx)
 	}
 	return id, nil
 }
 
 // Fill sets every element of keys to a new key, all or none. It waits and fails as Next does.
 func (k *Keeper) Fill(ctx context.Context, keys []int64) error {
-	return k.retry(ctx, func() error { return k.generator.Fill(ctx, keys) })
+	return k.retry(ctx, func(g *generator) error { return g.Fill(ctx, keys) })
 }
 
 // Shards returns how many shards NextFor and FillFor make keys of, 0 for a keeper whose [Config.Generator] has no [idgen.WithShards].
-func (k *Keeper) Shards() int { return k.generator.Shards() }
+func (k *Keeper) Shards() int { return k.generator.current.Load().Shards() }
 
 // NextFor returns a new key of a shard, of a keeper whose [Config.Generator] has [idgen.WithShards]. It waits and fails as Next does; the
 // error is otherwise one of [idgen.Snowflake.NextFor].
 func (k *Keeper) NextFor(ctx context.Context, shard int64) (id int64, err error) {
-	err = k.retry(ctx, func() (err error) {
-		id, err = k.generator.NextFor(ctx, shard)
+	err = k.retry(ctx, func(g *generator) (err error) {
+		id, err = g.NextFor(ctx, shard)
 		return err
 	})
 	return id, err
@@ -43,32 +45,49 @@ func (k *Keeper) NextFor(ctx context.Context, shard int64) (id int64, err error)
 
 // FillFor sets every element of keys to a new key of a shard, all or none. It waits and fails as NextFor does.
 func (k *Keeper) FillFor(ctx context.Context, shard int64, keys []int64) error {
-	return k.retry(ctx, func() error { return k.generator.FillFor(ctx, shard, keys) })
+	return k.retry(ctx, func(g *generator) error { return g.FillFor(ctx, shard, keys) })
 }
 
-// Streams returns how many streams TakeStream hands out, 0 where the layout has none; see [idgen.Snowflake.Streams].
+// Streams returns how many streams TakeStream hands out, 0 where the layout has none; see [idgen.Snowflake.Streams]. Of two layouts it is the greater number.
 func (k *Keeper) Streams() int { return k.generator.Streams() }
 
 // TakeStream returns the number of the lowest free stream, to be given back with ReturnStream when the INSERT of its keys has ended.
-func (k *Keeper) TakeStream() int64 { return k.generator.TakeStream() }
+func (k *Keeper) TakeStream() int64 {
+	g := k.generator.current.Load()
+	return g.place<<streamBits | g.TakeStream()
+}
+
+// streamBits are more than a layout's streams have. The number of a stream has above them which generator it is of.
+const streamBits = 16
 
 // ReturnStream gives back a stream, once for each TakeStream.
-func (k *Keeper) ReturnStream(stream int64) { k.generator.ReturnStream(stream) }
+func (k *Keeper) ReturnStream(stream int64) {
+	if of := stream >> streamBits; uint64(of) < uint64(len(k.generator.all)) {
+		k.generator.all[of].ReturnStream(stream & (1<<streamBits - 1))
+	}
+}
 
 // FillIn sets every element of keys to a new key of a stream, all or none. It waits and fails as Next does; the error is otherwise one of
 // [idgen.Snowflake.FillIn].
 func (k *Keeper) FillIn(ctx context.Context, stream int64, keys []int64) error {
-	return k.retry(ctx, func() error { return k.generator.FillIn(ctx, stream, keys) })
+	return k.retry(ctx, func(g *generator) error {
+		if of := stream >> streamBits; of != g.place && uint64(of) < uint64(len(k.generator.all)) {
+			return g.Fill(ctx, keys) // the layout has changed since the stream was taken
+		}
+		return g.FillIn(ctx, stream&(1<<streamBits-1), keys)
+	})
 }
 
 // retry calls until there is no error, or one that a renewal of the grant does not help against.
-func (k *Keeper) retry(ctx context.Context, call func() error) error {
-	err := call()
+func (k *Keeper) retry(ctx context.Context, call func(*generator) error) error {
+	g := k.generator.current.Load()
+	err := call(g)
 	for err != nil {
-		if err := k.await(ctx, err); err != nil {
+		if err := k.await(ctx, g, err); err != nil {
 			return err
 		}
-		err = call()
+		g = k.generator.current.Load()
+		err = call(g)
 	}
 	return nil
 }
@@ -82,9 +101,12 @@ func (k *Keeper) hurry() {
 }
 
 // await returns nil when it is worth trying again after an error of the generator.
-func (k *Keeper) await(ctx context.Context, err error) error {
+func (k *Keeper) await(ctx context.Context, g *generator, err error) error {
 	if !errors.Is(err, idgen.ErrGrant) {
 		return err
+	}
+	if k.generator.turned(g) {
+		return nil
 	}
 	status := k.status.Load()
 	if errors.Is(status.Err, ErrClosed) {

@@ -20,13 +20,13 @@ func (k *Keeper) abandon(ctx context.Context, end int64) {
 		return
 	}
 	_ = k.within(context.WithoutCancel(ctx), func(ctx context.Context) error {
-		listing, err := k.store.List(ctx, k.config.Space, k.terms.least, k.terms.most)
+		listing, err := k.store.List(ctx, k.rows, k.terms.least, k.terms.most)
 		if err != nil {
 			return err
 		}
 		for _, row := range listing.Rows {
 			if k.owns(row) {
-				if _, err := k.store.Swap(ctx, k.config.Space, row, k.terms.released(row, end)); err != nil {
+				if _, err := k.store.Swap(ctx, k.rows, row, k.terms.released(row, end)); err != nil {
 					return err
 				}
 			}
@@ -43,7 +43,7 @@ func (k *Keeper) owns(row Row) bool {
 
 // swap is [Store.Swap], and remembers what was asked for where there is no answer.
 func (k *Keeper) swap(ctx context.Context, old, next Row) (bool, error) {
-	done, err := k.store.Swap(ctx, k.config.Space, old, next)
+	done, err := k.store.Swap(ctx, k.rows, old, next)
 	if err != nil && !slices.Contains(k.asked, next) {
 		k.asked = append(k.asked, next)
 	}
@@ -53,13 +53,16 @@ func (k *Keeper) swap(ctx context.Context, old, next Row) (bool, error) {
 // acquire takes a number. At the start the clock is compared with the store's first.
 func (k *Keeper) acquire(ctx context.Context, starting bool) error {
 	if k.holder == "" {
-		k.holder = newHolder(k.config.Name)
+		k.holder = newHolder(k.config.Name, k.generator.all[0].Layout())
 	}
 	for tries := 0; ; tries++ {
 		before := k.generator.Now()
 		listing, now, err := k.list(ctx, k.terms.least, k.terms.most)
 		if err != nil {
 			return err
+		}
+		if now < k.floor {
+			return &LayoutError{Space: k.config.Space, InForce: k.phases.String(), Wanted: k.generator.Layout().Fingerprint(), phases: k.phases}
 		}
 		if starting {
 			if err := k.compare(before, listing.Now, k.generator.Now()); err != nil {
@@ -73,9 +76,15 @@ func (k *Keeper) acquire(ctx context.Context, starting bool) error {
 		if next.Holder == "" {
 			var found bool
 			if old, found = k.terms.choose(listing, now, tries); !found {
+				if renamed, err := k.renamed(ctx); renamed || err != nil {
+					if err != nil {
+						return err
+					}
+					continue
+				}
 				return k.taken(listing, now)
 			}
-			next = k.terms.acquired(old, stamped(k.holder, old.Holder), now, k.generator.Used())
+			next = k.terms.acquired(old, stamped(k.holder, old.Holder), now, max(k.generator.Used(), k.floor))
 		}
 		if next.From >= k.terms.end {
 			return fmt.Errorf("%w: number %d has no ticks left", idgen.ErrExhausted, next.Number)
@@ -105,7 +114,7 @@ func (k *Keeper) find(l Listing, now int64) (old, next Row, err error) {
 			return row, next, nil
 		}
 		// Another process with the same memory has it, and will renew it.
-		k.holder, k.asked = newHolder(k.config.Name), nil
+		k.holder, k.asked = newHolder(k.config.Name, k.generator.all[0].Layout()), nil
 		return row, next, fmt.Errorf("%w: number %d was acquired by another process with the memory of this one", ErrLost, row.Number)
 	}
 	return Row{}, Row{}, nil
@@ -153,6 +162,11 @@ func (k *Keeper) renew(ctx context.Context) error {
 		if done {
 			return k.install(next, tick)
 		}
+	}
+	if renamed, err := k.renamed(ctx); err != nil {
+		return err
+	} else if renamed {
+		return k.renew(ctx)
 	}
 	// The swaps say that the row is another's; which one it is, the listing may say.
 	if listing, _, err = k.list(ctx, k.row.Number, k.row.Number); err != nil {
@@ -216,12 +230,15 @@ func (k *Keeper) release(ctx context.Context, end int64) error {
 	unanswered := false // the row may have been released
 	for try := 1; ; try++ {
 		err := func() error {
-			done, err := k.store.Swap(ctx, k.config.Space, row, k.terms.released(row, end))
+			done, err := k.store.Swap(ctx, k.rows, row, k.terms.released(row, end))
 			unanswered = unanswered || err != nil
 			if err != nil || done {
 				return err
 			}
-			listing, err := k.store.List(ctx, k.config.Space, row.Number, row.Number)
+			if renamed, err := k.renamed(ctx); renamed || err != nil && !errors.Is(err, ErrLayout) {
+				return errors.Join(err, errRenamed)
+			}
+			listing, err := k.store.List(ctx, k.rows, row.Number, row.Number)
 			if err != nil {
 				return err
 			}
@@ -247,6 +264,9 @@ func (k *Keeper) release(ctx context.Context, end int64) error {
 	}
 }
 
+// errRenamed says that a row is to be looked for under another name.
+var errRenamed = errors.New("the rows of the space have another name since its layout changes")
+
 // install gives the generator a row that a swap has made the keeper's, in the tick now of the store's clock.
 func (k *Keeper) install(row Row, now int64) error {
 	grant := idgen.Grant{Number: row.Number, From: row.From, Until: row.Until, Now: k.now()}
@@ -269,7 +289,7 @@ func (k *Keeper) compare(before, store, after time.Time) error {
 // list is [Store.List], and takes note of what the store's clock says. It returns that in ticks.
 func (k *Keeper) list(ctx context.Context, least, most int64) (l Listing, now int64, err error) {
 	sent := time.Now()
-	if l, err = k.store.List(ctx, k.config.Space, least, most); err != nil {
+	if l, err = k.store.List(ctx, k.rows, least, most); err != nil {
 		return l, 0, err
 	}
 	k.told, k.sent, k.at = l.Now, sent, time.Now()

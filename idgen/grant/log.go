@@ -3,6 +3,8 @@ package grant
 import (
 	"errors"
 	"slices"
+
+	"github.com/snowkey-go/snowkey/idgen"
 )
 
 // What a keeper logs, each line once for each event and at the level of warnings, so that a log of warnings alone also has the end of a trouble. A
@@ -13,6 +15,14 @@ type logged struct {
 	ending    bool  // the grant is about to end
 	borrowed  int64 // ticks that the generator had borrowed at the last renewal
 	borrowing bool  // it borrows all the time
+}
+
+// announce takes note of the layouts of the space, and logs a change that was announced since.
+func (k *Keeper) announce(phases idgen.Phases) {
+	if next := phases[len(phases)-1]; k.phases != nil && len(phases) > len(k.phases) {
+		k.config.Logger.Warn("snowkey: the key space changes its layout", "space", k.config.Space, "at", next.Begin(), "to", next.Layout.String())
+	}
+	k.phases = phases
 }
 
 // report logs what is new since the attempt before.

@@ -85,6 +85,17 @@ func (c *contents) repair() bool {
 	return true
 }
 
+// move is [Store.Move] among spaces.
+func move(spaces map[string]*contents, space, to, old, new string, most int64) bool {
+	c := spaces[space]
+	if c == nil || c.Layout != old || c.Mark > most || spaces[to] != nil {
+		return false
+	}
+	c.Layout = new
+	spaces[to], spaces[space] = c, &contents{Layout: new, ID: c.ID, Absent: Forever}
+	return true
+}
+
 func (c *contents) record(loss Loss) {
 	if c != nil {
 		c.Losses = append(c.Losses, loss)
@@ -121,6 +132,15 @@ func (m *memory) Swap(ctx context.Context, space string, old, new Row) (bool, er
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.spaces[space].swap(old, new), nil
+}
+
+func (m *memory) Move(ctx context.Context, space, to, old, new string, most int64) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return move(m.spaces, space, to, old, new, most), nil
 }
 
 func (m *memory) Record(ctx context.Context, space string, loss Loss) error {

@@ -14,7 +14,7 @@ type Numbers struct {
 
 // Numbers asks the store how many of the keeper's numbers are taken. It reads the rows of all numbers, a thousand in the default layout.
 func (k *Keeper) Numbers(ctx context.Context) (n Numbers, err error) {
-	l, err := k.store.List(ctx, k.config.Space, k.terms.least, k.terms.most)
+	l, err := k.store.List(ctx, k.status.Load().rows, k.terms.least, k.terms.most)
 	if err != nil {
 		return n, fmt.Errorf("grant: counting the numbers of space %q: %w", k.config.Space, err)
 	}

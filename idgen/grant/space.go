@@ -50,8 +50,8 @@ func (s *SQLStore) Prepare(ctx context.Context, space, layout string) (inForce s
 	if err := s.check(space); err != nil {
 		return "", err
 	}
-	if len(layout) > maxLayout || !printable(layout) {
-		return "", fmt.Errorf("the layout %q is not up to %d printable ASCII characters", layout, maxLayout)
+	if err := checkLayout(layout); err != nil {
+		return "", err
 	}
 	at, warnings, err := s.locate(ctx, space)
 	if err != nil {
@@ -96,6 +96,13 @@ func (s *SQLStore) Prepare(ctx context.Context, space, layout string) (inForce s
 		s.prepared[space], s.warnings = true, warnings
 		return h.layout, nil
 	}
+}
+
+func checkLayout(layout string) error {
+	if len(layout) > maxLayout || !printable(layout) {
+		return fmt.Errorf("the layout %q is not up to %d printable ASCII characters", layout, maxLayout)
+	}
+	return nil
 }
 
 func noPrimaryKey(rows int) error {

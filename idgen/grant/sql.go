@@ -346,7 +346,7 @@ func (s *SQLStore) check(space string) error {
 	if s.err != nil {
 		return s.err
 	}
-	if !validSpace.MatchString(space) {
+	if !validRows.MatchString(space) || len(space) > mostSpace {
 		return errors.New("the space is not 1 to 64 of the characters a-z, A-Z, 0-9, dash, dot and underline")
 	}
 	return nil

@@ -1,6 +1,10 @@
 package grant
 
-import "time"
+import (
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
 
 // State is what a keeper tells of itself.
 type State struct {
@@ -15,12 +19,13 @@ type State struct {
 	Until    time.Time // end of its last one
 	// Left is how long keys flow without another renewal, by the generator's clock; 0 when the number is not held.
 	Left     time.Duration
-	Acquired int64   // numbers acquired so far
-	Renewed  int64   // renewals so far
-	Lost     int64   // numbers lost so far, to another holder after the grant's end or because the store has forgotten the grant
-	Losses   []Doubt // those that the store has forgotten: ids that may exist twice; the last hundred
-	Failures int64   // attempts that failed since the last one that did not
-	Err      error   // of the last attempt; ErrClosed at the end; nil when all is well
+	Acquired int64        // numbers acquired so far
+	Renewed  int64        // renewals so far
+	Lost     int64        // numbers lost so far, to another holder after the grant's end or because the store has forgotten the grant
+	Losses   []Doubt      // those that the store has forgotten: ids that may exist twice; the last hundred
+	Failures int64        // attempts that failed since the last one that did not
+	Phases   idgen.Phases // the layouts of the space, see [Keeper.Phases]
+	Err      error        // of the last attempt; ErrClosed at the end; nil when all is well
 	// Ahead is how far the generator's clock was ahead of the store's at the last attempt, negative when it was behind, to the time
 	// that the answer took.
 	Ahead time.Duration
@@ -36,5 +41,6 @@ type Doubt struct {
 type status struct {
 	State
 	row     Row // none while there is no number
+	rows    string
 	changed chan struct{}
 }

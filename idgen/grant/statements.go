@@ -66,6 +66,10 @@ type statements struct {
 	gone    string // space, space, space: from, until of the space's own row, how many others there are, and until when numbers without one are held
 	absent  string // until, space, until: has these held
 	recount string // from after, space, from before: counts rows that are gone no more
+	name    string // layout after, space, layout before: says that the space moves
+	copy    string // space after, space before: adds the space's own row under another name
+	move    string // space after, space before: has all other rows under that name
+	empty   string // 2^63-1 twice, space: the space's own row is that of one without rows
 	list    string // space, space, least, most: the clock, how many rows the space has, and its own two and the others; NULLs beside the first two when there are none
 	losses  string // space
 	spaces  string
@@ -97,6 +101,10 @@ const (
 		" COALESCE((SELECT until_tick FROM @ WHERE space = ? AND node = -2), 0) FROM @ WHERE space = ? AND node = -1"
 	absentText  = "UPDATE @ SET until_tick = ? WHERE space = ? AND node = -2 AND until_tick < ?"
 	recountText = "UPDATE @ SET from_tick = ? WHERE space = ? AND node = -1 AND from_tick = ?"
+	nameText    = "UPDATE @ SET layout = ? WHERE space = ? AND node = -1 AND layout = ?"
+	copyText    = "INSERT INTO @ (space, node, holder, from_tick, until_tick, layout) SELECT ?, node, holder, from_tick, until_tick, layout FROM @ WHERE space = ? AND node = -1"
+	moveText    = "UPDATE @ SET space = ? WHERE space = ? AND node <> -1"
+	emptyText   = "UPDATE @ SET from_tick = ?, until_tick = ? WHERE space = ? AND node = -1"
 	listText    = "SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick FROM" +
 		" (SELECT %s AS micros, (SELECT COUNT(*) FROM @ WHERE space = ? AND node >= 0) AS nodes) AS clock" +
 		" LEFT JOIN @ AS n ON n.space = ? AND (n.node IN (-2, -1) OR n.node BETWEEN ? AND ?) ORDER BY n.node"
@@ -111,6 +119,7 @@ const (
 func statementsOf(d Dialect, quoted string) statements {
 	s := statements{
 		header: headerText, insert: insertText, swap: swapText, mark: markText, count: countText, gone: goneText, absent: absentText, recount: recountText,
+		name: nameText, copy: copyText, move: moveText, empty: emptyText,
 		losses: lossesText, spaces: spacesText, has: hasText,
 	}
 	switch d {
@@ -133,7 +142,7 @@ func statementsOf(d Dialect, quoted string) statements {
 		s.insert += " ON CONFLICT DO NOTHING"
 	}
 	s.list = fmt.Sprintf(listText, d.Clock())
-	for _, text := range []*string{&s.create, &s.header, &s.insert, &s.echo, &s.swap, &s.mark, &s.count, &s.gone, &s.absent, &s.recount, &s.list, &s.losses, &s.spaces, &s.has} {
+	for _, text := range []*string{&s.create, &s.header, &s.insert, &s.echo, &s.swap, &s.mark, &s.count, &s.gone, &s.absent, &s.recount, &s.name, &s.copy, &s.move, &s.empty, &s.list, &s.losses, &s.spaces, &s.has} {
 		*text = strings.ReplaceAll(d.Bind(*text), "@", quoted)
 	}
 	if d != SQLite { // which has no accounts

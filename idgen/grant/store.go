@@ -13,7 +13,7 @@ type Store interface {
 	// space is new. It returns the layout that is in force, which is another one when the space was made with that. Any number of
 	// processes may prepare a space at once, and all of them are told the same layout. Where rows of the space are gone, it has numbers
 	// without a row held until the Mark, and counts the rows anew. A space is 1 to 64 of the characters a-z, A-Z, 0-9,
-	// dash, dot and underline; a layout is up to 255 printable ASCII characters.
+	// dash, dot and underline, with a tilde and a digit at the end after a Move; a layout is up to 255 printable ASCII characters.
 	Prepare(ctx context.Context, space, layout string) (inForce string, err error)
 
 	// List returns the rows of the numbers least to most that the space has, in their order, the store's time, and what it knows of the
@@ -26,6 +26,12 @@ type Store interface {
 	// before Absent, or while rows are gone before the Mark: it may be one of these. Once Swap has reported true the change is durable, and
 	// all swaps that begin later see it.
 	Swap(ctx context.Context, space string, old, new Row) (bool, error)
+
+	// Move has the rows of a space, with its identity, mark, counts and losses, under another space's name from then on, and reports true: if the layout
+	// of the space is old, its Mark is at most most, and the other space is not there; else it changes nothing and reports false. Both spaces have the layout
+	// new then. What is left of the first has its identity, and numbers without a row are held Forever, so that no swap changes it. The other name is
+	// the first one's, a tilde and a digit.
+	Move(ctx context.Context, space, to, old, new string, most int64) (bool, error)
 
 	// Record keeps a loss for [Store.Losses]. A store may forget the oldest beyond a hundred of a space.
 	Record(ctx context.Context, space string, loss Loss) error
