@@ -56,6 +56,8 @@ func Run(t *testing.T, open func(t *testing.T) grant.Store, options ...Option) {
 		{"Identity", identity},
 		{"Losses", losses},
 		{"LossesAtOnce", lossesAtOnce},
+		{"Move", move},
+		{"MoveAtOnce", moveAtOnce},
 		{"CancelledContext", cancelledContext},
 		{"AsMemory", asMemory},
 		{"Keepers", keepers},
@@ -171,6 +173,7 @@ func cancelledContext(t *testing.T, s store) {
 			return err
 		}},
 		{"Record", func() error { return s.s.Record(ctx, space, grant.Loss{Number: 7, Holder: "a", From: 1, Until: 2}) }},
+		{"Move", func() error { _, err := s.s.Move(ctx, space, moved, layout, nextLayout, 20); return err }},
 		{"Losses", func() error { _, err := s.s.Losses(ctx, space); return err }},
 	} {
 		if err := call.err(); !errors.Is(err, context.Canceled) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
@@ -61,13 +62,19 @@ var broken = map[string]func() grant.Store{
 	"a new identity after some swaps": func() grant.Store {
 		return &identities{grant.Memory(nil), func(id string, mark int64) string { return fmt.Sprint(id, mark) }}
 	},
-	"losses in reverse":   func() grant.Store { return &lossesOf{Store: grant.Memory(nil), list: reversed} },
-	"losses once":         func() grant.Store { return &lossesOf{Store: grant.Memory(nil), list: slices.Compact[[]grant.Loss]} },
-	"forgets losses":      func() grant.Store { return &lossesOf{Store: grant.Memory(nil), list: last90} },
-	"losses of all":       func() grant.Store { return &lossesOf{Store: grant.Memory(nil), shared: true} },
-	"cuts holders":        func() grant.Store { return &lossesOf{Store: grant.Memory(nil), cut: 127} },
-	"loses losses":        func() grant.Store { return &losesLosses{Store: grant.Memory(nil)} },
-	"losses without ears": func() grant.Store { return &deafLosses{grant.Memory(nil)} },
+	"losses in reverse": func() grant.Store { return &lossesOf{Store: grant.Memory(nil), list: reversed} },
+	"losses once":       func() grant.Store { return &lossesOf{Store: grant.Memory(nil), list: slices.Compact[[]grant.Loss]} },
+	"forgets losses":    func() grant.Store { return &lossesOf{Store: grant.Memory(nil), list: last90} },
+	"losses of all":     func() grant.Store { return &lossesOf{Store: grant.Memory(nil), shared: true} },
+	"cuts holders":      func() grant.Store { return &lossesOf{Store: grant.Memory(nil), cut: 127} },
+	"loses losses":      func() grant.Store { return &losesLosses{Store: grant.Memory(nil)} },
+	"moves at any mark": func() grant.Store {
+		return &mover{Store: grant.Memory(nil), any: true}
+	},
+	"adds where it moved from": func() grant.Store { return &mover{Store: grant.Memory(nil), adds: true} },
+	"moves from any layout":    func() grant.Store { return &mover{Store: grant.Memory(nil), layout: true} },
+	"keeps the rows too":       func() grant.Store { return &mover{Store: grant.Memory(nil), keeps: true} },
+	"losses without ears":      func() grant.Store { return &deafLosses{grant.Memory(nil)} },
 }
 
 const chosen = "SNOWKEY_BROKEN_STORE"
@@ -369,4 +376,30 @@ type deafLosses struct{ grant.Store }
 
 func (d *deafLosses) Record(ctx context.Context, space string, loss grant.Loss) error {
 	return d.Store.Record(context.WithoutCancel(ctx), space, loss)
+}
+
+// mover moves spaces at any mark, from any layout, keeps the rows under the old name too, or adds rows there.
+type mover struct {
+	grant.Store
+	any, adds, layout, keeps bool
+}
+
+func (m *mover) Move(ctx context.Context, space, to, old, new string, most int64) (bool, error) {
+	if m.any {
+		most = math.MaxInt64
+	}
+	if m.layout {
+		if inForce, err := m.Prepare(ctx, space, old); err == nil {
+			old = inForce
+		}
+	}
+	return m.Store.Move(ctx, space, to, old, new, most)
+}
+
+func (m *mover) Swap(ctx context.Context, space string, old, new grant.Row) (bool, error) {
+	l, err := m.List(ctx, space, 0, 0)
+	if err == nil && l.Absent == grant.Forever && (m.adds && old.Holder == grant.Absent || m.keeps && old.Holder != grant.Absent) {
+		return true, nil
+	}
+	return m.Store.Swap(ctx, space, old, new)
 }
