@@ -192,12 +192,17 @@ func TestChange(t *testing.T) {
 		keepers["c"] = open(t, store, config)
 		all.last = map[string]int64{}
 		back := announce(t, store, wide)
+		keepers["c"].TakeStream()
+		held = keepers["c"].TakeStream()
 		for time.Until(back.At()) > -2*time.Minute {
 			use(back.Phases)
 			time.Sleep(time.Second)
 		}
 		if k := keepers["c"]; k.Layout() != wide || k.State().Acquired != 1 || len(k.Phases()) != 3 {
 			t.Errorf("got the layout %s after the way back, state %+v", k.Layout(), k.State())
+		}
+		if err := keepers["c"].FillIn(t.Context(), held, keys); err != nil {
+			t.Errorf("with a stream of the layout before, where this one has none: %v", err)
 		}
 		if l, err := store.List(t.Context(), grant.DefaultSpace+"~2", 0, 1023); err != nil || l.Gone != 0 || len(l.Rows) < 3 {
 			t.Errorf("got %+v, %v of the rows", l, err)
@@ -268,6 +273,14 @@ func TestChangeMeanwhile(t *testing.T) {
 							}
 							return
 						}
+						var failed error
+						if knows {
+							config.Notify = func(s grant.State) {
+								if s.Err != nil && !errors.Is(s.Err, grant.ErrClosed) {
+									failed = s.Err
+								}
+							}
+						}
 						k := open(t, store, config)
 						next(t, k)
 						time.Sleep(30 * time.Minute)
@@ -281,6 +294,9 @@ func TestChangeMeanwhile(t *testing.T) {
 						}
 						if err := k.Close(); err != nil && (when != "List" || doing != "releasing") {
 							t.Errorf("closing: %v", err)
+						}
+						if failed != nil {
+							t.Errorf("a renewal failed: %v", failed)
 						}
 						if s := k.State(); len(s.Losses) != 0 {
 							t.Errorf("got the losses %+v, want none", s.Losses)
@@ -296,6 +312,53 @@ func TestChangeMeanwhile(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The store's clock steps back across the change: keys go on where they were. No generator takes its turn before its tick.
+func TestChangeAndBack(t *testing.T) {
+	for _, used := range []bool{true, false} {
+		t.Run(fmt.Sprintf("keys of the new layout=%t", used), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { changeAndBack(t, used) })
+		})
+	}
+}
+
+func changeAndBack(t *testing.T, used bool) {
+	store := newFlaky()
+	former := open(t, store, grant.Config{Generator: with()})
+	if err := former.Close(); err != nil {
+		t.Fatal(err)
+	}
+	k := open(t, store, both())
+	next(t, k)
+	time.Sleep(time.Minute)
+	change := announce(t, store, widePacked)
+	time.Sleep(time.Until(change.At()) - time.Second)
+	if grant.Turn(k) || k.Layout() != wide {
+		t.Fatal("the new layout has its turn a second before the change")
+	}
+	time.Sleep(time.Minute)
+	if used {
+		next(t, k)
+	}
+	for _, back := range []time.Duration{-time.Hour, -time.Minute} {
+		store.set(nil, false, back)
+		for range 100 {
+			if key, err := k.Next(t.Context()); err != nil || key < change.Phases[1].FirstID() || change.Phases.At(decode(t, widePacked, key).Time).Layout != widePacked {
+				t.Fatalf("after a step of %s back: got the key %d, %v, want one of %s", back, key, err, widePacked)
+			}
+			time.Sleep(10 * time.Second)
+		}
+	}
+}
+
+func decode(t *testing.T, l idgen.Layout, key int64) idgen.Parts {
+	t.Helper()
+	parts, err := l.Decode(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parts
 }
 
 // A keeper that has made keys of the new layout does not go back when the space has forgotten the change.

@@ -32,3 +32,6 @@ func Clone(ctx context.Context, k *Keeper, notify func(State)) (*Keeper, error) 
 	go twin.run(ctx)
 	return twin, nil
 }
+
+// Turn has the next layout take its turn, if its tick has come, and reports whether it has.
+func Turn(k *Keeper) bool { return k.generator.turned(k.generator.current.Load()) }
