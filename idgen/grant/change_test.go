@@ -343,6 +343,7 @@ func changeAndBack(t *testing.T, used bool) {
 	}
 	for _, back := range []time.Duration{-time.Hour, -time.Minute} {
 		store.set(nil, false, back)
+		time.Sleep(time.Minute) // the grant is renewed, with that time
 		for range 100 {
 			if key, err := k.Next(t.Context()); err != nil || key < change.Phases[1].FirstID() || change.Phases.At(decode(t, widePacked, key).Time).Layout != widePacked {
 				t.Fatalf("after a step of %s back: got the key %d, %v, want one of %s", back, key, err, widePacked)
