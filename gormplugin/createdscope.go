@@ -27,7 +27,8 @@ import (
 // A range that begins before the layout's epoch begins with the epoch, so the zero [time.Time] selects from the start; one that ends past the last tick
 // ends with that. Keys that the layout cannot make, negative or too large, are in no range. Keys set by hand count as the time that they decode to.
 //
-// The layout is that of the source of the model's key: an [idgen.Snowflake], a [grant.Keeper], or any source with a method Layout() idgen.Layout. The
+// The layout is that of the source of the model's key: an [idgen.Snowflake], a [grant.Keeper], or any source with a method Layout() idgen.Layout, or
+// Phases() idgen.Phases where the layout changes: then the range has the keys of each layout that lie in it. The
 // statement fails with [ErrRange] when from is after to, [ErrNoPlugin], [ErrNotFilled], [ErrNoLayout] when the source has no layout or one with the
 // time not on top, [ErrKey] for keys that are text in the database, [gorm.ErrModelValueRequired] without a model, and [ErrScope] for raw SQL.
 func CreatedBetween(from, to time.Time) func(*gorm.DB) *gorm.DB { return Created{}.Between(from, to) }
@@ -41,25 +42,35 @@ func CreatedBefore(t time.Time) func(*gorm.DB) *gorm.DB { return Created{}.Befor
 
 // Created selects by time in keys of a given layout: of a database without the plugin, or of rows that another program writes. It takes any primary
 // key that is a number. The zero Layout is the plugin's.
-type Created struct{ Layout idgen.Layout }
+type Created struct {
+	Layout idgen.Layout
+	Phases idgen.Phases // in place of Layout, of keys whose layout changes
+}
 
 // Between is [CreatedBetween] in keys of the layout.
 func (c Created) Between(from, to time.Time) func(*gorm.DB) *gorm.DB {
-	return created{layout: c.Layout, from: from.Round(0), to: to.Round(0)}.scope
+	return created{phases: c.phases(), from: from.Round(0), to: to.Round(0)}.scope
 }
 
 // After is [CreatedAfter] in keys of the layout.
 func (c Created) After(t time.Time) func(*gorm.DB) *gorm.DB {
-	return created{layout: c.Layout, from: t.Round(0), endless: true}.scope
+	return created{phases: c.phases(), from: t.Round(0), endless: true}.scope
 }
 
 // Before is [CreatedBefore] in keys of the layout.
 func (c Created) Before(t time.Time) func(*gorm.DB) *gorm.DB { return c.Between(time.Time{}, t) }
 
+func (c Created) phases() idgen.Phases {
+	if c.Phases == nil && c.Layout != (idgen.Layout{}) {
+		return idgen.Phases{{Layout: c.Layout}}
+	}
+	return c.Phases
+}
+
 // created is a range of time as a condition on the primary key. It becomes one of keys when the statement is built, since only then is
 // the model known. The times have no monotonic reading, which would order them otherwise than the keys are.
 type created struct {
-	layout   idgen.Layout // zero for the plugin's
+	phases   idgen.Phases // none for the plugin's
 	from, to time.Time
 	endless  bool // there is no to
 }
@@ -70,12 +81,12 @@ func (c created) scope(db *gorm.DB) *gorm.DB { return narrow(db, c) }
 
 // Build writes the condition.
 func (c created) Build(builder clause.Builder) {
-	key, layout, err := c.key(builder)
+	key, phases, err := c.key(builder)
 	if err != nil {
 		refuse(builder, err)
 		return
 	}
-	r, err := c.bounds(layout)
+	r, err := c.boundsOf(phases)
 	if err != nil {
 		refuse(builder, err)
 		return
@@ -89,47 +100,74 @@ func (c created) Build(builder clause.Builder) {
 	_, _ = builder.WriteString(r.edges(builder.(*gorm.Statement).Quote(column)))
 }
 
-// key returns the primary key of the statement's model and the layout of its values.
-func (c created) key(builder clause.Builder) (*schema.Field, idgen.Layout, error) {
+// key returns the primary key of the statement's model and the layouts of its values.
+func (c created) key(builder clause.Builder) (*schema.Field, idgen.Phases, error) {
 	stmt, err := statementOf(builder)
 	if err != nil {
-		return nil, idgen.Layout{}, err
+		return nil, nil, err
 	}
-	key, layout := stmt.Schema.PrioritizedPrimaryField, c.layout
-	if layout == (idgen.Layout{}) {
+	key, phases := stmt.Schema.PrioritizedPrimaryField, c.phases
+	if len(phases) == 0 {
 		plugin, ok := stmt.DB.Plugins[(*Plugin)(nil).Name()].(*Plugin)
 		if !ok {
-			return nil, idgen.Layout{}, fmt.Errorf("%w: call db.Use, or give the layout with Created", ErrNoPlugin)
+			return nil, nil, fmt.Errorf("%w: call db.Use, or give the layout with Created", ErrNoPlugin)
 		}
-		if key, layout, err = plugin.layoutOf(stmt.Schema); err != nil {
-			return nil, idgen.Layout{}, err
+		if key, phases, err = plugin.phasesOf(stmt.Schema); err != nil {
+			return nil, nil, err
 		}
 	}
-	return key, layout, requireNumber(stmt, key)
+	return key, phases, requireNumber(stmt, key)
 }
 
 // idRange is the ids of a range of time: those from least to greatest, but for some of the first and the last band where the time stands in two places.
 type idRange struct {
 	least, greatest int64
-	layout          idgen.Layout
-	firstEnd, from  int64 // ids up to firstEnd have a lower part of the time of at least from, unless that is 0
-	lastBegin, to   int64 // ids from lastBegin on have a lower part of the time below to, unless that is 0
+	first, last     idgen.Layout // of the first and of the last band
+	firstEnd, from  int64        // ids up to firstEnd have a lower part of the time of at least from, unless that is 0
+	lastBegin, to   int64        // ids from lastBegin on have a lower part of the time below to, unless that is 0
 }
 
 // edges returns the conditions beside that of the range, each after an AND. All dialects bind >> and & more tightly than comparisons.
 func (r idRange) edges(column string) (sql string) {
-	if r.from == 0 && r.to == 0 {
-		return ""
+	low := func(layout idgen.Layout) string {
+		shift, bits := layout.LowTime()
+		return fmt.Sprintf("((%s >> %d) & %d)", column, shift, int64(1)<<bits-1)
 	}
-	shift, bits := r.layout.LowTime()
-	low := fmt.Sprintf("((%s >> %d) & %d)", column, shift, int64(1)<<bits-1)
 	if r.from > 0 {
-		sql = fmt.Sprintf(" AND (%s > %d OR %s >= %d)", column, r.firstEnd, low, r.from)
+		sql = fmt.Sprintf(" AND (%s > %d OR %s >= %d)", column, r.firstEnd, low(r.first), r.from)
 	}
 	if r.to > 0 {
-		sql += fmt.Sprintf(" AND (%s < %d OR %s < %d)", column, r.lastBegin, low, r.to)
+		sql += fmt.Sprintf(" AND (%s < %d OR %s < %d)", column, r.lastBegin, low(r.last), r.to)
 	}
 	return sql
+}
+
+// boundsOf is bounds in keys of several layouts, one after the other. Each is above the one before, so the ranges of each adjoin, and only the first and the
+// last have edges.
+func (c created) boundsOf(phases idgen.Phases) (all idRange, err error) {
+	all.greatest = -1
+	for i, phase := range phases {
+		r, err := c.bounds(phase.Layout)
+		if err != nil {
+			return r, err
+		}
+		if first := phase.FirstID(); i > 0 && r.least < first {
+			r.least, r.from = first, 0
+		}
+		if i+1 < len(phases) {
+			if last := phases[i+1].FirstID() - 1; r.greatest > last {
+				r.greatest, r.to = last, 0
+			}
+		}
+		switch {
+		case r.least > r.greatest:
+		case all.greatest < 0:
+			all = r
+		default:
+			all.greatest, all.last, all.lastBegin, all.to = r.greatest, r.last, r.lastBegin, r.to
+		}
+	}
+	return all, nil
 }
 
 // bounds returns the ids of the range, 0 to -1 when there is none.
@@ -143,7 +181,7 @@ func (c created) bounds(layout idgen.Layout) (idRange, error) {
 
 // boundsBelow is bounds among the ids from least to greatest, which are those with some parts above the time.
 func (c created) boundsBelow(layout idgen.Layout, above idgen.Parts, least, greatest int64) (idRange, error) {
-	r := idRange{least: least, greatest: greatest, layout: layout}
+	r := idRange{least: least, greatest: greatest, first: layout, last: layout}
 	if !c.endless && c.from.After(c.to) {
 		return r, fmt.Errorf("%w: %s is after %s", ErrRange, c.from.UTC().Format(time.RFC3339Nano), c.to.UTC().Format(time.RFC3339Nano))
 	}
@@ -178,23 +216,23 @@ func (c created) boundsBelow(layout idgen.Layout, above idgen.Parts, least, grea
 	return r, nil
 }
 
-// layoutOf returns the primary key that the plugin fills in rows of a schema, and the layout of its source.
-func (p *Plugin) layoutOf(s *schema.Schema) (*schema.Field, idgen.Layout, error) {
+// phasesOf returns the primary key that the plugin fills in rows of a schema, and the layouts of its source.
+func (p *Plugin) phasesOf(s *schema.Schema) (*schema.Field, idgen.Phases, error) {
 	plan, err := p.plan(s)
 	if err != nil {
-		return nil, idgen.Layout{}, err
+		return nil, nil, err
 	}
 	if plan != nil {
 		for _, k := range plan.keys {
 			if !k.field.PrimaryKey {
 				continue
 			}
-			layout, ok := k.source.layout()
-			if !ok {
+			phases := k.source.phases()
+			if len(phases) == 0 {
 				err = fmt.Errorf("%w: the source of %s.%s has the type %T, and no layout", ErrNoLayout, s.Name, k.field.Name, k.source.of)
 			}
-			return k.field, layout, err
+			return k.field, phases, err
 		}
 	}
-	return nil, idgen.Layout{}, fmt.Errorf("%w: of %s; give the layout with Created", ErrNotFilled, s.Name)
+	return nil, nil, fmt.Errorf("%w: of %s; give the layout with Created", ErrNotFilled, s.Name)
 }

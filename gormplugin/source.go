@@ -126,7 +126,20 @@ func recovered(err *error) {
 
 func (s *source) free(keys *batch) { s.batches.Put(keys) }
 
-// layout returns the layout of the keys, when they have one.
+// phases returns the layouts that keys have had and come to have, none when they have none.
+func (s *source) phases() idgen.Phases {
+	if of, ok := s.of.(interface{ Phases() idgen.Phases }); ok {
+		if phases := of.Phases(); len(phases) > 0 {
+			return phases
+		}
+	}
+	if layout, ok := s.layout(); ok {
+		return idgen.Phases{{Layout: layout}}
+	}
+	return nil
+}
+
+// layout returns the layout of the keys that are made now, when they have one.
 func (s *source) layout() (idgen.Layout, bool) {
 	if of, ok := s.of.(interface{ Layout() idgen.Layout }); ok {
 		return of.Layout(), true
