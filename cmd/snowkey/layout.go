@@ -13,14 +13,19 @@ func layoutFlag(c *cobra.Command) *layoutChoice { return layoutFlagOf(c, idgen.S
 
 // layoutFlagOf is layoutFlag with another default.
 func layoutFlagOf(c *cobra.Command, preset idgen.Preset) *layoutChoice {
+	return layoutFlagNamed(c, "layout", preset)
+}
+
+// layoutFlagNamed is layoutFlagOf with another name.
+func layoutFlagNamed(c *cobra.Command, flag string, preset idgen.Preset) *layoutChoice {
 	choice := &layoutChoice{Layout: preset.Layout, option: preset, text: preset.Name()}
-	c.Flags().Var(choice, "layout", `name of a layout (see "snowkey layouts"), or its text form, such as
+	c.Flags().Var(choice, flag, `name of a layout (see "snowkey layouts"), or its text form, such as
 time=41@1ms,node=10,sequence=12;epoch=2025-01-01T00:00:00Z`)
 	var names []cobra.Completion
 	for _, p := range idgen.Presets() {
 		names = append(names, cobra.CompletionWithDesc(p.Name(), p.Origin()))
 	}
-	complete(c, "layout", names...)
+	complete(c, flag, names...)
 	return choice
 }
 

@@ -23,7 +23,8 @@ func newNodes() *cobra.Command {
 		Long: `List the node numbers that are granted in a database: where the table is, and for each key space its identity, who has
 each number, from when until when, and whether it is held, free (given back), or ended (its holder stopped without giving it
 back, or cannot reach the database); rows that are gone; and the losses: grants that the database has forgotten, so that ids may
-exist twice, see "snowkey nodes doubt". Nothing is written. The time that counts is the database's.
+exist twice, see "snowkey nodes doubt". A space that has changed its layout, or is about to, shows each with its time, see
+"snowkey nodes change". Nothing is written. The time that counts is the database's.
 
 The exit status is 1 when a key space cannot be listed, such as one with a name that is not valid, and when a key space is in
 two tables, which are both listed. The rest is listed all the same. With --max-held 80% it is 1 too when more than that part of
@@ -33,6 +34,7 @@ a space's numbers is held; where rows are gone, numbers without a row count as h
   snowkey nodes --db-file /run/secrets/app --space orders --json
   snowkey nodes --db sqlite:app.db
   snowkey nodes doubt --db sqlite:app.db --table orders
+  snowkey nodes change --db sqlite:app.db --to packed --dry-run
   snowkey nodes ddl --dialect mysql`,
 		Args: cobra.NoArgs,
 	}
@@ -60,7 +62,7 @@ a space's numbers is held; where rows are gone, numbers without a row count as h
 		})
 		return errors.Join(err, full)
 	}
-	c.AddCommand(newNodesDDL(), newNodesDoubt())
+	c.AddCommand(newNodesDDL(), newNodesDoubt(), newNodesChange())
 	return c
 }
 
@@ -122,9 +124,10 @@ type nodeList struct {
 type nodeSpace struct {
 	grant.Space
 	table  string
-	layout idgen.Layout
-	known  bool  // the space's layout is that one
-	err    error // why the numbers cannot be listed, nil when they are in the Listing
+	phases idgen.Phases
+	layout idgen.Layout // in force
+	known  bool         // the space's layout is that one
+	err    error        // why the numbers cannot be listed, nil when they are in the Listing
 	losses []grant.Loss
 	grant.Listing
 }
@@ -174,14 +177,16 @@ func listSpaces(ctx context.Context, store *grant.SQLStore, name string) (spaces
 			continue
 		}
 		space := nodeSpace{Space: f, table: store.Place()}
-		if space.Listing, space.err = store.List(ctx, f.Name, 0, math.MaxInt64); space.err == nil {
-			space.losses, space.err = store.Losses(ctx, f.Name)
+		if space.Listing, space.err = store.List(ctx, f.StoredAs, 0, math.MaxInt64); space.err == nil {
+			space.losses, space.err = store.Losses(ctx, f.StoredAs)
 		}
 		if ctx.Err() != nil {
 			return nil, space.err
 		}
-		space.layout, err = idgen.ParseLayout(f.Layout)
-		space.known = err == nil // else one of a version to come: its ticks are shown
+		if space.phases, err = idgen.ParsePhases(f.Layout); err == nil { // else one of a version to come: its ticks are shown
+			space.layout, space.known = space.phases.At(space.Now).Layout, true
+			space.Layout = space.layout.String()
+		}
 		spaces = append(spaces, space)
 	}
 	if name != "" && len(spaces) == 0 {
@@ -290,6 +295,11 @@ func (s nodeSpace) writeTo(text *strings.Builder) {
 	states := s.count()
 	fmt.Fprintf(text, "space %s, %d of %d held at %s, %d given back, %d ended\ntable %s\nidentity %s\nlayout %s\n", s.Name, states["held"], s.numbers(),
 		s.Now.Format(time.RFC3339), states["free"], states["ended"], printable(s.table), printable(s.Space.ID), printable(s.Layout))
+	if len(s.phases) > 1 {
+		for _, line := range s.phaseLines() {
+			fmt.Fprintf(text, "from %s, key %d: %s\n", line.From, line.FirstID, line.Layout)
+		}
+	}
 	rows := newColumns(text, "NODE", "STATE", "FROM", "UNTIL", "HOLDER")
 	for _, line := range s.lines() {
 		rows.line(line.Node, line.State, s.formatTick(line.FromTick), s.formatTick(line.UntilTick), nameOf(line.Holder))
@@ -327,21 +337,40 @@ type nodeLine struct {
 
 // spaceLine is the JSON object of a space.
 type spaceLine struct {
-	Kind     string   `json:"kind"` // "space"
-	Space    string   `json:"space"`
-	Table    string   `json:"table"`
-	ID       string   `json:"id"`
-	Layout   string   `json:"layout"`
-	Now      string   `json:"now"`
-	Numbers  int64    `json:"numbers"`
-	Held     int64    `json:"held"`
-	Free     int64    `json:"free"`
-	Ended    int64    `json:"ended"`
-	Gone     int64    `json:"gone"`                // rows
-	Mark     string   `json:"mark,omitempty"`      // until when numbers without a row count as held, if rows are gone
-	MarkTick int64    `json:"mark_tick,omitempty"` // the same
-	Losses   int      `json:"losses"`
-	Warnings []string `json:"warnings,omitempty"` // of the database
+	Kind     string      `json:"kind"` // "space"
+	Space    string      `json:"space"`
+	Table    string      `json:"table"`
+	ID       string      `json:"id"`
+	Layout   string      `json:"layout"`
+	Now      string      `json:"now"`
+	Numbers  int64       `json:"numbers"`
+	Held     int64       `json:"held"`
+	Free     int64       `json:"free"`
+	Ended    int64       `json:"ended"`
+	Gone     int64       `json:"gone"`                // rows
+	Mark     string      `json:"mark,omitempty"`      // until when numbers without a row count as held, if rows are gone
+	MarkTick int64       `json:"mark_tick,omitempty"` // the same
+	Losses   int         `json:"losses"`
+	Layouts  []phaseLine `json:"layouts,omitempty"`  // of a space that changes its layout, each from when on; Layout is the one in force
+	Warnings []string    `json:"warnings,omitempty"` // of the database
+}
+
+// phaseLine is a layout of a space that changes it.
+type phaseLine struct {
+	Layout  string `json:"layout"`
+	From    string `json:"from"`
+	FirstID int64  `json:"first_id,string"`
+}
+
+// layouts returns the layouts of a space that changes it.
+func (s nodeSpace) phaseLines() (lines []phaseLine) {
+	if len(s.phases) < 2 {
+		return nil
+	}
+	for _, phase := range s.phases {
+		lines = append(lines, phaseLine{phase.Layout.String(), formatTime(phase.Begin(), phase.Layout.Unit()), phase.FirstID()})
+	}
+	return lines
 }
 
 // spaceError is the JSON object of a space that cannot be listed.
@@ -379,7 +408,7 @@ func writeNodesJSON(w io.Writer, nodes nodeList) error {
 		states := s.count()
 		whole := spaceLine{
 			Kind: "space", Space: s.Name, Table: s.table, ID: s.Space.ID, Layout: s.Layout, Now: s.Now.Format(time.RFC3339Nano), Numbers: s.numbers(),
-			Held: states["held"], Free: states["free"], Ended: states["ended"], Gone: s.Gone, Losses: len(s.losses), Warnings: nodes.warnings,
+			Held: states["held"], Free: states["free"], Ended: states["ended"], Gone: s.Gone, Losses: len(s.losses), Warnings: nodes.warnings, Layouts: s.phaseLines(),
 		}
 		if until := s.absent(); until > 0 {
 			whole.Mark, whole.MarkTick = s.formatTick(until), until

@@ -37,7 +37,7 @@ the time to which the database was restored until the last process of before was
 The exit status is 0 with and without ids in doubt, and 1 when a key space cannot be read, or is in two tables: then all ids that were made
 since are in doubt. Losses stay recorded. When the rows have been seen to,
   DELETE FROM snowkey_nodes WHERE space = 'default' AND node < -2
-forgets them.`,
+forgets them; after a change of the layout the rows have the space default~1.`,
 		Example: `  SNOWKEY_DB=postgres://app:secret@127.0.0.1:5432/app snowkey nodes doubt --table orders --table payments
   snowkey nodes doubt --db sqlite:app.db --table orders --column order_id --table users --column id
   snowkey nodes doubt --db sqlite:app.db --table orders --from 2026-03-01T12:00:00Z --until 2026-03-01T12:07:30Z
@@ -166,12 +166,22 @@ func listDoubts(dialect grant.Dialect, nodes nodeList, in []idColumn) (doubts []
 				Space: s.Name, Table: s.table, Node: loss.Number, Holder: loss.Holder,
 				From: s.formatTick(loss.From), Until: s.formatTick(loss.Until), FromTick: loss.From, UntilTick: loss.Until,
 			}
-			if ids, some := newDoubt(s.layout, loss.Number, loss.From, loss.Until); some {
-				least, greatest := ids.bounds()
-				line.Least, line.Greatest = fmt.Sprint(least), fmt.Sprint(greatest)
-				line.Rows, line.Twice = ids.statements(dialect, in)
+			for i, phase := range s.phases { // each layout's ids are of other ticks
+				line, from, until := line, max(loss.From, phase.From), loss.Until
+				if i+1 < len(s.phases) {
+					until = min(until, s.phases[i+1].From)
+				}
+				if from >= until && len(s.phases) > 1 {
+					continue
+				}
+				line.From, line.Until, line.FromTick, line.UntilTick = s.formatTick(from), s.formatTick(until), from, until
+				if ids, some := newDoubt(phase.Layout, loss.Number, from, until); some {
+					least, greatest := ids.bounds()
+					line.Least, line.Greatest = fmt.Sprint(least), fmt.Sprint(greatest)
+					line.Rows, line.Twice = ids.statements(dialect, in)
+				}
+				doubts = append(doubts, line)
 			}
-			doubts = append(doubts, line)
 		}
 	}
 	return doubts, unknown

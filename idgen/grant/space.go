@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
@@ -216,7 +217,12 @@ func (s *SQLStore) repair(ctx context.Context, at *settled, space string) error 
 }
 
 // Space is a key space in a table.
-type Space struct{ Name, Layout, ID string }
+type Space struct {
+	Name     string
+	Layout   string // the text form of the layouts that it has had and comes to have, see [idgen.Phases]
+	ID       string
+	StoredAs string // the name by which its rows are listed; another one after a change of the layout
+}
 
 // Spaces returns the spaces that the table has, by name. It makes no table; the error is a [*TableError] when there is none, or it may
 // not be read.
@@ -229,8 +235,9 @@ func (s *SQLStore) Spaces(ctx context.Context) (spaces []Space, err error) {
 	if err != nil {
 		return nil, err
 	}
+	var found map[string]Space
 	err = s.transact(ctx, func(conn *sql.Conn) error {
-		spaces = nil
+		spaces, found = nil, map[string]Space{}
 		return dialect.Each(ctx, conn, at.texts.spaces, nil, func(rows *sql.Rows) error {
 			var space Space
 			var h headerRow
@@ -238,12 +245,28 @@ func (s *SQLStore) Spaces(ctx context.Context) (spaces []Space, err error) {
 				return err
 			}
 			space.ID, _ = h.id()
-			spaces = append(spaces, space)
+			space.StoredAs = space.Name
+			found[space.Name] = space
+			if !strings.Contains(space.Name, "~") {
+				spaces = append(spaces, space)
+			}
 			return nil
 		})
 	})
 	if err != nil {
 		return nil, s.tableError(at, err)
+	}
+	for i, space := range spaces {
+		for next := space; ; {
+			phases, err := idgen.ParsePhases(next.Layout)
+			moved, there := found[rowsName(space.Name, phases)]
+			if err != nil || !there || moved.StoredAs <= next.StoredAs {
+				next.Name = space.Name
+				spaces[i] = next
+				break
+			}
+			next = moved
+		}
 	}
 	return spaces, nil
 }
