@@ -135,8 +135,7 @@
 // the layouts it tells with [Keeper.Phases], so that a query by time is right for keys of both.
 //
 // A number that is set by hand, without a row, is not reached by a change. A database that is restored to a time before the announcement has the former
-// layout: keepers of B stop with ErrLayout; new processes would make ids of A. Announce the change again before they start. A process that ends
-// while it holds A only has nothing of B, and its rows are as ever.
+// layout: keepers of B stop with ErrLayout; new processes would make ids of A. Announce the change again before they start.
 //
 // # Faults, and why no id comes twice
 //
