@@ -364,7 +364,7 @@ func TestSpacesOfMissingTable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want = append(want, grant.Space{Name: space, Layout: "layout of " + space, ID: l.ID})
+			want = append(want, grant.Space{Name: space, Layout: "layout of " + space, ID: l.ID, StoredAs: space})
 		}
 		if got, err := store.Spaces(t.Context()); err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)

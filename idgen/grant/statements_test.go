@@ -957,7 +957,7 @@ func TestSQLSpaces(t *testing.T) {
 		m.ExpectQuery(m.spaces).WillReturnRows(sqlmock.NewRows([]string{"space", "layout", "holder", "from_tick", "until_tick"}).
 			AddRow("a", "b", header, math.MaxInt64-5, math.MaxInt64-9).AddRow("c", "d", "x", math.MaxInt64, math.MaxInt64).AddRow("e", "f", header, 1<<31-1, math.MaxInt64))
 		m.commit()
-		want := []grant.Space{{Name: "a", Layout: "b", ID: identity}, {Name: "c", Layout: "d"}, {Name: "e", Layout: "f"}}
+		want := []grant.Space{{Name: "a", Layout: "b", ID: identity, StoredAs: "a"}, {Name: "c", Layout: "d", StoredAs: "c"}, {Name: "e", Layout: "f", StoredAs: "e"}}
 		if got, err := store.Spaces(t.Context()); err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}
