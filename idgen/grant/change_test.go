@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -217,13 +218,15 @@ func TestChange(t *testing.T) {
 type atCall struct {
 	grant.Store
 	when     string
-	announce func()
+	announce atomic.Pointer[func()]
 }
 
 func (a *atCall) before(call string) {
-	if f := a.announce; f != nil && call == a.when {
-		a.announce = nil
-		f()
+	if call != a.when {
+		return
+	}
+	if f := a.announce.Swap(nil); f != nil {
+		(*f)()
 	}
 }
 
@@ -256,7 +259,7 @@ func TestChangeMeanwhile(t *testing.T) {
 						}
 						change := func() { announce(t, memory, widePacked) }
 						if doing == "acquiring" {
-							store.announce = change
+							store.announce.Store(&change)
 							k, err := grant.Open(t.Context(), store, config)
 							if !knows {
 								if !errors.Is(err, grant.ErrLayout) {
@@ -284,7 +287,7 @@ func TestChangeMeanwhile(t *testing.T) {
 						k := open(t, store, config)
 						next(t, k)
 						time.Sleep(30 * time.Minute)
-						store.announce = change
+						store.announce.Store(&change)
 						if doing == "renewing" {
 							time.Sleep(2 * time.Minute)
 							next(t, k)

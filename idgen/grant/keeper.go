@@ -295,7 +295,7 @@ func (k *Keeper) publish(err error) {
 		next.Failures = 0
 		next.Ahead = k.generator.Now().Sub(k.told.Add(time.Since(k.at)))
 	}
-	next.row, next.rows, next.Phases = k.row, k.rows, k.phases
+	next.row, next.rows, next.terms, next.Phases = k.row, k.rows, k.terms, k.phases
 	k.status.Store(next)
 	if old != nil {
 		close(old.changed)

@@ -14,18 +14,20 @@ type Numbers struct {
 
 // Numbers asks the store how many of the keeper's numbers are taken. It reads the rows of all numbers, a thousand in the default layout.
 func (k *Keeper) Numbers(ctx context.Context) (n Numbers, err error) {
-	l, err := k.store.List(ctx, k.status.Load().rows, k.terms.least, k.terms.most)
+	status := k.status.Load()
+	terms := status.terms
+	l, err := k.store.List(ctx, status.rows, terms.least, terms.most)
 	if err != nil {
 		return n, fmt.Errorf("grant: counting the numbers of space %q: %w", k.config.Space, err)
 	}
-	n.Of = k.terms.most - k.terms.least + 1
+	n.Of = terms.most - terms.least + 1
 	now := k.ticks(l.Now)
 	for _, row := range l.Rows {
 		if row.Holder == "" || row.Until <= now {
 			continue
 		}
 		n.Taken++
-		if k.terms.silent(row, now) {
+		if terms.silent(row, now) {
 			n.Silent++
 		}
 	}

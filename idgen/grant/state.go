@@ -42,5 +42,6 @@ type status struct {
 	State
 	row     Row // none while there is no number
 	rows    string
+	terms   terms
 	changed chan struct{}
 }
