@@ -317,6 +317,50 @@ func TestChangeMeanwhile(t *testing.T) {
 	}
 }
 
+// A keeper whose number another one has had since its grant ended looks for its row while a change moves the rows: that is no loss.
+func TestChangeWhileLooking(t *testing.T) {
+	for _, closing := range []bool{false, true} {
+		t.Run(fmt.Sprintf("closing=%t", closing), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				memory := grant.Memory(nil)
+				store := &atCall{Store: memory, when: "List"}
+				first := open(t, memory, grant.Config{Generator: with()}) // makes the space
+				if err := first.Close(); err != nil {
+					t.Fatal(err)
+				}
+				k := open(t, store, both())
+				next(t, k)
+				time.Sleep(time.Minute)
+				seize := func() { // its grant has ended, for all that it knows, and another one has the number
+					l, err := memory.List(t.Context(), grant.DefaultSpace, k.State().Number, k.State().Number)
+					if err != nil || len(l.Rows) != 1 {
+						t.Fatalf("got the rows %+v, %v", l.Rows, err)
+					}
+					old := l.Rows[0]
+					_, marks, _ := strings.Cut(old.Holder, ".")
+					stamp, _, _ := strings.Cut(marks, "<")
+					taken := grant.Row{Number: old.Number, Holder: "another#1.11<" + stamp, From: old.Until, Until: old.Until + 1000}
+					if done, err := memory.Swap(t.Context(), grant.DefaultSpace, old, taken); err != nil || !done {
+						t.Fatalf("got %t, %v", done, err)
+					}
+					change := func() { announce(t, memory, widePacked) }
+					store.announce.Store(&change)
+				}
+				if closing {
+					seize()
+				} else {
+					store.announce.Store(&seize) // the next List is that of the renewal; the one after it asks who has the row
+					time.Sleep(2 * time.Minute)
+				}
+				_ = k.Close()
+				if s := k.State(); s.Lost != 1 && !closing || len(s.Losses) != 0 {
+					t.Errorf("got %d lost, the losses %+v, want none", s.Lost, s.Losses)
+				}
+			})
+		})
+	}
+}
+
 // The store's clock steps back across the change: keys go on where they were. No generator takes its turn before its tick.
 func TestChangeAndBack(t *testing.T) {
 	for _, used := range []bool{true, false} {

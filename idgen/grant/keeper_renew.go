@@ -163,14 +163,14 @@ func (k *Keeper) renew(ctx context.Context) error {
 			return k.install(next, tick)
 		}
 	}
+	// The swaps say that the row is another's; which one it is, the listing may say. One of rows that have moved says nothing.
+	if listing, _, err = k.list(ctx, k.row.Number, k.row.Number); err != nil {
+		return err
+	}
 	if renamed, err := k.renamed(ctx); err != nil {
 		return err
 	} else if renamed {
 		return k.renew(ctx)
-	}
-	// The swaps say that the row is another's; which one it is, the listing may say.
-	if listing, _, err = k.list(ctx, k.row.Number, k.row.Number); err != nil {
-		return err
 	}
 	if len(listing.Rows) == 1 && k.owns(listing.Rows[0]) {
 		return fmt.Errorf("grant: renewing number %d: its row is not the one that the store lists; are reads answered by a replica?", k.row.Number)
@@ -235,12 +235,13 @@ func (k *Keeper) release(ctx context.Context, end int64) error {
 			if err != nil || done {
 				return err
 			}
-			if renamed, err := k.renamed(ctx); renamed || err != nil && !errors.Is(err, ErrLayout) {
-				return errors.Join(err, errRenamed)
-			}
-			listing, err := k.store.List(ctx, k.rows, row.Number, row.Number)
+			was := k.rows
+			listing, err := k.store.List(ctx, was, row.Number, row.Number)
 			if err != nil {
 				return err
+			}
+			if _, err := k.renamed(ctx); k.rows != was || err != nil && !errors.Is(err, ErrLayout) {
+				return errors.Join(err, errRenamed)
 			}
 			if len(listing.Rows) == 1 && k.owns(listing.Rows[0]) {
 				row = listing.Rows[0]
