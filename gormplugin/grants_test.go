@@ -1,8 +1,11 @@
 package gormplugin_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -38,6 +41,24 @@ func another(t *testing.T, db *gorm.DB) *gorm.DB {
 		t.Fatal(err)
 	}
 	return again
+}
+
+// Generator is the layout of the keys, once; a layout for InnoDB is warned of on PostgreSQL.
+func TestGenerator(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		twice := gormplugin.New(gormplugin.Generator(idgen.Packed), gormplugin.Grants(grant.Config{Generator: []idgen.Option{idgen.JS53}}))
+		if err := db.Use(twice); !errors.Is(err, grant.ErrConfig) || !strings.Contains(err.Error(), "Generator beside") {
+			t.Errorf("got %v of two layouts", err)
+		}
+		var log bytes.Buffer
+		plugin := granted(t, db, gormplugin.Generator(idgen.Packed), gormplugin.Grants(grant.Config{Space: "orders"}), gormplugin.Logger(slog.New(slog.NewTextHandler(&log, nil))))
+		if plugin.Layout() != idgen.Packed.Layout || plugin.Keeper().State().Space != "orders" {
+			t.Errorf("got the layout %s and the space %q", plugin.Layout(), plugin.Keeper().State().Space)
+		}
+		if warned := strings.Contains(log.String(), "on PostgreSQL it makes the index of the key larger"); warned != (db.Name() == "postgres") {
+			t.Errorf("got the log %q", log.String())
+		}
+	})
 }
 
 // Three replicas that write db.Use(gormplugin.New()) and nothing else have three numbers, and no key twice.

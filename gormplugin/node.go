@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
+	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
 )
 
@@ -40,12 +41,20 @@ func (p *Plugin) acquire(db *gorm.DB) error {
 	}
 	config := p.config
 	config.Logger = cmp.Or(config.Logger, p.logger)
+	if len(p.generator) > 0 {
+		if len(config.Generator) > 0 {
+			return fmt.Errorf("%w: Generator beside a Generator of Grants; give one of the two", grant.ErrConfig)
+		}
+		config.Generator = p.generator
+	}
 	keeper, err := grant.Open(context.Background(), store, config)
 	if err != nil {
 		return acquireError(err)
 	}
 	p.node = node{keeper, of}
-	p.source, err = newSource(keeper)
+	if p.source, err = newSource(keeper); err == nil && db.Name() == "postgres" && keeper.Layout().Bits(idgen.Stream) > 0 {
+		p.log().Warn("snowkey: the layout packs the pages of InnoDB; on PostgreSQL it makes the index of the key larger; take the layout snowkey there", "layout", keeper.Layout())
+	}
 	return err
 }
 

@@ -14,6 +14,15 @@ import (
 // Option is a setting of [New]. db.Use returns the error of a wrong one.
 type Option func(*Plugin) error
 
+// Generator sets how the plugin makes its keys: the layout, and what it does about a clock that steps back, a full tick, and the start of a sequence. For a
+// table of MySQL or MariaDB that many connections fill that is Generator(idgen.Packed). It is the Generator of [Grants], which then has none.
+func Generator(options ...idgen.Option) Option {
+	return func(p *Plugin) error {
+		p.generator = options
+		return nil
+	}
+}
+
 // Grants sets how the plugin acquires its node number: the layout, the key space and the length of a grant; with [grant.Table] also the table of
 // the grants.
 func Grants(config grant.Config, options ...grant.SQLOption) Option {
@@ -80,8 +89,8 @@ func BeforeHooks() Option {
 	}
 }
 
-// Logger sets where the plugin warns of [AllKeys] in JSON and of columns that still count, see [WithoutModelWarnings], and where the keeper of its
-// node number logs, unless [Grants] gives that a logger of its own. Default: slog.Default(). A logger with slog.DiscardHandler says nothing.
+// Logger sets where the plugin warns of [AllKeys] in JSON and of columns that still count, see [WithoutModelWarnings], of the layout packed on PostgreSQL, and
+// where the keeper of its node number logs, unless [Grants] gives that a logger of its own. Default: slog.Default(). A logger with slog.DiscardHandler says nothing.
 func Logger(to *slog.Logger) Option {
 	return func(p *Plugin) error {
 		p.logger = to

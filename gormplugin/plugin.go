@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
 )
 
@@ -20,6 +21,7 @@ type Plugin struct {
 	tables  []tableKey
 	models  []any // to prepare
 
+	generator   []idgen.Option
 	config      grant.Config
 	grants      []grant.SQLOption
 	beforeHooks bool

@@ -26,8 +26,10 @@ key can be NULL, and that none is from the future by the layout. Each finding is
 statements that fix it, where these are certain to run and to change nothing else, and otherwise with the
 reason and what to do. Nothing is written; run them yourself, while nothing writes to the tables.
 
+Of tables of InnoDB it also tells which have half empty pages; that harms no key.
+
 Without --table all tables are checked, on PostgreSQL those of the current schema. The exit status is 1
-when something was found, and when the user has no right to see the tables.`,
+when something was found, other than half empty pages, and when the user has no right to see the tables.`,
 		Example: `  SNOWKEY_DB=postgres://app:secret@127.0.0.1:5432/app snowkey check
   snowkey check --db-file /run/secrets/app --table orders --table shop.customers
   snowkey check --db sqlite:app.db --layout twitter --json`,
@@ -62,10 +64,14 @@ when something was found, and when the user has no right to see the tables.`,
 		switch {
 		case err != nil:
 			return err
-		case len(findings) > 0:
+		case slices.ContainsFunc(findings, func(f check.Finding) bool { return !f.Kind.Harmless() }):
 			return fmt.Errorf("%s checked, %s", count(checked, "table"), count(len(findings), "finding"))
 		}
-		c.PrintErrln(count(checked, "table"), "checked, nothing found")
+		found := "nothing found"
+		if len(findings) > 0 {
+			found = count(len(findings), "finding") + ", which harms no key"
+		}
+		c.PrintErrln(count(checked, "table"), "checked,", found)
 		return nil
 	}
 	return c

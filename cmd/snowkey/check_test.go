@@ -99,6 +99,27 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// Half empty pages are told, and the exit status is 0.
+func TestCheckHalfEmpty(t *testing.T) {
+	database := dbtest.MySQL(t)
+	pool := database.Open(t)
+	for _, statement := range []string{
+		"CREATE TABLE orders (id bigint PRIMARY KEY, note varchar(200))",
+		"INSERT INTO orders SELECT seq, REPEAT('x', 200) FROM seq_1_to_80000 ORDER BY seq + 64 * RAND(1)",
+		"ANALYZE TABLE orders",
+	} {
+		if _, err := pool.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	var stdout, stderr bytes.Buffer
+	status := run(t.Context(), []string{"check", "--db", database.DSN}, nil, &stdout, &stderr)
+	out := regexp.MustCompile(`[0-9]+ %`).ReplaceAllString(stdout.String(), "N %")
+	if status != 0 || !strings.HasPrefix(out, "orders, column id: half-empty: its pages are N % full: a row has about ") || stderr.String() != "1 table checked, 1 finding, which harms no key\n" {
+		t.Errorf("got status %d, %s and %s", status, out, stderr.String())
+	}
+}
+
 // Who may not read a table is told which right is missing, and nothing of a table that is not to be seen.
 func TestCheckWithoutRights(t *testing.T) {
 	for name, make := range map[string]func(testing.TB) dbtest.Database{"mysql": dbtest.MySQL, "postgres": dbtest.Postgres} {

@@ -96,7 +96,24 @@ type checkCase struct {
 	each   bool   // mend each finding alone too
 }
 
+// filled is a table of InnoDB with rows of about 250 bytes that arrive in the order given.
+func filled(name, order string) []string {
+	return []string{
+		"CREATE TABLE " + name + " (id bigint PRIMARY KEY, user_id bigint, at datetime(3) NOT NULL, price decimal(10, 2) NOT NULL, note varchar(200) CHARACTER SET latin1)",
+		"INSERT INTO " + name + " SELECT seq, seq, '2025-01-01', 1, REPEAT('x', 200) FROM seq_1_to_80000 ORDER BY " + order,
+		"ANALYZE TABLE " + name,
+	}
+}
+
 var checkCases = []checkCase{
+	{
+		name: "rows in and out of the order of their keys", kind: dsn.MySQL,
+		setup:  slices.Concat(filled("orders", "seq + 64 * RAND(1)"), filled("sorted", "seq")),
+		tables: []string{"orders", "sorted"},
+		want:   []string{"orders.id half-empty*"},
+		insert: []string{"INSERT INTO orders VALUES (@, NULL, NOW(), 1, NULL)"},
+		keeps:  "SELECT SUM(user_id) FROM orders",
+	},
 	{
 		name: "int auto_increment", kind: dsn.MySQL, each: true,
 		setup: []string{
@@ -774,14 +791,14 @@ func TestFindingText(t *testing.T) {
 	if got := (check.Finding{Table: "orders", Kind: check.NoTable, Text: "none"}).String(); got != "orders: no-table: none" {
 		t.Errorf("got %q", got)
 	}
-	for kind := check.NoTable; kind <= check.FutureKey; kind++ {
+	for kind := check.NoTable; kind <= check.HalfEmpty; kind++ {
 		text, err := kind.MarshalText()
 		var read check.Kind
 		if err != nil || read.UnmarshalText(text) != nil || read != kind {
 			t.Errorf("got %v, %v, want %v", read, err, kind)
 		}
 	}
-	for _, kind := range []check.Kind{0, check.FutureKey + 1} {
+	for _, kind := range []check.Kind{0, check.HalfEmpty + 1} {
 		if _, err := kind.MarshalText(); !errors.Is(err, check.ErrKind) || kind.String() != fmt.Sprintf("Kind(%d)", uint8(kind)) {
 			t.Errorf("got %v and %s, want ErrKind", err, kind)
 		}

@@ -343,10 +343,13 @@ func (c *checker) checkKey(ctx context.Context, t *catalog.Table, k targetKey) e
 		c.add(t, col.Name, NullableKey, m, "it is declared %s, which is no alias of the rowid, and may be NULL: a row that is inserted without a key has none, without an error",
 			strings.TrimSpace(col.Type+" PRIMARY KEY"))
 	}
-	if col.Class == catalog.Integer || col.Class == catalog.Decimal {
-		return c.checkGreatest(ctx, t, k)
+	if col.Class != catalog.Integer && col.Class != catalog.Decimal {
+		return nil
 	}
-	return nil
+	if err := c.checkGreatest(ctx, t, k); err != nil || col.Class != catalog.Integer {
+		return err
+	}
+	return c.checkFill(ctx, t, k)
 }
 
 // checkGreatest looks for keys that the source cannot have made.

@@ -20,10 +20,12 @@ const (
 	NullableKey                     // a key that is left out becomes NULL
 	NarrowReference                 // a column that refers to a key cannot hold it
 	FutureKey                       // the table has keys above all that the source makes now
+	HalfEmpty                       // the pages of an InnoDB table are half empty, which costs space and time alone: see [Kind.Harmless]
 )
 
 var kinds = [...]string{
 	"no-table", "no-column", "no-primary-key", "wrong-type", "narrow-key", "auto-increment", "nullable-key", "narrow-reference", "future-key",
+	"half-empty",
 }
 
 var (
@@ -31,9 +33,12 @@ var (
 	_ encoding.TextUnmarshaler = (*Kind)(nil)
 )
 
+// Harmless reports whether no key and no row comes to harm by findings of the kind.
+func (k Kind) Harmless() bool { return k == HalfEmpty }
+
 // String returns words with hyphens, such as "narrow-key".
 func (k Kind) String() string {
-	if k < NoTable || k > FutureKey {
+	if k < NoTable || k > HalfEmpty {
 		return fmt.Sprintf("Kind(%d)", uint8(k))
 	}
 	return kinds[k-NoTable]
@@ -41,7 +46,7 @@ func (k Kind) String() string {
 
 // MarshalText gives what String returns. The error wraps [ErrKind] for a value that is no kind.
 func (k Kind) MarshalText() ([]byte, error) {
-	if k < NoTable || k > FutureKey {
+	if k < NoTable || k > HalfEmpty {
 		return nil, fmt.Errorf("%w: %d", ErrKind, uint8(k))
 	}
 	return []byte(k.String()), nil
