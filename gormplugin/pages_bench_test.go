@@ -21,17 +21,16 @@ type arrival struct {
 	writers    int
 	generators int            // none: consecutive or random numbers
 	options    []idgen.Option // of a generator
+	rate       int            // rows a second of the writers' clock
 }
 
 var arrivals = []arrival{
-	{"sequential", 1, 0, nil}, {"sequential", 16, 0, nil}, {"random", 1, 0, nil},
-	{"snowkey", 1, 1, nil}, {"snowkey", 16, 1, nil}, {"snowkey", 16, 16, nil},
-	{"packed", 1, 1, []idgen.Option{idgen.Packed}}, {"packed", 16, 1, []idgen.Option{idgen.Packed}}, {"packed", 16, 16, []idgen.Option{idgen.Packed}},
-	{"packed1s", 16, 1, []idgen.Option{idgen.PackedSecond}}, {"packed1s", 16, 16, []idgen.Option{idgen.PackedSecond}},
+	{"sequential", 1, 0, nil, 25_000}, {"sequential", 16, 0, nil, 25_000}, {"random", 1, 0, nil, 25_000},
+	{"snowkey", 1, 1, nil, 25_000}, {"snowkey", 16, 1, nil, 25_000}, {"snowkey", 16, 16, nil, 25_000}, {"snowkey", 16, 16, nil, 100},
+	{"packed", 1, 1, []idgen.Option{idgen.Packed}, 25_000}, {"packed", 16, 1, []idgen.Option{idgen.Packed}, 25_000},
+	{"packed", 16, 16, []idgen.Option{idgen.Packed}, 25_000}, {"packed", 16, 16, []idgen.Option{idgen.Packed}, 100},
+	{"packed1s", 16, 1, []idgen.Option{idgen.PackedSecond}, 25_000}, {"packed1s", 16, 16, []idgen.Option{idgen.PackedSecond}, 25_000},
 }
-
-// pagesRate is how many rows arrive in a second of the writers' clock.
-const pagesRate = 25_000
 
 // send calls insert with the keys of each statement in the order of arrival. The clock of the generators stands still but for the rows that arrive.
 func (a arrival) send(b testing.TB, rows, batch int, insert func(keys []int64)) {
@@ -76,7 +75,7 @@ func (a arrival) send(b testing.TB, rows, batch int, insert func(keys []int64)) 
 		if a.generators > 0 {
 			generators[w%a.generators].ReturnStream(streams[w])
 		}
-		now = now.Add(time.Duration(batch) * time.Second / pagesRate)
+		now = now.Add(time.Duration(batch) * time.Second / time.Duration(a.rate))
 		fill(w)
 	}
 }
@@ -97,7 +96,7 @@ func BenchmarkPages(b *testing.B) {
 		}
 		for _, batch := range []int{1, 20} {
 			for _, a := range arrivals {
-				b.Run(fmt.Sprintf("rows=%d/keys=%s/writers=%d/generators=%d", batch, a.keys, a.writers, a.generators), func(b *testing.B) {
+				b.Run(fmt.Sprintf("rows=%d/keys=%s/writers=%d/generators=%d/rate=%d", batch, a.keys, a.writers, a.generators, a.rate), func(b *testing.B) {
 					var table, index int64
 					for b.Loop() {
 						b.StopTimer()
