@@ -139,7 +139,7 @@ func TestNamedTests(t *testing.T) {
 				}
 			}
 			for i, field := range fields[:len(fields)-1] {
-				if pattern := fields[i+1]; (field == "-run" || field == "-bench") && pattern != "^$" && names != nil {
+				if pattern, _, _ := strings.Cut(fields[i+1], "/"); (field == "-run" || field == "-bench") && pattern != "^$" && names != nil {
 					compiled, err := regexp.Compile(pattern)
 					if err != nil {
 						t.Errorf("%s: %s: %v", page, line, err)
