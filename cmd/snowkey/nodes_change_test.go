@@ -64,7 +64,7 @@ func TestNodesChange(t *testing.T) {
 			}
 			shown, stderr = nodes(1, "change", "--to", "packed")
 			has(shown, "former, does not know", "nothing is changed\n")
-			has(stderr, "1 holders that do not know the new layout", "Before")
+			has(stderr, "holders that do not know the new layout: 1, such as", "Before")
 			before, _ := nodes(0)
 			if strings.Contains(before, "packed") || strings.Contains(before, "stream") {
 				t.Errorf("the layout has changed in\n%s", before)

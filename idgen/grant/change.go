@@ -74,7 +74,7 @@ func (c *Change) At() time.Time { return c.Phases[len(c.Phases)-1].Begin() }
 func (c *Change) Announce(ctx context.Context, overUnaware bool) error {
 	for range attempts {
 		if len(c.Unaware) > 0 && !overUnaware {
-			return fmt.Errorf("%w: space %q has %d holders that do not know the new layout, such as %q of number %d; give their programs the new layout, and the "+
+			return fmt.Errorf("%w: space %q has holders that do not know the new layout: %d, such as %q of number %d; give their programs the new layout, and the "+
 				"one in force in Before", ErrChange, c.Space, len(c.Unaware), unstamped(c.Unaware[0].Holder), c.Unaware[0].Number)
 		}
 		next := c.Phases[len(c.Phases)-1]
