@@ -45,9 +45,9 @@
 // page in the middle, and the left half is never filled. Keys of many connections, and of many processes, arrive out of order by some places. A packed
 // layout has the time in two places, and gives each writer a run of its own in between. That of [Packed]:
 //
-//	 63 62                         38 37        28 27     24 23               8 7           0
+//	 63 62                         40 39        30 29     26 25               8 7           0
 //	+--+-----------------------------+------------+---------+------------------+-------------+
-//	| 0| time, 25 bits of 65.536 s   |  node, 10  | stream,4| time, 16 of 1 ms | sequence, 8 |
+//	| 0| time, 23 bits of 262.144 s  |  node, 10  | stream,4| time, 18 of 1 ms | sequence, 8 |
 //	+--+-----------------------------+------------+---------+------------------+-------------+
 //
 // A writer takes a stream ([Snowflake.TakeStream]), makes its ids in it, and returns it when its INSERT has ended. So the rows of a stream arrive in the

@@ -10,7 +10,7 @@ import (
 // String returns the text form, which [ParseLayout] reads, for instance
 //
 //	time=41@1ms,datacenter=5,node=5,sequence=12;epoch=2010-11-04T01:42:54.657Z
-//	time=25,node=10,stream=4,time=16@1ms,sequence=8;epoch=2025-01-01T00:00:00Z
+//	time=23,node=10,stream=4,time=18@1ms,sequence=8;epoch=2025-01-01T00:00:00Z
 //
 // The fields stand from the top bit down with their widths in bits, the time with the unit after the @, of two fields of time the second one, the epoch in
 // UTC. Two layouts are equal if and only if their text forms are.

@@ -18,7 +18,7 @@ func TestLayoutText(t *testing.T) {
 	if got, err := idgen.ParseLayout(want); err != nil || got != idgen.Twitter.Layout {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
-	const packed = "time=25,node=10,stream=4,time=16@1ms,sequence=8;epoch=2025-01-01T00:00:00Z"
+	const packed = "time=23,node=10,stream=4,time=18@1ms,sequence=8;epoch=2025-01-01T00:00:00Z"
 	if got, err := idgen.ParseLayout(packed); err != nil || got != idgen.Packed.Layout || got.String() != packed {
 		t.Errorf("got %s, %v, want %s", got, err, packed)
 	}

@@ -19,7 +19,7 @@ type Phases []Phase
 
 // String returns the text form, which [ParsePhases] reads: the layouts, each but the first after its tick and a colon.
 //
-//	time=41@1ms,node=10,sequence=12;epoch=2025-01-01T00:00:00Z|59933720576:time=25,node=10,stream=4,time=16@1ms,sequence=8;epoch=2025-01-01T00:00:00Z
+//	time=41@1ms,node=10,sequence=12;epoch=2025-01-01T00:00:00Z|59933720576:time=23,node=10,stream=4,time=18@1ms,sequence=8;epoch=2025-01-01T00:00:00Z
 //
 // Of one phase it is the text form of the layout.
 func (p Phases) String() string {

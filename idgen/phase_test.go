@@ -92,16 +92,16 @@ func TestPhasesRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"": "no epoch", snowkey + "|" + packed: "tick and a colon", snowkey + "|+65536:" + packed: "tick and a colon",
-		snowkey + "|065536:" + packed: "tick and a colon", snowkey + "|65537:" + packed: "multiple of 65536", snowkey + "|0:" + packed: "later one",
-		snowkey + "|-65536:" + packed: "later one", snowkey + "|65536:" + snowkey: "nothing to change", snowkey + "|65536:": "no epoch",
-		snowkey + "|2199023255552:" + packed:                            "past its last tick",
-		snowkey + "|65536:" + packed + "|65536:" + snowkey:              "later one",
-		snowkey + "|65536:" + wide.String():                             "would be smaller",
-		snowkey + "|65536:" + idgen.Twitter.String():                    "one epoch and one unit",
-		idgen.Scattered.String() + "|65536:" + idgen.Sharded.String():   "the time on top",
-		idgen.Sharded.String() + "|65536:" + idgen.Scattered.String():   "the time on top",
-		snowkey + "|65536:" + packed + "|131072:" + idgen.JS53.String(): "one epoch and one unit",
+		"": "no epoch", snowkey + "|" + packed: "tick and a colon", snowkey + "|+262144:" + packed: "tick and a colon",
+		snowkey + "|0262144:" + packed: "tick and a colon", snowkey + "|262145:" + packed: "multiple of 262144", snowkey + "|0:" + packed: "later one",
+		snowkey + "|-262144:" + packed: "later one", snowkey + "|262144:" + snowkey: "nothing to change", snowkey + "|262144:": "no epoch",
+		snowkey + "|2199023255552:" + packed:                             "past its last tick",
+		snowkey + "|262144:" + packed + "|262144:" + snowkey:             "later one",
+		snowkey + "|262144:" + wide.String():                             "would be smaller",
+		snowkey + "|262144:" + idgen.Twitter.String():                    "one epoch and one unit",
+		idgen.Scattered.String() + "|262144:" + idgen.Sharded.String():   "the time on top",
+		idgen.Sharded.String() + "|262144:" + idgen.Scattered.String():   "the time on top",
+		snowkey + "|262144:" + packed + "|524288:" + idgen.JS53.String(): "one epoch and one unit",
 	} {
 		if got, err := idgen.ParsePhases(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, %v, want an error with %q", text, got, err, want)

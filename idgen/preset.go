@@ -92,12 +92,12 @@ var (
 	Scattered = preset("scattered", "this module, sharded with the shard on top", shardedPolicy, newYear2025, time.Millisecond,
 		Shard.Bits(10), Time.Bits(41), Node.Bits(8), Sequence.Bits(4))
 
-	// Packed is this module's for tables that InnoDB clusters by their keys: 25 bits of bands of 65.536 s, 10 of node, 4 of stream, 16 of milliseconds within
-	// the band, 8 of sequence, see [Snowflake.TakeStream]. It has the epoch, the node numbers and the end of Snowkey, and the exact millisecond. Rows of
+	// Packed is this module's for tables that InnoDB clusters by their keys: 23 bits of bands of 262.144 s, 10 of node, 4 of stream, 18 of milliseconds
+	// within the band, 8 of sequence, see [Snowflake.TakeStream]. It has the epoch, the node numbers and the end of Snowkey, and the exact millisecond. Rows of
 	// one band are in the order of their writers. A stream makes 256,000 ids a second, and borrows up to a second beyond that, see [BorrowFull]; a
 	// generator has 16 streams. Nodes with numbers that are set by hand should begin above the ids there are, see [WithFloor]; grants need no such care.
 	Packed = preset("packed", "this module, for clustered tables of InnoDB", packedPolicy, newYear2025, time.Millisecond,
-		Time.Bits(25), Node.Bits(10), Stream.Bits(4), Time.Bits(16), Sequence.Bits(8))
+		Time.Bits(23), Node.Bits(10), Stream.Bits(4), Time.Bits(18), Sequence.Bits(8))
 
 	// PackedSecond is Packed with bands of 1.024 s, for tables that are read by time more than they are written.
 	PackedSecond = preset("packed1s", "this module, packed in bands of a second", packedPolicy, newYear2025, time.Millisecond,

@@ -43,8 +43,8 @@ func snowkey() Strategy {
 func packed() Strategy {
 	info := snowkey().Info()
 	info.Name = "snowkey-packed"
-	info.About = "64-bit snowflake keys of this module for tables that InnoDB clusters by their keys, filled in by its plugin: 25 bits of bands of 65.536 s, 10 of node, " +
-		"4 of stream, 16 of milliseconds, 8 of sequence. Each statement has a stream of its own until its INSERT is done; the node number is granted as snowkey's is."
+	info.About = "64-bit snowflake keys of this module for tables that InnoDB clusters by their keys, filled in by its plugin: 23 bits of bands of 262.144 s, 10 of node, " +
+		"4 of stream, 18 of milliseconds, 8 of sequence. Each statement has a stream of its own until its INSERT is done; the node number is granted as snowkey's is."
 	info.Cost += "; keys of one band are in the order of their writers, not of time; the indexes of other databases than MySQL and MariaDB grow"
 	info.Limit = idgen.Packed.PerSecond() / float64(idgen.Packed.Max(idgen.Stream)+1) // of a stream
 	info.Ahead = time.Second
