@@ -132,7 +132,7 @@
 //
 // Three things are choices, each an [Option]; a [Preset] brings its maker's:
 //
-//	when the wall clock steps back     IgnoreBack, WaitBack, RefuseBack, SwitchBack
+//	when the wall clock steps back     IgnoreBack, WaitBack, RefuseBack, SwitchBack, WaitSwitchBack
 //	when a tick's sequence is used up  WaitFull, BorrowFull, RefuseFull
 //	where a tick's sequence starts     StartSpread, StartRandom, StartZero
 //
@@ -175,6 +175,8 @@
 //	steps forward by a year     follows within 0.1 s    follows                    follows               follows
 //	and back by a year          goes on a year ahead    ClockError for a year      ClockError for a year spare nodes, then full
 //	stands still                the tick's sequence, then the policy for a full tick, the same under all
+//
+// WaitSwitchBack is WaitBack up to the bound and SwitchBack beyond it.
 //
 // A wrong step forward is the one that hurts: ids of a time to come cannot be taken back, and the way out is to set the clock right
 // and make a new generator with a node number that was not in use in that time.

@@ -75,11 +75,13 @@ func TestPresets(t *testing.T) {
 
 func TestExhaustsAt(t *testing.T) {
 	for preset, want := range map[idgen.Preset]string{
-		idgen.Twitter: "2080-07-10T17:30:30.209Z",
-		idgen.Snowkey: "2094-09-07T15:47:35.552Z",
-		idgen.Baidu:   "2024-11-20T13:24:16Z",
-		idgen.K8sIP:   "2030-03-20T05:38:24Z",
-		idgen.Packed:  "2094-09-07T15:47:35.552Z",
+		idgen.Twitter:          "2080-07-10T17:30:30.209Z",
+		idgen.Snowkey:          "2094-09-07T15:47:35.552Z",
+		idgen.Baidu:            "2024-11-20T13:24:16Z",
+		idgen.Game:             "2068-07-21T06:52:14.72Z",
+		idgen.ShardingJDBC2018: "2087-09-07T07:47:35.552Z",
+		idgen.K8sIP:            "2030-03-20T05:38:24Z",
+		idgen.Packed:           "2094-09-07T15:47:35.552Z",
 	} {
 		if got := preset.ExhaustsAt().Format(time.RFC3339Nano); got != want {
 			t.Errorf("%s: got %s, want %s", preset.Name(), got, want)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -40,12 +41,15 @@ type plan struct {
 	spare             []int64
 }
 
+// switches reports whether the generator has spare nodes.
+func (p plan) switches() bool { return strings.HasSuffix(p.back, "switch") }
+
 func (p plan) String() string { return p.back + "/" + p.full + "/" + p.start }
 
 func (p plan) options() []idgen.Option {
 	return []idgen.Option{
 		map[string]idgen.Option{
-			"ride": idgen.IgnoreBack(), "wait": idgen.WaitBack(p.bound), "refuse": idgen.RefuseBack(), "switch": idgen.SwitchBack(p.spare...),
+			"ride": idgen.IgnoreBack(), "wait": idgen.WaitBack(p.bound), "refuse": idgen.RefuseBack(), "switch": idgen.SwitchBack(p.spare...), "waitswitch": idgen.WaitSwitchBack(p.bound, p.spare...),
 		}[p.back],
 		map[string]idgen.Option{"wait": idgen.WaitFull(), "borrow": idgen.BorrowFull(p.borrow), "refuse": idgen.RefuseFull()}[p.full],
 		map[string]idgen.Option{"spread": idgen.StartSpread(p.below), "random": idgen.StartRandom(p.below), "zero": idgen.StartZero()}[p.start],
@@ -55,7 +59,7 @@ func (p plan) options() []idgen.Option {
 // plans returns all combinations of policies.
 func plans() []plan {
 	var all []plan
-	for _, back := range []string{"ride", "wait", "refuse", "switch"} {
+	for _, back := range []string{"ride", "wait", "refuse", "switch", "waitswitch"} {
 		for _, full := range []string{"wait", "borrow", "refuse"} {
 			for _, start := range []string{"spread", "random", "zero"} {
 				all = append(all, plan{back: back, full: full, start: start, bound: 3 * time.Millisecond, borrow: 2, below: 4, spare: []int64{5, 3}})
@@ -70,7 +74,7 @@ var errWait = errors.New("would wait")
 // newOracle begins like a generator that was made at the same reading of the clock; first is the sequence that its spread begins with.
 func newOracle(layout idgen.Layout, clock *fakeClock, p plan, first int64, random func() uint64) *oracle {
 	o := &oracle{layout: layout, clock: clock, plan: p, random: random, nodes: []int64{1}, tick: -1, start: first}
-	if p.back == "switch" {
+	if p.switches() {
 		o.nodes = append(o.nodes, slices.Sorted(slices.Values(p.spare))...)
 	}
 	o.offset = clock.Wall().Sub(layout.Epoch()) - clock.Elapsed()
@@ -101,7 +105,7 @@ func (o *oracle) run(ids []int64) (int, error) {
 	if behind > 0 && o.plan.back == "refuse" || behind > o.plan.bound && o.plan.back == "wait" {
 		return 0, idgen.ErrClockBack
 	}
-	if behind > 0 && o.plan.back == "wait" {
+	if behind > 0 && (o.plan.back == "wait" || o.plan.back == "waitswitch" && behind <= o.plan.bound) {
 		return 0, errWait
 	}
 	if since < 0 {
@@ -197,7 +201,7 @@ func TestAgreesWithOracle(t *testing.T) {
 			for seed := range uint64(40) {
 				r := rand.New(rand.NewPCG(seed, 7))
 				fields := []idgen.Field{idgen.Time.Bits(13), idgen.Node.Bits(3), idgen.Sequence.Bits(4)}
-				if seed%2 == 1 && p.back != "switch" { // who comes alone has the lowest stream each time
+				if seed%2 == 1 && !p.switches() { // who comes alone has the lowest stream each time
 					fields = []idgen.Field{idgen.Time.Bits(4), idgen.Node.Bits(3), idgen.Stream.Bits(2), idgen.Time.Bits(9), idgen.Sequence.Bits(4)}
 				}
 				layout, err := idgen.NewLayout(noon, time.Millisecond, fields...)

@@ -26,6 +26,8 @@ func TestPoliciesRefuseWhatDoesNotFit(t *testing.T) {
 		{"random below less than nothing", []idgen.Option{idgen.StartRandom(-1)}, idgen.ErrRange},
 		{"random beyond the sequence", []idgen.Option{idgen.StartRandom(4097)}, idgen.ErrRange},
 		{"no spare node", []idgen.Option{idgen.SwitchBack()}, idgen.ErrRange},
+		{"no spare node to wait before", []idgen.Option{idgen.WaitSwitchBack(time.Second)}, idgen.ErrRange},
+		{"no time to wait before a spare node", []idgen.Option{idgen.WaitSwitchBack(0, 9)}, idgen.ErrRange},
 		{"spare node too great", []idgen.Option{idgen.SwitchBack(1024)}, idgen.ErrRange},
 		{"spare node below its own", []idgen.Option{idgen.SwitchBack(6)}, idgen.ErrRange},
 		{"spare node its own", []idgen.Option{idgen.SwitchBack(7)}, idgen.ErrRange},
@@ -172,6 +174,44 @@ func TestSwitchBackUsesSpareNodes(t *testing.T) {
 	}
 }
 
+// WaitSwitchBack waits for a small step back, and has spare nodes for a great one, and for a small one that does not end.
+func TestWaitSwitchBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const bound = 5 * time.Millisecond
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		layout, err := idgen.NewLayout(noon, time.Millisecond, idgen.Time.Bits(40), idgen.Node.Bits(4), idgen.Sequence.Bits(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock := newFakeClock(noon.Add(time.Hour))
+		g := newGenerator(t, layout, idgen.WaitSwitchBack(bound, 6), idgen.StartZero(), idgen.RefuseFull(), idgen.WithNode(5), idgen.WithClock(clock))
+		last := next(t, g)
+		after := func(trouble string, wantNode int64, wantWaited time.Duration) {
+			t.Helper()
+			began := time.Now()
+			id, err := g.Next(t.Context())
+			parts, decodeErr := layout.Decode(id)
+			if err != nil || decodeErr != nil || id <= last || parts.Node != wantNode || time.Since(began) != wantWaited {
+				t.Fatalf("%s: got %d, %v, %+v after %s, want node %d after %s, and an id above %d", trouble, id, err, parts, time.Since(began), wantNode, wantWaited, last)
+			}
+			last = id
+		}
+		clock.step(-4 * time.Millisecond)
+		if id, err := g.Next(ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("back by 4 ms: got %d, %v, want to wait", id, err)
+		}
+		after("the clock stays 4 ms behind", 5, bound)
+		clock.pass(4 * time.Millisecond)
+		after("the clock is where it was", 5, 0)
+		clock.step(-time.Minute)
+		after("back by a minute", 5, 0)
+		after("no sequence of the own node is left", 6, 0)
+		clock.pass(time.Minute + time.Millisecond)
+		after("a millisecond later", 5, 0)
+	})
+}
+
 // A step back between New and the first id is one too: the time that New read is where the generator stays.
 func TestSwitchBackFromTheStart(t *testing.T) {
 	options := func(c *fakeClock) []idgen.Option {
@@ -251,6 +291,37 @@ func TestClockFarAway(t *testing.T) {
 		}
 		if _, err := idgen.New(layout, idgen.WithClock(&wildClock{fakeClock: far, wild: time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)})); !errors.Is(err, idgen.ErrExhausted) {
 			t.Errorf("%s in 2300: got %v, want ErrExhausted", layout, err)
+		}
+	}
+}
+
+// A leap second for which the system's clock shows the last second of the day twice is a step back by a second. No policy makes an id twice then.
+func TestLeapSecond(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for policy, option := range map[string]idgen.Option{
+		"ride": idgen.IgnoreBack(), "wait": idgen.WaitBack(2 * time.Second), "refuse": idgen.RefuseBack(), "switch": idgen.SwitchBack(9),
+	} {
+		clock := newFakeClock(time.Date(2026, 12, 31, 23, 59, 59, 0, time.UTC))
+		g := newGenerator(t, option, idgen.WithNode(1), idgen.WithClock(clock))
+		last, refused := int64(0), 0
+		for ms := range 3000 {
+			if ms == 1000 {
+				clock.step(-time.Second)
+			}
+			id, err := g.Next(ended) // which does not wait
+			switch {
+			case err != nil:
+				refused++
+			case id <= last:
+				t.Fatalf("%s, after %d ms: got %d after %d", policy, ms, id, last)
+			default:
+				last = id
+			}
+			clock.pass(time.Millisecond)
+		}
+		if held := policy == "wait" || policy == "refuse"; held && (refused < 998 || refused > 1000) || !held && refused > 0 {
+			t.Errorf("%s: %d of 3000 calls came to nothing", policy, refused)
 		}
 	}
 }

@@ -38,6 +38,10 @@ var (
 	ShardingJDBC = preset("shardingjdbc", "Sharding-JDBC's default key generator, in UTC", policy{back: backRefuse, full: fullWait, start: startSpread, below: 2},
 		time.Date(2016, 11, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, Time.Bits(41), Node.Bits(10), Sequence.Bits(12))
 
+	// ShardingJDBC2018 is ShardingJDBC with the epoch 1514736000000, 2018-01-01T00:00:00+08:00, of an article on it and of copies of its generator.
+	ShardingJDBC2018 = preset("shardingjdbc2018", "Sharding-JDBC's generator with the epoch of 2018 in UTC+8", policy{back: backRefuse, full: fullWait, start: startSpread, below: 2},
+		time.UnixMilli(1514736000000), time.Millisecond, Time.Bits(41), Node.Bits(10), Sequence.Bits(12))
+
 	// Sonyflake is Sony's: 39 bits of 10 ms since 2014-09-01T00:00:00Z, 8 of sequence, 16 of machine, the sequence above the machine.
 	// Source: sony/sonyflake with the default start time of its version 1; version 2 begins at 2025-01-01T00:00:00Z. It lasts until 2188
 	// and makes at most 25,600 ids a second and machine.
@@ -69,8 +73,9 @@ var (
 	K8sIP = preset("k8sip", "a variant with the low bits of the pod's address", defaultPolicy,
 		time.Unix(1631780048, 0), time.Second, Time.Bits(28), Node.Bits(24), Sequence.Bits(11))
 
-	// Game is a variant for game servers. Published as 37 bits of 10 ms, 20 of server and 16 of sequence, which are 73 bits; the sequence
-	// has the 6 that are left here. The publication names no epoch; this one is 2025-01-01T00:00:00Z.
+	// Game is a variant for game servers. Published as 37 bits of time, 20 of server and 16 of sequence, which are 73 bits; the sequence has the 6 that
+	// are left here. 37 bits of milliseconds last 4.36 years, not the 93 that were published with them; here a tick is 10 ms, and they last 43.6. The
+	// publication names no epoch; this one is 2025-01-01T00:00:00Z.
 	Game = preset("game", "a variant for game servers, cut to 63 bits", defaultPolicy, newYear2025, 10*time.Millisecond,
 		Time.Bits(37), Node.Bits(20), Sequence.Bits(6))
 
@@ -114,7 +119,7 @@ var newYear2025 = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Presets returns all presets, the default first.
 func Presets() []Preset {
-	return []Preset{Snowkey, Twitter, Leaf, ShardingJDBC, Sonyflake, Baidu, Discord, Instagram, Mastodon, K8sIP, Game, JS53, Sharded, Scattered, Packed, PackedSecond}
+	return []Preset{Snowkey, Twitter, Leaf, ShardingJDBC, ShardingJDBC2018, Sonyflake, Baidu, Discord, Instagram, Mastodon, K8sIP, Game, JS53, Sharded, Scattered, Packed, PackedSecond}
 }
 
 // preset needs no error: a test makes every preset's layout again and compares.

@@ -252,17 +252,19 @@ func (g *Snowflake) hand(l *sequencer, q *queue, held *liveGrant, r reading) (un
 		}
 		return 0, 0, false
 	}
-	if g.policy.back == backWait || g.policy.back == backRefuse && r.behind > 0 {
+	if g.policy.bound > 0 || g.policy.back == backRefuse && r.behind > 0 {
 		behind = time.Duration(r.behind)
+		longest := time.Duration(0)
 		for w := range q.all {
 			w.clockBehind(r.behind > 0)
+			longest = max(longest, w.waited)
 			if err := g.errBack(time.Duration(r.behind), w.waited); err != nil {
 				end(w, err)
 			} else if r.behind > 0 {
 				behind = min(behind, g.policy.bound-w.waited)
 			}
 		}
-		if r.behind > 0 {
+		if r.behind > 0 && !g.switches(time.Duration(r.behind), longest) {
 			return 0, behind, false
 		}
 	}

@@ -280,7 +280,7 @@ func (g *Snowflake) take(ctx context.Context, l *sequencer, n int64, waited *tim
 		if err != nil {
 			return nil, 0, 0, err
 		}
-		if behind > 0 && g.policy.back != backSwitch {
+		if behind > 0 && !g.switches(time.Duration(behind), *waited) {
 			if err := g.errBack(time.Duration(behind), *waited); err != nil {
 				return nil, 0, 0, err
 			}

@@ -50,8 +50,23 @@ func SwitchBack(nodes ...int64) Option {
 		if len(nodes) == 0 {
 			return fmt.Errorf("%w: SwitchBack() without a node number", ErrRange)
 		}
-		c.policy.back = backSwitch
+		c.policy.back, c.policy.bound = backSwitch, 0
 		c.spare = slices.Sorted(slices.Values(nodes))
+		return nil
+	})
+}
+
+// WaitSwitchBack is [WaitBack] for a wall clock that stepped back by the bound or less, and [SwitchBack] for one that stepped back further, or that is not
+// where it was before when a call has waited as long as the bound.
+func WaitSwitchBack(bound time.Duration, nodes ...int64) Option {
+	return optionFunc(func(c *config) error {
+		if err := SwitchBack(nodes...).apply(c); err != nil {
+			return err
+		}
+		if bound <= 0 {
+			return fmt.Errorf("%w: WaitSwitchBack(%s), the bound must be positive", ErrRange, bound)
+		}
+		c.policy.bound = bound
 		return nil
 	})
 }
@@ -132,10 +147,15 @@ func (g *Snowflake) read() (tick, behind int64, err error) {
 // errBack returns the error of a clock that is behind where it was, for a call that has waited for it, or nil where the policy says to
 // wait.
 func (g *Snowflake) errBack(by, waited time.Duration) error {
-	if by > 0 && (g.policy.back == backRefuse || by > g.policy.bound || waited >= g.policy.bound) {
+	if by > 0 && g.policy.back != backSwitch && (g.policy.back == backRefuse || by > g.policy.bound || waited >= g.policy.bound) {
 		return &ClockError{By: by, Last: g.layout.Epoch().Add(time.Duration(g.clock.latest.Load()))}
 	}
 	return nil
+}
+
+// switches reports whether a clock that is behind where it was, for a call that has waited for it, has the tick go on in the sequences of spare nodes.
+func (g *Snowflake) switches(by, waited time.Duration) bool {
+	return g.policy.back == backSwitch && (by > g.policy.bound || waited >= g.policy.bound)
 }
 
 // clockBehind counts the time that a call waits for a clock that is behind, or no longer is. The caller has locked the queue.

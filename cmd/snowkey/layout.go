@@ -21,12 +21,16 @@ func layoutFlagNamed(c *cobra.Command, flag string, preset idgen.Preset) *layout
 	choice := &layoutChoice{Layout: preset.Layout, option: preset, text: preset.Name()}
 	c.Flags().Var(choice, flag, `name of a layout (see "snowkey layouts"), or its text form, such as
 time=41@1ms,node=10,sequence=12;epoch=2025-01-01T00:00:00Z`)
-	var names []cobra.Completion
+	complete(c, flag, presetNames()...)
+	return choice
+}
+
+// presetNames completes the names of layouts.
+func presetNames() (names []cobra.Completion) {
 	for _, p := range idgen.Presets() {
 		names = append(names, cobra.CompletionWithDesc(p.Name(), p.Origin()))
 	}
-	complete(c, flag, names...)
-	return choice
+	return names
 }
 
 // layoutChoice is the layout of a flag: that of a preset, with its policies as option, or one in text form.

@@ -27,8 +27,8 @@ func doubtLayouts(t *testing.T) map[string]idgen.Layout {
 			layouts[p.Name()] = p.Layout
 		}
 	}
-	if len(layouts) != 14 {
-		t.Errorf("got %d presets with numbers, want 14", len(layouts))
+	if len(layouts) != 15 {
+		t.Errorf("got %d presets with numbers, want 15", len(layouts))
 	}
 	epoch := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, fields := range map[string][]idgen.Field{
