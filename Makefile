@@ -49,7 +49,7 @@ gorm-suite: export TMPDIR := $(shell internal/dbtest/folder.sh)
 gorm-suite: ## run GORM's own tests with the plugin, GORM=<folder of a checkout of go-gorm/gorm>
 	@test -n "$(GORM)" || { echo "make gorm-suite GORM=<folder of a checkout of go-gorm/gorm>" >&2; exit 2; }
 	internal/dbtest/install.sh
-	$(GO) test -count=1 -v -timeout 60m -run '^TestGORM$$' ./internal/gormsuite -args -gorm "$(GORM)" $(GORM_FLAGS)
+	$(GO) test -count=1 -v -timeout 60m -run '^TestGORM$$|^TestRun$$' ./internal/gormsuite -args -gorm "$(GORM)" $(GORM_FLAGS)
 
 # The test itself, which `make test` runs for some seconds, is for longer and prints its figures.
 torture: export SNOWKEY_TORTURE ?= 10m
@@ -78,10 +78,14 @@ bench: ## run all benchmarks
 bench-peers: ## run the benchmarks beside other generators
 	$(GO) test -C compare/peers -run '^$$' -bench . ./...
 
-# Servers whose caches are smaller than the indexes; with nothing else at work, half an hour.
+# Servers whose caches are smaller than the indexes; with nothing else at work, half an hour. Then what several connections cost each key, in tables that are
+# smaller and larger than the cache: an hour. Its databases are in memory where they can be, as a commit of one row would else wait for the disk and for nothing else.
 compare-results: ## make what is in compare/results, in a folder of today
 	$(GO) run ./cmd/snowkey compare --profile full --rows 100000 --out compare/results/$$(date -u +%F) \
 		--strategies autoincrement,uuidv4,uuidv7,uuidv4-text,objectid,ticket,flickr,blocks,sequence,twitter,snowkey,snowkey-fleet16,snowkey-packed,snowkey-packed-fleet16 \
 		--db 'private:mysql?innodb_buffer_pool_size=16M' --db 'private:postgres?shared_buffers=16MB' \
 		--db 'sqlite:compare-results.db?_journal_mode=WAL&_synchronous=NORMAL'
 	rm compare-results.db*
+	TMPDIR=$$(internal/dbtest/folder.sh) $(GO) run ./cmd/snowkey compare --profile full --rows 150000 --rounds 5 --writers 16x1,16x20 --out compare/results/$$(date -u +%F)-writers \
+		--strategies autoincrement,snowkey,snowkey-packed,snowkey-packed-fleet16 \
+		--db 'private:mysql?innodb_buffer_pool_size=8M' --db 'private:mysql?innodb_buffer_pool_size=256M' --db private:postgres

@@ -35,7 +35,7 @@ func TestHTMLInBrowser(t *testing.T) {
 		result  result.Document
 		screens []screen
 	}{
-		{"committed", committed(t), []screen{{320, "light", 0}, {800, "dark", 0}}},
+		{"committed", committed(t, shown), []screen{{320, "light", 0}, {800, "dark", 0}}},
 		{"sample", sample(), []screen{phone, {1280, "dark", 0}}},
 		{"many", many(), []screen{{360, "dark", 0}, {1280, "light", 0}}},
 		{"hostile", hostile(), []screen{phone, {1280, "light", 0}}},
@@ -59,7 +59,7 @@ func TestHTMLInBrowser(t *testing.T) {
 // TestCommittedPage opens the page that the repository shows, as on a screen and on a phone; docs/images has the pictures.
 func TestCommittedPage(t *testing.T) {
 	t.Parallel()
-	opened := open(t, startBrowser(t), html(t, committed(t)), phone)
+	opened := open(t, startBrowser(t), html(t, committed(t, shown)), phone)
 	for _, at := range []screen{{1280, "light", 1750}, {390, "dark", 1800}} {
 		t.Run("page-"+at.String(), func(t *testing.T) {
 			opened.show(t, at)
@@ -334,10 +334,11 @@ func TestChart(t *testing.T) {
 	}
 }
 
-const results = "../results/2026-11-21"
+// shown is the run of the documentation.
+const shown = "../results/2026-11-21"
 
-// committed is the run that the repository shows.
-func committed(t *testing.T) result.Document {
+// committed is a run that the repository shows, of a folder.
+func committed(t *testing.T, results string) result.Document {
 	t.Helper()
 	file, err := os.Open(filepath.Join(results, "result.json"))
 	if err != nil {
@@ -351,10 +352,20 @@ func committed(t *testing.T) result.Document {
 	return r
 }
 
-// TestCommittedResults looks that the run of the repository is what the reports of today make of it.
+// TestCommittedResults looks that the runs of the repository are what the reports of today make of them.
 func TestCommittedResults(t *testing.T) {
 	t.Parallel()
-	r := committed(t)
+	runs, err := filepath.Glob("../results/2*")
+	if err != nil || len(runs) == 0 {
+		t.Fatalf("got the runs %q, %v", runs, err)
+	}
+	for _, results := range runs {
+		t.Run(filepath.Base(results), func(t *testing.T) { isRendered(t, results) })
+	}
+}
+
+func isRendered(t *testing.T, results string) {
+	r := committed(t, results)
 	files := map[string][]byte{"report.html": []byte(html(t, r)), "result.json": write(t, result.Write, report.Decide(r)),
 		"report.md": write(t, report.Markdown, r), "bench.txt": write(t, report.Bench, r)}
 	for i, d := range r.Databases {
