@@ -31,11 +31,20 @@ var arrivals = []arrival{
 	{"packed", 16, 16, []idgen.Option{idgen.Packed}, 25_000}, {"packed", 16, 16, []idgen.Option{idgen.Packed}, 100},
 	{"packed65s", 16, 16, []idgen.Option{shortBands}, 100},
 	{"packed1s", 16, 1, []idgen.Option{idgen.PackedSecond}, 25_000}, {"packed1s", 16, 16, []idgen.Option{idgen.PackedSecond}, 25_000},
+	{"scattered", 16, 1, []idgen.Option{idgen.Scattered, idgen.WithShards()}, 10_000}, {"scattered", 16, 16, []idgen.Option{idgen.Scattered, idgen.WithShards()}, 10_000},
+	{"scatteredbands", 16, 16, []idgen.Option{idgen.Scattered, scatteredBands, idgen.WithShards()}, 10_000},
 }
 
 // shortBands is Packed with bands of 65.536 s.
 var shortBands, _ = idgen.NewLayout(idgen.Packed.Epoch(), time.Millisecond,
 	idgen.Time.Bits(25), idgen.Node.Bits(10), idgen.Stream.Bits(4), idgen.Time.Bits(16), idgen.Sequence.Bits(8))
+
+// scatteredBands is Scattered with the node above 262.144 s.
+var scatteredBands, _ = idgen.NewLayout(idgen.Scattered.Epoch(), time.Millisecond,
+	idgen.Shard.Bits(10), idgen.Time.Bits(23), idgen.Node.Bits(8), idgen.Time.Bits(18), idgen.Sequence.Bits(4))
+
+// hotBucket has all rows of the layouts with shards.
+const hotBucket = 7
 
 // send calls insert with the keys of each statement in the order of arrival. The clock of the generators stands still but for the rows that arrive.
 func (a arrival) send(b testing.TB, rows, batch int, insert func(keys []int64)) {
@@ -64,8 +73,13 @@ func (a arrival) send(b testing.TB, rows, batch int, insert func(keys []int64)) 
 			}
 		} else {
 			g := generators[w%a.generators]
-			streams[w] = g.TakeStream()
-			if err := g.FillIn(b.Context(), streams[w], keys); err != nil {
+			var err error
+			if streams[w] = g.TakeStream(); g.Shards() > 0 {
+				err = g.FillFor(b.Context(), hotBucket, keys)
+			} else {
+				err = g.FillIn(b.Context(), streams[w], keys)
+			}
+			if err != nil {
 				b.Fatal(err)
 			}
 		}
