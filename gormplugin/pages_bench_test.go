@@ -32,7 +32,7 @@ var arrivals = []arrival{
 	{"packed65s", 16, 16, []idgen.Option{shortBands}, 100},
 	{"packed1s", 16, 1, []idgen.Option{idgen.PackedSecond}, 25_000}, {"packed1s", 16, 16, []idgen.Option{idgen.PackedSecond}, 25_000},
 	{"scattered", 16, 1, []idgen.Option{idgen.Scattered, idgen.WithShards()}, 10_000}, {"scattered", 16, 16, []idgen.Option{idgen.Scattered, idgen.WithShards()}, 10_000},
-	{"scatteredbands", 16, 16, []idgen.Option{idgen.Scattered, scatteredBands, idgen.WithShards()}, 10_000},
+	{"scatteredbands", 16, 1, []idgen.Option{idgen.Scattered, scatteredBands, idgen.WithShards()}, 10_000}, {"scatteredbands", 16, 16, []idgen.Option{idgen.Scattered, scatteredBands, idgen.WithShards()}, 10_000},
 }
 
 // shortBands is Packed with bands of 65.536 s.

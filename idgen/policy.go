@@ -9,7 +9,7 @@ import (
 // policy is what a generator does when its clock steps back, when a tick is full, and when a tick begins.
 type policy struct {
 	back   backPolicy
-	bound  time.Duration // of backWait, and of a backSwitch that waits before; 0: none
+	bound  time.Duration // how long backWait waits, and backSwitch before it switches; 0: not at all
 	full   fullPolicy
 	borrow int64 // ticks, of fullBorrow
 	start  startPolicy

@@ -3,6 +3,7 @@ package idgen_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -212,6 +213,24 @@ func TestWaitSwitchBack(t *testing.T) {
 	})
 }
 
+// The last of two policies for a step back holds alone: nothing is left of the bound of the one before, such as a preset's.
+func TestLastBackPolicyHolds(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		option idgen.Option
+		want   error
+	}{"switch": {idgen.SwitchBack(9), nil}, "refuse": {idgen.RefuseBack(), idgen.ErrClockBack}, "ride": {idgen.IgnoreBack(), nil}} {
+		clock := newFakeClock(noon.Add(time.Hour))
+		g := newGenerator(t, idgen.WaitBack(time.Second), c.option, idgen.WithNode(1), idgen.WithClock(clock))
+		last := next(t, g)
+		clock.step(-5 * time.Millisecond)
+		if id, err := g.Next(ended); !errors.Is(err, c.want) || err == nil && id <= last {
+			t.Errorf("%s: got %d, %v after %d, want %v", name, id, err, last, c.want)
+		}
+	}
+}
+
 // A step back between New and the first id is one too: the time that New read is where the generator stays.
 func TestSwitchBackFromTheStart(t *testing.T) {
 	options := func(c *fakeClock) []idgen.Option {
@@ -301,6 +320,7 @@ func TestLeapSecond(t *testing.T) {
 	cancel()
 	for policy, option := range map[string]idgen.Option{
 		"ride": idgen.IgnoreBack(), "wait": idgen.WaitBack(2 * time.Second), "refuse": idgen.RefuseBack(), "switch": idgen.SwitchBack(9),
+		"wait, then switch": idgen.WaitSwitchBack(2*time.Second, 9), "switch beyond": idgen.WaitSwitchBack(time.Microsecond, 9),
 	} {
 		clock := newFakeClock(time.Date(2026, 12, 31, 23, 59, 59, 0, time.UTC))
 		g := newGenerator(t, option, idgen.WithNode(1), idgen.WithClock(clock))
@@ -320,7 +340,7 @@ func TestLeapSecond(t *testing.T) {
 			}
 			clock.pass(time.Millisecond)
 		}
-		if held := policy == "wait" || policy == "refuse"; held && (refused < 998 || refused > 1000) || !held && refused > 0 {
+		if held := strings.HasPrefix(policy, "wait") || policy == "refuse"; held && (refused < 998 || refused > 1000) || !held && refused > 0 {
 			t.Errorf("%s: %d of 3000 calls came to nothing", policy, refused)
 		}
 	}

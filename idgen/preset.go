@@ -39,7 +39,7 @@ var (
 		time.Date(2016, 11, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, Time.Bits(41), Node.Bits(10), Sequence.Bits(12))
 
 	// ShardingJDBC2018 is ShardingJDBC with the epoch 1514736000000, 2018-01-01T00:00:00+08:00, of an article on it and of copies of its generator.
-	ShardingJDBC2018 = preset("shardingjdbc2018", "Sharding-JDBC's generator with the epoch of 2018 in UTC+8", policy{back: backRefuse, full: fullWait, start: startSpread, below: 2},
+	ShardingJDBC2018 = preset("shardingjdbc2018", "Sharding-JDBC's generator with the epoch of 2018 in UTC+8", ShardingJDBC.policy,
 		time.UnixMilli(1514736000000), time.Millisecond, Time.Bits(41), Node.Bits(10), Sequence.Bits(12))
 
 	// Sonyflake is Sony's: 39 bits of 10 ms since 2014-09-01T00:00:00Z, 8 of sequence, 16 of machine, the sequence above the machine.

@@ -252,7 +252,7 @@ func (g *Snowflake) hand(l *sequencer, q *queue, held *liveGrant, r reading) (un
 		}
 		return 0, 0, false
 	}
-	if g.policy.bound > 0 || g.policy.back == backRefuse && r.behind > 0 {
+	if g.policy.bound > 0 || r.behind > 0 {
 		behind = time.Duration(r.behind)
 		longest := time.Duration(0)
 		for w := range q.all {

@@ -18,7 +18,7 @@ const (
 
 // IgnoreBack makes a generator take no notice of a wall clock that steps back: its time goes on with the monotonic clock. The default.
 func IgnoreBack() Option {
-	return policyOption(func(p *policy) { p.back = backIgnore })
+	return policyOption(func(p *policy) { p.back, p.bound = backIgnore, 0 })
 }
 
 // WaitBack makes a generator wait, in each call, until a wall clock that stepped back is where it was before, for at most the bound
@@ -36,7 +36,7 @@ func WaitBack(bound time.Duration) Option {
 // RefuseBack makes every call return a [ClockError] as long as a wall clock that stepped back is not where it was before. Its clock is
 // the wall clock.
 func RefuseBack() Option {
-	return policyOption(func(p *policy) { p.back = backRefuse })
+	return policyOption(func(p *policy) { p.back, p.bound = backRefuse, 0 })
 }
 
 // SwitchBack gives a generator more node numbers of its own, to be used in turn while the wall clock is behind where it was before.
@@ -145,9 +145,9 @@ func (g *Snowflake) read() (tick, behind int64, err error) {
 }
 
 // errBack returns the error of a clock that is behind where it was, for a call that has waited for it, or nil where the policy says to
-// wait.
+// wait or to switch.
 func (g *Snowflake) errBack(by, waited time.Duration) error {
-	if by > 0 && g.policy.back != backSwitch && (g.policy.back == backRefuse || by > g.policy.bound || waited >= g.policy.bound) {
+	if by > 0 && g.policy.back != backSwitch && (by > g.policy.bound || waited >= g.policy.bound) {
 		return &ClockError{By: by, Last: g.layout.Epoch().Add(time.Duration(g.clock.latest.Load()))}
 	}
 	return nil

@@ -78,16 +78,14 @@ func hostileSchema(kind string) (tables, statements []string) {
 
 // TestFaults ends runs and rollbacks before and after their statements: as kill -9 does, after which nothing more is sent, and by the end of the
 // context. Then the run goes on to its end, or is rolled back, and the rollback is ended, too. Each comes to what an undisturbed one comes to.
-// With SNOWKEY_TORTURE set it is done at each statement; else at some, half of them COMMIT, which are others in each run of the test. The rollback of a
-// run that got to its end is ended, too.
+// With SNOWKEY_TORTURE set it is done at each statement; else at some, half of them COMMIT, of a fixed seed. The rollback of a run that got to its
+// end is ended, too.
 func TestFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing is disturbed at every statement with -short")
 	}
 	t.Parallel()
-	points := map[string]int{"sqlite": 12, "mysql": 3, "postgres": 2}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	points := map[string]int{"sqlite": 24, "mysql": 6, "postgres": 4}
 	const exclusive = "exclusive" // rekey
 	modes := []migrate.Mode{migrate.Widen, migrate.Rekey, exclusive, migrate.Shadow}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
@@ -107,13 +105,8 @@ func TestFaults(t *testing.T) {
 				if f.flip > 0 { // the statement is done, and the journal does not know
 					f.strike(f.flip, 1)
 				}
-				random := rand.New(rand.NewPCG(seed, uint64(len(kind)+len(mode))))
-				guards := f.guards // after one of several triggers, with or without a rollback
-				if len(guards) > 0 && !tortured() {
-					guards = []int{guards[random.IntN(len(guards))]}
-				}
-				for _, n := range guards {
-					f.strike(n, 1|random.IntN(4)<<1)
+				for i, n := range f.guards { // after one of several triggers, with and without a rollback
+					f.strike(n, 1|i*2%8)
 				}
 				if tortured() {
 					for n := range total {
@@ -123,12 +116,13 @@ func TestFaults(t *testing.T) {
 					}
 					return
 				}
+				random := rand.New(rand.NewPCG(20261123, uint64(len(kind)+len(mode))))
 				for i := range points[kind] {
 					n := 1 + (i*total+random.IntN(total))/points[kind]
-					if i%2 == 1 { // at what decides whether something was done
+					if i%4 > 1 { // at what decides whether something was done
 						n = f.commits[(i*len(f.commits)+random.IntN(len(f.commits)))/points[kind]]
 					}
-					f.strike(n, random.IntN(8))
+					f.strike(n, random.IntN(4)|i%2<<2)
 				}
 			})
 		}

@@ -28,6 +28,11 @@ all together, how many years the ticks last, and when none is left.`,
 	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		var chosen []namedLayout
+		if len(args) == 0 {
+			for _, p := range idgen.Presets() {
+				args = append(args, p.Name())
+			}
+		}
 		for _, text := range args {
 			var choice layoutChoice
 			if err := choice.Set(text); err != nil {
@@ -38,11 +43,6 @@ all together, how many years the ticks last, and when none is left.`,
 				named = namedLayout{preset.Layout, preset.Name(), preset.Origin()}
 			}
 			chosen = append(chosen, named)
-		}
-		if len(args) == 0 {
-			for _, p := range idgen.Presets() {
-				chosen = append(chosen, namedLayout{p.Layout, p.Name(), p.Origin()})
-			}
 		}
 		if *asJSON {
 			return writeLayoutsJSON(c.OutOrStdout(), chosen)
@@ -63,6 +63,9 @@ func (l namedLayout) years() float64 {
 	return float64(l.Max(idgen.Time)+1) * l.Unit().Seconds() / (365.2425 * 24 * 60 * 60)
 }
 
+// together is how many ids a second all generators make.
+func (l namedLayout) together() float64 { return l.PerSecond() * float64(l.Generators()) }
+
 func writeLayouts(w io.Writer, layouts []namedLayout) error {
 	text := new(strings.Builder)
 	table := newColumns(text, "NAME", "FIELDS", "TICK", "EPOCH", "GENERATORS", "IDS/S EACH", "IDS/S ALL", "YEARS", "RUNS OUT", "ORIGIN")
@@ -72,7 +75,7 @@ func writeLayouts(w io.Writer, layouts []namedLayout) error {
 			fields = append(fields, fmt.Sprintf("%s %d", f.Kind, f.Bits))
 		}
 		table.line(cmp.Or(l.name, "-"), strings.Join(fields, ", "), l.Unit(), formatTime(l.Epoch(), l.Unit()), l.Generators(), fmt.Sprintf("%.0f", l.PerSecond()),
-			fmt.Sprintf("%.0f", l.PerSecond()*float64(l.Generators())), fmt.Sprintf("%.2f", l.years()), l.ExhaustsAt().Format(time.DateOnly), cmp.Or(l.origin, "-"))
+			fmt.Sprintf("%.0f", l.together()), fmt.Sprintf("%.2f", l.years()), l.ExhaustsAt().Format(time.DateOnly), cmp.Or(l.origin, "-"))
 	}
 	table.end()
 	_, err := io.WriteString(w, text.String())
@@ -104,7 +107,7 @@ func writeLayoutsJSON(w io.Writer, layouts []namedLayout) error {
 	for _, l := range layouts {
 		line := layoutLine{
 			Name: l.name, Layout: l.String(), Epoch: formatTime(l.Epoch(), l.Unit()), UnitNS: int64(l.Unit()), Generators: l.Generators(),
-			PerSecond: l.PerSecond(), Together: l.PerSecond() * float64(l.Generators()), Years: math.Round(100*l.years()) / 100,
+			PerSecond: l.PerSecond(), Together: l.together(), Years: math.Round(100*l.years()) / 100,
 			ExhaustsAt: formatTime(l.ExhaustsAt(), l.Unit()), Origin: l.origin,
 		}
 		for _, f := range l.Fields() {

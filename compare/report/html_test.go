@@ -334,13 +334,13 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// shown is the run of the documentation.
+// shown is the folder of the run that the documents show.
 const shown = "../results/2026-11-21"
 
-// committed is a run that the repository shows, of a folder.
-func committed(t *testing.T, results string) result.Document {
+// committed reads the run of a folder.
+func committed(t *testing.T, folder string) result.Document {
 	t.Helper()
-	file, err := os.Open(filepath.Join(results, "result.json"))
+	file, err := os.Open(filepath.Join(folder, "result.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
