@@ -1,0 +1,100 @@
+package sqltype
+
+import (
+	"database/sql/driver"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
+)
+
+// ULID is a key of 16 bytes that is 26 letters and digits as text, in its column too: a char(26), which keeps ULIDs in the order of their time. In all else it is what
+// a [UUID] is, zero value included. Who wants 16 bytes in the database takes a UUID and uid.ULID as its source: they have the same bits. Source: github.com/ulid/spec.
+type ULID [16]byte
+
+var _ octetPointer = (*ULID)(nil)
+
+// ulidDigits are Crockford's.
+const ulidDigits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// ParseULID returns the ULID of a text of 26 digits and letters such as 01ARZ3NDEKTSV4RRFFQ69G5FAV, no I, L, O or U; letters may be small. The error wraps
+// [ErrSyntax], or [ErrRange] above 7ZZZZZZZZZZZZZZZZZZZZZZZZZ.
+func ParseULID(s string) (id ULID, err error) {
+	if len(s) != 26 {
+		return id, fmt.Errorf("%w: %q, want a ULID of 26 characters", ErrSyntax, clipped(s))
+	}
+	if s[0] > '7' {
+		return id, fmt.Errorf("%w: %q, want at most 7ZZZZZZZZZZZZZZZZZZZZZZZZZ", ErrRange, s)
+	}
+	var high, low uint64
+	for _, c := range []byte(s) {
+		if c >= 'a' && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		digit := strings.IndexByte(ulidDigits, c)
+		if digit < 0 {
+			return id, fmt.Errorf("%w: %q, want digits and letters without I, L, O and U", ErrSyntax, s)
+		}
+		high, low = high<<5|low>>59, low<<5|uint64(digit)
+	}
+	binary.BigEndian.PutUint64(id[:8], high)
+	binary.BigEndian.PutUint64(id[8:], low)
+	return id, nil
+}
+
+// MinULID returns the least ULID of a time's millisecond, for ranges of raw SQL. A time before 1970 counts as 1970, one after 10889 as that.
+func MinULID(t time.Time) (id ULID) {
+	binary.BigEndian.PutUint64(id[:], millisecond(t))
+	return id
+}
+
+// String returns the 26 digits and capital letters.
+func (id ULID) String() string {
+	text, _ := id.AppendText(make([]byte, 0, 26)) // never fails
+	return string(text)
+}
+
+// Time returns when the ULID was made, to the millisecond in UTC.
+func (id ULID) Time() time.Time { return timeOf(id) }
+
+// Set parses a text as [ParseULID] does, for use as a [flag.Value].
+func (id *ULID) Set(s string) error { return setOctets(id, s, ParseULID) }
+
+// Value gives the database driver the text of [ULID.String].
+func (id ULID) Value() (driver.Value, error) { return id.String(), nil }
+
+// Scan takes a text as string or []byte, or 16 bytes, from the database. NULL is [ErrNull]. After an error the ULID is what it was.
+func (id *ULID) Scan(src any) error { return scanOctets(id, src, ParseULID) }
+
+// MarshalText gives the text of [ULID.String], in JSON too.
+func (id ULID) MarshalText() ([]byte, error) { return id.AppendText(nil) }
+
+// AppendText appends the text of [ULID.String] to b.
+func (id ULID) AppendText(b []byte) ([]byte, error) {
+	high, low := binary.BigEndian.Uint64(id[:]), binary.BigEndian.Uint64(id[8:])
+	var text [26]byte
+	for i := len(text) - 1; i >= 0; i-- {
+		text[i] = ulidDigits[low&31]
+		high, low = high>>5, low>>5|high<<59
+	}
+	return append(b, text[:]...), nil
+}
+
+// UnmarshalText parses a text as [ParseULID] does.
+func (id *ULID) UnmarshalText(text []byte) error { return setOctets(id, string(text), ParseULID) }
+
+// MarshalGQL writes the text, for gqlgen.
+func (id ULID) MarshalGQL(w io.Writer) { _, _ = fmt.Fprintf(w, `"%s"`, id) }
+
+// UnmarshalGQL takes a text as [ParseULID] does. The error wraps [ErrSyntax], [ErrRange] or [ErrNull].
+func (id *ULID) UnmarshalGQL(value any) error { return unmarshalOctetsGQL(id, value, ParseULID) }
+
+// GormDataType is the column's type.
+func (ULID) GormDataType() string { return "char(26)" }
+
+// CreateClauses gives GORM what fails an INSERT of a row without a primary key, an [ErrNoKey], where package gormplugin's Plugin is not registered.
+func (ULID) CreateClauses(field *schema.Field) []clause.Interface { return createClauses(field) }
