@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/sqltype"
 )
 
 // CreatedBetween selects the rows created at or after one instant and before another, by a range of their primary keys. It needs no other column and
@@ -20,6 +21,8 @@ import (
 // generic interface. It narrows all other conditions, also those with an Or, in GORM or in SQL, and puts their SQL in brackets: so each must be a
 // condition alone, without an ORDER BY. CreatedBetween(from, to)(db) does the same, also for conditions that follow. GORM accepts a
 // scope in a few places where it never calls it, such as the condition of a join: docs/statements.md lists them.
+//
+// Keys of [sqltype.UUID] and [sqltype.ULID] are selected by their milliseconds. UUIDs of other versions than 7 count as the time that their first bytes would be.
 //
 // Both instants are cut to their ticks: a key of the tick of from is in the range, a key of the tick of to is not. Adjoining ranges share no row and miss
 // none. When from and to are in one tick, no row is selected.
@@ -81,6 +84,12 @@ func (c created) scope(db *gorm.DB) *gorm.DB { return narrow(db, c) }
 
 // Build writes the condition.
 func (c created) Build(builder clause.Builder) {
+	if stmt, ok := builder.(*gorm.Statement); ok && stmt.Schema != nil && len(c.phases) == 0 {
+		if least := leastOctets(stmt.Schema.PrioritizedPrimaryField); least != nil {
+			c.buildOctets(stmt, least)
+			return
+		}
+	}
 	key, phases, err := c.key(builder)
 	if err != nil {
 		refuse(builder, err)
@@ -100,6 +109,44 @@ func (c created) Build(builder clause.Builder) {
 	_, _ = builder.WriteString(r.edges(builder.(*gorm.Statement).Quote(column)))
 }
 
+// leastOctets returns what gives the least key of a millisecond, nil for keys that are no UUIDs or ULIDs.
+func leastOctets(key *schema.Field) func(time.Time) any {
+	switch {
+	case key == nil || key.Serializer != nil:
+	case key.IndirectFieldType == uuidType:
+		return func(t time.Time) any { return sqltype.MinUUID(t) }
+	case key.IndirectFieldType == ulidType:
+		return func(t time.Time) any { return sqltype.MinULID(t) }
+	}
+	return nil
+}
+
+// buildOctets writes the condition on keys of 16 bytes.
+func (c created) buildOctets(stmt *gorm.Statement, least func(time.Time) any) {
+	if err := c.checkOrder(); err != nil {
+		refuse(stmt, err)
+		return
+	}
+	column := clause.Column{Table: clause.CurrentTable, Name: stmt.Schema.PrioritizedPrimaryField.DBName}
+	stmt.WriteQuoted(column)
+	_, _ = stmt.WriteString(" >= ")
+	stmt.AddVar(stmt, least(c.from))
+	if !c.endless {
+		_, _ = stmt.WriteString(" AND ")
+		stmt.WriteQuoted(column)
+		_, _ = stmt.WriteString(" < ")
+		stmt.AddVar(stmt, least(c.to))
+	}
+}
+
+// checkOrder fails when the range ends before it begins.
+func (c created) checkOrder() error {
+	if c.endless || !c.from.After(c.to) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is after %s", ErrRange, c.from.UTC().Format(time.RFC3339Nano), c.to.UTC().Format(time.RFC3339Nano))
+}
+
 // key returns the primary key of the statement's model and the layouts of its values.
 func (c created) key(builder clause.Builder) (*schema.Field, idgen.Phases, error) {
 	stmt, err := statementOf(builder)
@@ -116,7 +163,7 @@ func (c created) key(builder clause.Builder) (*schema.Field, idgen.Phases, error
 			return nil, nil, err
 		}
 	}
-	return key, phases, requireNumber(stmt, key)
+	return key, phases, requireOrdered(stmt, key)
 }
 
 // idRange is the ids of a range of time: those from least to greatest, but for some of the first and the last band where the time stands in two places.
@@ -182,8 +229,8 @@ func (c created) bounds(layout idgen.Layout) (idRange, error) {
 // boundsBelow is bounds among the ids from least to greatest, which are those with some parts above the time.
 func (c created) boundsBelow(layout idgen.Layout, above idgen.Parts, least, greatest int64) (idRange, error) {
 	r := idRange{least: least, greatest: greatest, first: layout, last: layout}
-	if !c.endless && c.from.After(c.to) {
-		return r, fmt.Errorf("%w: %s is after %s", ErrRange, c.from.UTC().Format(time.RFC3339Nano), c.to.UTC().Format(time.RFC3339Nano))
+	if err := c.checkOrder(); err != nil {
+		return r, err
 	}
 	epoch, end := layout.Epoch(), layout.ExhaustsAt()
 	if !c.from.Before(end) || !c.endless && !c.to.After(epoch) {

@@ -19,7 +19,11 @@ import (
 // tag is the name of the plugin's setting in a field's gorm tag.
 const tag = "SNOWKEY"
 
-var idType = reflect.TypeFor[sqltype.ID]()
+var (
+	idType   = reflect.TypeFor[sqltype.ID]()
+	uuidType = reflect.TypeFor[sqltype.UUID]()
+	ulidType = reflect.TypeFor[sqltype.ULID]()
+)
 
 // key is a column that is filled, and how.
 type key struct {
@@ -50,6 +54,14 @@ func (p *Plugin) newKey(column string, of reflect.Type, setting string) (*key, e
 	}
 	if of.Kind() == reflect.Pointer {
 		k.pointer, k.of = true, of.Elem()
+	}
+	if name == "" && p.source.width != 16 {
+		switch k.of {
+		case uuidType:
+			k.source = p.uuids
+		case ulidType:
+			k.source = p.ulids
+		}
 	}
 	if hasForm {
 		var err error

@@ -8,6 +8,8 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+
+	"github.com/snowkey-go/snowkey/sqltype"
 )
 
 // After selects the rows whose primary key is greater than id, in ascending order of the key. With a limit it reads a table page by page at the
@@ -15,7 +17,7 @@ import (
 //
 //	db.Scopes(gormplugin.After(last)).Limit(20).Find(&page) // last = page[len(page)-1].ID, until the page is not full
 //
-// The zero id begins with the first page. The key is any number, filled in by the plugin or not; of a composite key the member named ID.
+// The zero id begins with the first page. The key is any number, a [sqltype.UUID] or a [sqltype.ULID], filled in by the plugin or not; of a composite key the member named ID.
 // After fits wherever [CreatedBetween] does, and goes with it, but only in statements that read.
 //
 // A row present from the first page to the last is read once, whatever is inserted or deleted meanwhile. A row inserted meanwhile is read only when
@@ -24,14 +26,14 @@ import (
 //
 // The statement fails with [ErrKey] for keys that are text in the database, [gorm.ErrModelValueRequired] without a model, and [ErrScope] in an
 // Update or Delete, or with another order: of db.Order, Last or [Before]. First, FindInBatches and Count are welcome.
-func After[K ~int | ~int64 | ~uint | ~uint64](id K) func(*gorm.DB) *gorm.DB {
-	return keyset{id: id, start: id == 0}.scope
+func After[K ~int | ~int64 | ~uint | ~uint64 | sqltype.UUID | sqltype.ULID](id K) func(*gorm.DB) *gorm.DB {
+	return keyset{id: id, start: id == *new(K)}.scope
 }
 
 // Before selects the rows whose primary key is less than id, in descending order of the key. The zero id begins with the newest row. All
 // else is as with [After], with Last in place of First.
-func Before[K ~int | ~int64 | ~uint | ~uint64](id K) func(*gorm.DB) *gorm.DB {
-	return keyset{id: id, start: id == 0, desc: true}.scope
+func Before[K ~int | ~int64 | ~uint | ~uint64 | sqltype.UUID | sqltype.ULID](id K) func(*gorm.DB) *gorm.DB {
+	return keyset{id: id, start: id == *new(K), desc: true}.scope
 }
 
 // keyset is what follows an id in the order of the primary key, as a condition.
@@ -49,7 +51,7 @@ func (k keyset) scope(db *gorm.DB) *gorm.DB { return narrow(db, k) }
 func (k keyset) Build(builder clause.Builder) {
 	stmt, err := statementOf(builder)
 	if err == nil {
-		err = requireNumber(stmt, stmt.Schema.PrioritizedPrimaryField)
+		err = requireOrdered(stmt, stmt.Schema.PrioritizedPrimaryField)
 	}
 	if err == nil {
 		err = k.order(stmt)

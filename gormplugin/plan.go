@@ -134,7 +134,7 @@ func (p *Plugin) setting(s *schema.Schema, field *schema.Field) (string, bool) {
 		return "", false
 	}
 	of := field.IndirectFieldType
-	if of.PkgPath() == idType.PkgPath() && of.Kind() == reflect.Int64 {
+	if of.PkgPath() == idType.PkgPath() && (of.Kind() == reflect.Int64 || of == uuidType || of == ulidType) {
 		return "", true
 	}
 	return "", p.allKeys && len(s.PrimaryFields) == 1 && !isAutoIncrementOff(field) && canHold(of, 0) && of.Kind() != reflect.String

@@ -10,12 +10,15 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/uid"
 )
 
 // Plugin fills in primary keys. It is made by [New] and registered with db.Use.
 type Plugin struct {
 	err     error // of the options
 	source  *source
+	uuids   *source // of keys of type sqltype.UUID, where source makes none of 16 bytes
+	ulids   *source // of type sqltype.ULID
 	named   map[string]*source
 	allKeys bool
 	tables  []tableKey
@@ -44,6 +47,8 @@ var _ gorm.Plugin = (*Plugin)(nil)
 // ends without Close keeps it for as long as the process has had it, at most ten minutes.
 func New(options ...Option) *Plugin {
 	p := &Plugin{named: map[string]*source{}, tablePlans: map[string]*plan{}}
+	p.uuids, _ = newSource(uid.V7()) // fails for nil alone
+	p.ulids, _ = newSource(uid.ULID())
 	for _, o := range options {
 		if o != nil {
 			p.err = errors.Join(p.err, o(p))

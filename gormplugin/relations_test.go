@@ -18,7 +18,7 @@ import (
 // person P is a model of its own with a name of its own, since GORM makes names of fields of it.
 
 // Person has an account and pets, owns toys, belongs to a company and a manager, leads a team, speaks languages and has friends.
-type Person[P, M any, K key] struct {
+type Person[P, M any, K number] struct {
 	Base      M      `gorm:"embedded"`
 	Name      string `gorm:"size:64;uniqueIndex"`
 	Age       int
@@ -36,27 +36,27 @@ type Person[P, M any, K key] struct {
 
 func (p *Person[P, M, K]) self() *Person[P, M, K] { return p }
 
-type Account[M any, K key] struct {
+type Account[M any, K number] struct {
 	Base     M `gorm:"embedded"`
 	PersonID *K
 	Number   string
 }
 
-type Pet[M any, K key] struct {
+type Pet[M any, K number] struct {
 	Base     M `gorm:"embedded"`
 	PersonID *K
 	Name     string
 	Toy      Trinket[M, K] `gorm:"polymorphic:Owner"`
 }
 
-type Trinket[M any, K key] struct {
+type Trinket[M any, K number] struct {
 	Base      M `gorm:"embedded"`
 	Name      string
 	OwnerID   K
 	OwnerType string `gorm:"size:64"`
 }
 
-type Company[M any, K key] struct {
+type Company[M any, K number] struct {
 	Base M `gorm:"embedded"`
 	Name string
 }
@@ -81,7 +81,7 @@ type (
 	}
 )
 
-type person[P, M any, K key] interface {
+type person[P, M any, K number] interface {
 	*P
 	self() *Person[P, M, K]
 }
@@ -135,13 +135,13 @@ func TestRelations(t *testing.T) {
 }
 
 // usePeople makes the tables.
-func usePeople[P, M any, K key](t *testing.T, s scene) *gorm.DB {
+func usePeople[P, M any, K number](t *testing.T, s scene) *gorm.DB {
 	t.Helper()
 	return s.use(t, &Company[M, K]{}, &Language{}, new(P), &Account[M, K]{}, &Pet[M, K]{}, &Trinket[M, K]{})
 }
 
 // rich returns a person with the rows of everything that it has.
-func rich[P, M any, K key, Q person[P, M, K]](name string) *P {
+func rich[P, M any, K number, Q person[P, M, K]](name string) *P {
 	p := new(P)
 	*Q(p).self() = Person[P, M, K]{
 		Name: name, Account: Account[M, K]{Number: name + "'s"}, Company: Company[M, K]{Name: name + " and sons"},
@@ -153,7 +153,7 @@ func rich[P, M any, K key, Q person[P, M, K]](name string) *P {
 }
 
 // requireStored fails unless all rows of a person are there and hang together, and returns its bases.
-func requireStored[P, M any, K key, Q person[P, M, K]](t *testing.T, db *gorm.DB, want *P) {
+func requireStored[P, M any, K number, Q person[P, M, K]](t *testing.T, db *gorm.DB, want *P) {
 	t.Helper()
 	w := Q(want).self()
 	requireID(t, w.Base)
@@ -215,14 +215,14 @@ func requireStored[P, M any, K key, Q person[P, M, K]](t *testing.T, db *gorm.DB
 }
 
 // lone returns a person with nothing but a name. GORM's Append writes no more of one either.
-func lone[P, M any, K key, Q person[P, M, K]](name string) *P {
+func lone[P, M any, K number, Q person[P, M, K]](name string) *P {
 	p := new(P)
 	Q(p).self().Name = name
 	return p
 }
 
 // requireUnique fails unless the keys of each table that has some were made by the plugin, none twice in all of them. Languages have none.
-func requireUnique[P, M any, K key](t *testing.T, db *gorm.DB, people int) {
+func requireUnique[P, M any, K number](t *testing.T, db *gorm.DB, people int) {
 	t.Helper()
 	seen := map[K]bool{}
 	for _, model := range []any{new(P), &Account[M, K]{}, &Pet[M, K]{}, &Trinket[M, K]{}, &Company[M, K]{}} {
@@ -243,7 +243,7 @@ func requireUnique[P, M any, K key](t *testing.T, db *gorm.DB, people int) {
 	}
 }
 
-func nested[P, M any, K key, Q person[P, M, K]](t *testing.T, s scene) {
+func nested[P, M any, K number, Q person[P, M, K]](t *testing.T, s scene) {
 	db := usePeople[P, M, K](t, s)
 	ada := rich[P, M, K, Q]("ada")
 	a := Q(ada).self()
@@ -265,7 +265,7 @@ func nested[P, M any, K key, Q person[P, M, K]](t *testing.T, s scene) {
 	requireUnique[P, M, K](t, db, 6)
 }
 
-func nestedBatch[P, M any, K key, Q person[P, M, K]](t *testing.T, s scene) {
+func nestedBatch[P, M any, K number, Q person[P, M, K]](t *testing.T, s scene) {
 	db := usePeople[P, M, K](t, s)
 	values, pointers := make([]P, 3), make([]*P, 3)
 	for i := range values {
@@ -300,7 +300,7 @@ func do(t *testing.T, err error) {
 	}
 }
 
-func associationMode[P, M any, K key, Q person[P, M, K]](t *testing.T, s scene) {
+func associationMode[P, M any, K number, Q person[P, M, K]](t *testing.T, s scene) {
 	db := usePeople[P, M, K](t, s)
 	ada := rich[P, M, K, Q]("ada")
 	create(t, db, ada)
@@ -351,7 +351,7 @@ func associationMode[P, M any, K key, Q person[P, M, K]](t *testing.T, s scene) 
 	requireUnique[P, M, K](t, db, 6)
 }
 
-func manyToMany[P, M any, K key, Q person[P, M, K]](t *testing.T, s scene) {
+func manyToMany[P, M any, K number, Q person[P, M, K]](t *testing.T, s scene) {
 	db := usePeople[P, M, K](t, s)
 	ada := rich[P, M, K, Q]("ada")
 	create(t, db, ada)
@@ -387,7 +387,7 @@ func manyToMany[P, M any, K key, Q person[P, M, K]](t *testing.T, s scene) {
 	requireUnique[P, M, K](t, db, 4)
 }
 
-func fullSave[P, M any, K key, Q person[P, M, K]](t *testing.T, s scene) {
+func fullSave[P, M any, K number, Q person[P, M, K]](t *testing.T, s scene) {
 	db := usePeople[P, M, K](t, s)
 	ada := rich[P, M, K, Q]("ada")
 	create(t, db, ada)
@@ -431,7 +431,7 @@ func fullSave[P, M any, K key, Q person[P, M, K]](t *testing.T, s scene) {
 	requireUnique[P, M, K](t, db, 3)
 }
 
-func singleRows[P, M any, K key, Q person[P, M, K]](t *testing.T, s scene) {
+func singleRows[P, M any, K number, Q person[P, M, K]](t *testing.T, s scene) {
 	db := usePeople[P, M, K](t, s)
 	first, again := new(P), new(P)
 	if err := db.Where("name = ?", "ada").Attrs("age", 36).FirstOrCreate(first, map[string]any{"name": "ada"}).Error; err != nil {

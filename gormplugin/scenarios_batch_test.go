@@ -13,12 +13,12 @@ import (
 )
 
 var batchScenarios = []scenario{
-	{name: "28 auto-increment off under concurrency", id: coldSchema[sqltype.ID], i64: coldSchema[int64], uint: coldSchema[uint]},
-	{name: "32 CreateInBatches across batches", id: inBatches[sqltype.ID], i64: inBatches[int64], uint: inBatches[uint]},
-	{name: "33 batch of preset and zero keys", id: mixedBatch[sqltype.ID], i64: mixedBatch[int64], uint: mixedBatch[uint]},
-	{name: "34 Save of a slice with rows that are there", id: saveSlice[sqltype.ID], i64: saveSlice[int64], uint: saveSlice[uint]},
-	{name: "35 child that is there keeps its key", id: existingChild[sqltype.ID], i64: existingChild[int64], uint: existingChild[uint]},
-	{name: "38 empty slice", id: emptySlice[sqltype.ID], i64: emptySlice[int64], uint: emptySlice[uint]},
+	{name: "28 auto-increment off under concurrency", id: coldSchema[sqltype.ID], i64: coldSchema[int64], uint: coldSchema[uint], uuid: coldSchema[sqltype.UUID], ulid: coldSchema[sqltype.ULID]},
+	{name: "32 CreateInBatches across batches", id: inBatches[sqltype.ID], i64: inBatches[int64], uint: inBatches[uint], uuid: inBatches[sqltype.UUID], ulid: inBatches[sqltype.ULID]},
+	{name: "33 batch of preset and zero keys", id: mixedBatch[sqltype.ID], i64: mixedBatch[int64], uint: mixedBatch[uint], uuid: mixedBatch[sqltype.UUID], ulid: mixedBatch[sqltype.ULID]},
+	{name: "34 Save of a slice with rows that are there", id: saveSlice[sqltype.ID], i64: saveSlice[int64], uint: saveSlice[uint], uuid: saveSlice[sqltype.UUID], ulid: saveSlice[sqltype.ULID]},
+	{name: "35 child that is there keeps its key", id: existingChild[sqltype.ID], i64: existingChild[int64], uint: existingChild[uint], uuid: existingChild[sqltype.UUID], ulid: existingChild[sqltype.ULID]},
+	{name: "38 empty slice", id: emptySlice[sqltype.ID], i64: emptySlice[int64], uint: emptySlice[uint], uuid: emptySlice[sqltype.UUID], ulid: emptySlice[sqltype.ULID]},
 }
 
 // Eight goroutines meet the schema at once, before anything has been done with it.
@@ -80,7 +80,7 @@ func inBatches[K key](t *testing.T, s scene) {
 	}
 	for i, m := range members {
 		requireMade(t, m.ID)
-		if i > 0 && m.ID <= members[i-1].ID {
+		if i > 0 && sortable(m.ID) <= sortable(members[i-1].ID) {
 			t.Fatalf("row %d has the key %d after %d, want increasing keys", i, m.ID, members[i-1].ID)
 		}
 	}
@@ -89,9 +89,9 @@ func inBatches[K key](t *testing.T, s scene) {
 
 func mixedBatch[K key](t *testing.T, s scene) {
 	db := useMembers[K](t, s)
-	batch := []Member[K]{{Email: "a"}, {ID: 50, Email: "b"}, {Email: "c"}, {ID: 7, Email: "d"}, {Email: "e"}}
+	batch := []Member[K]{{Email: "a"}, {ID: numbered[K](50), Email: "b"}, {Email: "c"}, {ID: numbered[K](7), Email: "d"}, {Email: "e"}}
 	create(t, db, &batch)
-	if batch[1].ID != 50 || batch[3].ID != 7 || batch[0].ID >= batch[2].ID || batch[2].ID >= batch[4].ID {
+	if batch[1].ID != numbered[K](50) || batch[3].ID != numbered[K](7) || sortable(batch[0].ID) >= sortable(batch[2].ID) || sortable(batch[2].ID) >= sortable(batch[4].ID) {
 		t.Errorf("got the keys %d, want 50 and 7 where they were and the others increasing", []K{batch[0].ID, batch[1].ID, batch[2].ID, batch[3].ID, batch[4].ID})
 	}
 	requireMade(t, batch[0].ID, batch[2].ID, batch[4].ID)
@@ -114,7 +114,7 @@ func saveSlice[K key](t *testing.T, s scene) {
 	mixed := []Member[K]{there[1], {Email: "c", Name: "third"}, there[0], {Email: "d", Name: "third"}}
 	mixed[0].Name = "third"
 	save(t, db, &mixed)
-	if generator.given != given+2 {
+	if generator.given != given+2 && !s.octets {
 		t.Errorf("Save took %d keys, want 2", generator.given-given)
 	}
 	if mixed[0].ID != there[1].ID || mixed[2].ID != there[0].ID {
@@ -123,7 +123,7 @@ func saveSlice[K key](t *testing.T, s scene) {
 	requireMade(t, mixed[1].ID, mixed[3].ID)
 	requireMembers(t, db, mixed...)
 
-	missing := Member[K]{ID: 5, Email: "e"} // an UPDATE that finds nothing, then an INSERT
+	missing := Member[K]{ID: numbered[K](5), Email: "e"} // an UPDATE that finds nothing, then an INSERT
 	save(t, db, &missing)
 	fresh := Member[K]{Email: "f"}
 	save(t, db, &fresh)

@@ -14,10 +14,10 @@ import (
 )
 
 var hookScenarios = []scenario{
-	{name: "26 hook resets the struct", id: hookResets[sqltype.ID], i64: hookResets[int64], uint: hookResets[uint]},
-	{name: "27 source panics", id: sourcePanics[sqltype.ID], i64: sourcePanics[int64], uint: sourcePanics[uint]},
-	{name: "31 hook reads or sets the key", id: hookReads[sqltype.ID], i64: hookReads[int64], uint: hookReads[uint]},
-	{name: "39 shadowed hooks and SkipHooks", id: hooksShadowed[sqltype.ID], i64: hooksShadowed[int64], uint: hooksShadowed[uint]},
+	{name: "26 hook resets the struct", id: hookResets[sqltype.ID], i64: hookResets[int64], uint: hookResets[uint], uuid: hookResets[sqltype.UUID], ulid: hookResets[sqltype.ULID]},
+	{name: "27 source panics", id: sourcePanics[sqltype.ID], i64: sourcePanics[int64], uint: sourcePanics[uint], uuid: sourcePanics[sqltype.UUID], ulid: sourcePanics[sqltype.ULID]},
+	{name: "31 hook reads or sets the key", id: hookReads[sqltype.ID], i64: hookReads[int64], uint: hookReads[uint], uuid: hookReads[sqltype.UUID], ulid: hookReads[sqltype.ULID]},
+	{name: "39 shadowed hooks and SkipHooks", id: hooksShadowed[sqltype.ID], i64: hooksShadowed[int64], uint: hooksShadowed[uint], uuid: hooksShadowed[sqltype.UUID], ulid: hooksShadowed[sqltype.ULID]},
 }
 
 // Forgetful has a hook that remembers the key and then loses it.
@@ -49,11 +49,11 @@ func hookResets[K key](t *testing.T, s scene) {
 }
 
 func sourcePanics[K key](t *testing.T, s scene) {
-	db := s.useOptions(t, s.open(t), []gormplugin.Option{gormplugin.From(failing{})}, &Member[K]{}, &Letter[K]{})
+	db := s.useOptions(t, s.open(t), []gormplugin.Option{s.failing(nil)}, &Member[K]{}, &Letter[K]{})
 	one(t, db)
 	for name, value := range map[string]any{
 		"struct": &Member[K]{Email: "a"}, "batch": []Member[K]{{Email: "a"}, {Email: "b"}},
-		"child": &Member[K]{ID: 5, Email: "a", Letters: []Letter[K]{{}}}, "parent": &Letter[K]{ID: 5, Member: &Member[K]{Email: "a"}},
+		"child": &Member[K]{ID: numbered[K](5), Email: "a", Letters: []Letter[K]{{}}}, "parent": &Letter[K]{ID: numbered[K](5), Member: &Member[K]{Email: "a"}},
 	} {
 		if err := db.Create(value).Error; !errors.Is(err, gormplugin.ErrSourcePanic) {
 			t.Errorf("%s: got %v, want ErrSourcePanic", name, err)
@@ -85,7 +85,7 @@ func (w *Watched[K]) BeforeSave(*gorm.DB) error {
 func (w *Watched[K]) BeforeCreate(*gorm.DB) error {
 	w.seen = append(w.seen, w.ID)
 	if w.Text == "own" {
-		w.ID = 77
+		w.ID = numbered[K](77)
 	}
 	return nil
 }
@@ -105,12 +105,12 @@ func hookReads[K key](t *testing.T, s scene) {
 
 func hooksRead[K key](t *testing.T, db *gorm.DB, made bool) {
 	t.Helper()
-	one, batch := Watched[K]{Text: "a"}, []Watched[K]{{Text: "b"}, {Text: "own"}, {ID: 5, Text: "c"}}
+	one, batch := Watched[K]{Text: "a"}, []Watched[K]{{Text: "b"}, {Text: "own"}, {ID: numbered[K](5), Text: "c"}}
 	create(t, db, &one)
 	create(t, db, &batch)
 	for _, w := range []Watched[K]{one, batch[0]} {
 		requireMade(t, w.ID)
-		want := []K{0, 0, w.ID}
+		want := []K{numbered[K](0), numbered[K](0), w.ID}
 		if made {
 			want = []K{w.ID, w.ID, w.ID}
 		}
@@ -118,18 +118,18 @@ func hooksRead[K key](t *testing.T, db *gorm.DB, made bool) {
 			t.Errorf("the hooks saw the keys %d, want %d", w.seen, want)
 		}
 	}
-	if batch[1].ID != 77 || batch[2].ID != 5 {
+	if batch[1].ID != numbered[K](77) || batch[2].ID != numbered[K](5) {
 		t.Errorf("got the keys %d and %d, want the hook's 77 and the caller's 5", batch[1].ID, batch[2].ID)
 	}
-	requireKeys(t, db, &Watched[K]{}, one.ID, batch[0].ID, 77, 5)
+	requireKeys(t, db, &Watched[K]{}, one.ID, batch[0].ID, numbered[K](77), numbered[K](5))
 }
 
 // Base has a hook that makes keys of its own, as many code bases do, and that models shadow by one of theirs.
 type Base[K key] struct{ ID K }
 
 func (b *Base[K]) BeforeCreate(*gorm.DB) error {
-	if b.ID == 0 {
-		b.ID = 99
+	if b.ID == numbered[K](0) {
+		b.ID = numbered[K](99)
 	}
 	return nil
 }

@@ -13,14 +13,14 @@ import (
 )
 
 var mapScenarios = []scenario{
-	{name: "08 model and maps by value", id: mapsByValue[sqltype.ID], i64: mapsByValue[int64], uint: mapsByValue[uint]},
-	{name: "09 model and pointer to maps", id: mapsByPointer[sqltype.ID], i64: mapsByPointer[int64], uint: mapsByPointer[uint]},
-	{name: "10 maps, one key preset, one missing", id: mapsMixed[sqltype.ID], i64: mapsMixed[int64], uint: mapsMixed[uint]},
-	{name: "11 model and map", id: oneMap[sqltype.ID], i64: oneMap[int64], uint: oneMap[uint]},
-	{name: "12 map with a zero key", id: mapZeroKey[sqltype.ID], i64: mapZeroKey[int64], uint: mapZeroKey[uint]},
-	{name: "13 generics Set and Create", id: genericSet[sqltype.ID], i64: genericSet[int64], uint: genericSet[uint]},
-	{name: "14 Append of a map to many2many", id: appendMap[idClub, sqltype.ID], i64: appendMap[int64Club, int64], uint: appendMap[uintClub, uint]},
-	{name: "15 source error on the map path", id: mapSourceError[sqltype.ID], i64: mapSourceError[int64], uint: mapSourceError[uint]},
+	{name: "08 model and maps by value", id: mapsByValue[sqltype.ID], i64: mapsByValue[int64], uint: mapsByValue[uint], uuid: mapsByValue[sqltype.UUID], ulid: mapsByValue[sqltype.ULID]},
+	{name: "09 model and pointer to maps", id: mapsByPointer[sqltype.ID], i64: mapsByPointer[int64], uint: mapsByPointer[uint], uuid: mapsByPointer[sqltype.UUID], ulid: mapsByPointer[sqltype.ULID]},
+	{name: "10 maps, one key preset, one missing", id: mapsMixed[sqltype.ID], i64: mapsMixed[int64], uint: mapsMixed[uint], uuid: mapsMixed[sqltype.UUID], ulid: mapsMixed[sqltype.ULID]},
+	{name: "11 model and map", id: oneMap[sqltype.ID], i64: oneMap[int64], uint: oneMap[uint], uuid: oneMap[sqltype.UUID], ulid: oneMap[sqltype.ULID]},
+	{name: "12 map with a zero key", id: mapZeroKey[sqltype.ID], i64: mapZeroKey[int64], uint: mapZeroKey[uint], uuid: mapZeroKey[sqltype.UUID], ulid: mapZeroKey[sqltype.ULID]},
+	{name: "13 generics Set and Create", id: genericSet[sqltype.ID], i64: genericSet[int64], uint: genericSet[uint], uuid: genericSet[sqltype.UUID], ulid: genericSet[sqltype.ULID]},
+	{name: "14 Append of a map to many2many", id: appendMap[idClub, sqltype.ID], i64: appendMap[int64Club, int64], uint: appendMap[uintClub, uint], uuid: appendMap[uuidClub, sqltype.UUID], ulid: appendMap[ulidClub, sqltype.ULID]},
+	{name: "15 source error on the map path", id: mapSourceError[sqltype.ID], i64: mapSourceError[int64], uint: mapSourceError[uint], uuid: mapSourceError[sqltype.UUID], ulid: mapSourceError[sqltype.ULID]},
 	{name: "16 table and map without a model", id: tableMap[sqltype.ID], i64: tableMap[int64], uint: tableMap[uint]},
 }
 
@@ -67,12 +67,12 @@ func mapsMixed[K key](t *testing.T, s scene) {
 		func(m []map[string]any) any { return m },
 		func(m []map[string]any) any { return &m },
 	} {
-		batch := []map[string]any{{"id": K(50 + i), "email": "a"}, {"email": "b"}, {"id": K(60 + i), "email": "c"}}
+		batch := []map[string]any{{"id": numbered[K](50 + i), "email": "a"}, {"email": "b"}, {"id": numbered[K](60 + i), "email": "c"}}
 		create(t, db.Model(&Member[K]{}), make(batch))
-		if batch[0]["id"] != K(50+i) || batch[2]["id"] != K(60+i) {
+		if batch[0]["id"] != numbered[K](50+i) || batch[2]["id"] != numbered[K](60+i) {
 			t.Errorf("got the keys %v and %v, want those of before", batch[0]["id"], batch[2]["id"])
 		}
-		requireMembers(t, db, Member[K]{ID: K(50 + i), Email: "a"}, Member[K]{ID: mapKey[K](t, batch[1], "id"), Email: "b"}, Member[K]{ID: K(60 + i), Email: "c"})
+		requireMembers(t, db, Member[K]{ID: numbered[K](50 + i), Email: "a"}, Member[K]{ID: mapKey[K](t, batch[1], "id"), Email: "b"}, Member[K]{ID: numbered[K](60 + i), Email: "c"})
 		if err := db.Where("1 = 1").Delete(&Member[K]{}).Error; err != nil {
 			t.Fatal(err)
 		}
@@ -81,22 +81,22 @@ func mapsMixed[K key](t *testing.T, s scene) {
 
 func oneMap[K key](t *testing.T, s scene) {
 	db := useMembers[K](t, s)
-	value, pointer, own := map[string]any{"Email": "a"}, map[string]any{"email": "b", "name": "y"}, map[string]any{"id": K(5), "email": "c"}
+	value, pointer, own := map[string]any{"Email": "a"}, map[string]any{"email": "b", "name": "y"}, map[string]any{"id": numbered[K](5), "email": "c"}
 	create(t, db.Model(&Member[K]{}), value)
 	create(t, db.Model(&Member[K]{}), &pointer)
 	create(t, db.Model(&Member[K]{}), own)
-	if own["id"] != K(5) || len(own) != 2 {
+	if own["id"] != numbered[K](5) || len(own) != 2 {
 		t.Errorf("got the map %v, want it as before", own)
 	}
 	requireMembers(t, db, Member[K]{ID: mapKey[K](t, value, "id"), Email: "a"},
-		Member[K]{ID: mapKey[K](t, pointer, "id"), Email: "b", Name: "y"}, Member[K]{ID: 5, Email: "c"})
+		Member[K]{ID: mapKey[K](t, pointer, "id"), Email: "b", Name: "y"}, Member[K]{ID: numbered[K](5), Email: "c"})
 }
 
 func mapZeroKey[K key](t *testing.T, s scene) {
 	db := useMembers[K](t, s)
 	field, column, typed, null := map[string]any{"ID": 0, "Email": "a"}, map[string]any{"id": 0, "email": "b"},
-		map[string]any{"ID": K(0), "email": "c"}, map[string]any{"id": nil, "email": "d"}
-	batch := []map[string]any{{"ID": 0, "email": "e"}, {"id": K(0), "email": "f"}}
+		map[string]any{"ID": numbered[K](0), "email": "c"}, map[string]any{"id": nil, "email": "d"}
+	batch := []map[string]any{{"ID": 0, "email": "e"}, {"id": numbered[K](0), "email": "f"}}
 	model := db.Model(&Member[K]{}).Session(&gorm.Session{})
 	for _, sql := range recorded(db, func() {
 		create(t, model, field)
@@ -140,6 +140,8 @@ func (c *Club[K]) self() *Club[K] { return c }
 
 type (
 	idClub    struct{ Club[sqltype.ID] }
+	uuidClub  struct{ Club[sqltype.UUID] }
+	ulidClub  struct{ Club[sqltype.ULID] }
 	int64Club struct{ Club[int64] }
 	uintClub  struct{ Club[uint] }
 )
@@ -172,12 +174,12 @@ func appendMap[C any, K key, P club[C, K]](t *testing.T, s scene) {
 
 func mapSourceError[K key](t *testing.T, s scene) {
 	cause := errors.New("no keys today")
-	db := s.useOptions(t, s.open(t), []gormplugin.Option{gormplugin.From(failing{cause})}, &Member[K]{}, &Letter[K]{})
+	db := s.useOptions(t, s.open(t), []gormplugin.Option{s.failing(cause)}, &Member[K]{}, &Letter[K]{})
 	one(t, db)
 	model := db.Model(&Member[K]{}).Session(&gorm.Session{})
 	for name, value := range map[string]any{
 		"map": map[string]any{"email": "a"}, "pointer": &map[string]any{"email": "a"},
-		"maps": []map[string]any{{"email": "a"}, {"email": "b"}}, "mixed": &[]map[string]any{{"id": K(5), "email": "a"}, {"email": "b"}},
+		"maps": []map[string]any{{"email": "a"}, {"email": "b"}}, "mixed": &[]map[string]any{{"id": numbered[K](5), "email": "a"}, {"email": "b"}},
 	} {
 		if err := model.Create(value).Error; !errors.Is(err, cause) {
 			t.Errorf("%s: got %v, want %v", name, err, cause)
@@ -185,10 +187,10 @@ func mapSourceError[K key](t *testing.T, s scene) {
 	}
 	requireConnection(t, db)
 	requireMembers[K](t, db)
-	create(t, model, map[string]any{"id": K(5), "email": "a"}) // needs no source
+	create(t, model, map[string]any{"id": numbered[K](5), "email": "a"}) // needs no source
 }
 
-func tableMap[K key](t *testing.T, s scene) {
+func tableMap[K number](t *testing.T, s scene) {
 	table := s.prefix + "members"
 	db := s.useOptions(t, s.open(t), []gormplugin.Option{gormplugin.Table(table, "id")}, &Member[K]{}, &Letter[K]{})
 	value, pointer := map[string]any{"email": "a"}, &map[string]any{"email": "b", "id": 0}
@@ -202,7 +204,7 @@ func tableMap[K key](t *testing.T, s scene) {
 	if len(batch[1]) != 2 || batch[1]["id"] != 50 {
 		t.Errorf("got the map %v, want it as before", batch[1])
 	}
-	want := []Member[K]{{ID: 50, Email: "d"}}
+	want := []Member[K]{{ID: numbered[K](50), Email: "d"}}
 	for _, m := range []map[string]any{value, *pointer, batch[0], (*several)[0], (*several)[1]} {
 		want = append(want, Member[K]{ID: K(mapKey[sqltype.ID](t, m, "id")), Email: m["email"].(string)})
 	}

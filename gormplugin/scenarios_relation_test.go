@@ -10,8 +10,8 @@ import (
 )
 
 var relationScenarios = []scenario{
-	{name: "36 every kind of association, and models without a key", id: everyAssociation[idGuild, sqltype.ID], i64: everyAssociation[int64Guild, int64], uint: everyAssociation[uintGuild, uint]},
-	{name: "37 join model with a key of its own", id: joinModel[idClub, sqltype.ID], i64: joinModel[int64Club, int64], uint: joinModel[uintClub, uint]},
+	{name: "36 every kind of association, and models without a key", id: everyAssociation[idGuild, sqltype.ID], i64: everyAssociation[int64Guild, int64], uint: everyAssociation[uintGuild, uint], uuid: everyAssociation[uuidGuild, sqltype.UUID], ulid: everyAssociation[ulidGuild, sqltype.ULID]},
+	{name: "37 join model with a key of its own", id: joinModel[idClub, sqltype.ID], i64: joinModel[int64Club, int64], uint: joinModel[uintClub, uint], uuid: joinModel[uuidClub, sqltype.UUID], ulid: joinModel[ulidClub, sqltype.ULID]},
 	{name: "40 other plugins and settings of GORM", test: otherSettings},
 }
 
@@ -61,6 +61,8 @@ func (g *Guild[K]) self() *Guild[K] { return g }
 
 type (
 	idGuild    struct{ Guild[sqltype.ID] }
+	uuidGuild  struct{ Guild[sqltype.UUID] }
+	ulidGuild  struct{ Guild[sqltype.ULID] }
 	int64Guild struct{ Guild[int64] }
 	uintGuild  struct{ Guild[uint] }
 )

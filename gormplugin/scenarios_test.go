@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +20,38 @@ import (
 )
 
 // key is a type of keys: one that is filled by its type, and the plain integers, uint being that of gorm.Model.
-type key interface{ sqltype.ID | int64 | uint }
+type key interface {
+	number | sqltype.UUID | sqltype.ULID
+}
+
+// number is a type of keys that are integers.
+type number interface{ sqltype.ID | int64 | uint }
+
+// numbered returns the key of a number below 100, and for 0 the key that is none.
+func numbered[K key](number int) K {
+	var made K
+	switch k := any(&made).(type) {
+	case *sqltype.ID:
+		*k = sqltype.ID(number)
+	case *int64:
+		*k = int64(number)
+	case *uint:
+		*k = uint(number)
+	case *sqltype.UUID:
+		k[15] = byte(number)
+	case *sqltype.ULID:
+		k[15] = byte(number)
+	}
+	return made
+}
+
+// sortable is a text of a key that is in the order of the keys.
+func sortable[K key | int32](k K) string {
+	if text, ok := any(k).(fmt.Stringer); ok && reflect.TypeFor[K]().Kind() == reflect.Array {
+		return text.String()
+	}
+	return fmt.Sprintf("%020d", k)
+}
 
 // scenario is something that users do with GORM and that a plugin which only sets a field gets wrong. It runs with each kind of
 // keys, or, where the kind does not matter, only as any.
@@ -29,6 +61,8 @@ type scenario struct {
 	id   func(*testing.T, scene)     // sqltype.ID
 	i64  func(*testing.T, scene)     // int64
 	uint func(*testing.T, scene)     // uint
+	uuid func(*testing.T, scene)     // sqltype.UUID
+	ulid func(*testing.T, scene)     // sqltype.ULID
 }
 
 // scenarios are numbered for good: a number is never given to another one.
@@ -58,7 +92,12 @@ func TestScenarios(t *testing.T) {
 					{"int64 on auto-increment", sc.i64, scene{prefix: "b", all: true}},
 					{"int64", sc.i64, scene{prefix: "c", all: true, prepared: true}},
 					{"uint on auto-increment", sc.uint, scene{prefix: "d", all: true}},
+					{"sqltype.UUID", sc.uuid, scene{prefix: "e", octets: true}},
+					{"sqltype.ULID", sc.ulid, scene{prefix: "f", octets: true}},
 				} {
+					if kind.test == nil { // a table without a model has no UUID
+						continue
+					}
 					t.Run(kind.name, func(t *testing.T) {
 						kind.base, kind.prefix = db, fmt.Sprintf("s%d%s_", i, kind.prefix)
 						kind.test(t, kind.scene)
@@ -75,6 +114,7 @@ type scene struct {
 	prefix   string // of its tables
 	all      bool   // with AllKeys
 	prepared bool   // with Prepare: no table is auto-increment
+	octets   bool   // of keys of 16 bytes
 }
 
 // auto reports whether keys that are left out are made by the column. SQLite makes them of an integer key in any case.
@@ -85,6 +125,24 @@ func (s scene) returning() bool {
 	d, ok := s.base.Dialector.(*mysql.Dialector)
 	return !ok || !d.DisableWithReturning
 }
+
+// failing is the option of a source of the scenario's keys that returns an error, or panics when that is nil.
+func (s scene) failing(cause error) gormplugin.Option {
+	if s.octets {
+		return gormplugin.From(failingOctets{failing{cause}})
+	}
+	return gormplugin.From(failing{cause})
+}
+
+// failingOctets is failing for keys of 16 bytes.
+type failingOctets struct{ failing }
+
+func (f failingOctets) Next(ctx context.Context) (key [16]byte, err error) {
+	_, err = f.failing.Next(ctx)
+	return key, err
+}
+
+func (f failingOctets) Fill(ctx context.Context, _ [][16]byte) error { return f.failing.Fill(ctx, nil) }
 
 // open returns a gorm.DB on the scenario's tables, without the plugin.
 func (s scene) open(t *testing.T) *gorm.DB {
@@ -154,7 +212,24 @@ func useMembers[K key](t *testing.T, s scene) *gorm.DB {
 func requireMade[K key](t *testing.T, keys ...K) {
 	t.Helper()
 	for _, k := range keys {
-		requireKey(t, sqltype.ID(k))
+		switch k := any(k).(type) {
+		case sqltype.UUID:
+			requireTime(t, k.Time(), k)
+		case sqltype.ULID:
+			requireTime(t, k.Time(), k)
+		case sqltype.ID:
+			requireKey(t, k)
+		default:
+			requireKey(t, sqltype.ID(reflect.ValueOf(k).Convert(reflect.TypeFor[int64]()).Int()))
+		}
+	}
+}
+
+// requireTime fails unless a key was made within the last minutes.
+func requireTime(t *testing.T, made time.Time, key any) {
+	t.Helper()
+	if age := time.Since(made); age < -time.Second || age > 10*time.Minute {
+		t.Errorf("got the key %s, made at %s, want one of now", key, made)
 	}
 }
 
@@ -168,7 +243,7 @@ func requireMembers[K key](t *testing.T, db *gorm.DB, want ...Member[K]) {
 	text := func(members []Member[K]) []string {
 		lines := make([]string, 0, len(members))
 		for _, m := range members {
-			lines = append(lines, fmt.Sprintf("%s: %s %d with the key %d", m.Email, m.Name, m.Score, int64(m.ID)))
+			lines = append(lines, fmt.Sprintf("%s: %s %d with the key %s", m.Email, m.Name, m.Score, sortable(m.ID)))
 		}
 		slices.Sort(lines)
 		return lines
@@ -179,7 +254,7 @@ func requireMembers[K key](t *testing.T, db *gorm.DB, want ...Member[K]) {
 }
 
 // requireKeys fails unless the keys in a model's table are these.
-func requireKeys[K sqltype.ID | int64 | uint | int32](t *testing.T, db *gorm.DB, model any, want ...K) {
+func requireKeys[K key | int32](t *testing.T, db *gorm.DB, model any, want ...K) {
 	t.Helper()
 	stmt := &gorm.Statement{DB: db}
 	if err := stmt.Parse(model); err != nil {
@@ -190,9 +265,9 @@ func requireKeys[K sqltype.ID | int64 | uint | int32](t *testing.T, db *gorm.DB,
 	if err := db.Session(&gorm.Session{NewDB: true}).Unscoped().Model(model).Order(column).Pluck(column, &got).Error; err != nil {
 		t.Fatal(err)
 	}
-	slices.Sort(want)
+	slices.SortFunc(want, func(a, b K) int { return strings.Compare(sortable(a), sortable(b)) })
 	if !slices.Equal(got, want) {
-		t.Errorf("%T: got the keys %d in the table, want %d", model, got, want)
+		t.Errorf("%T: got the keys %v in the table, want %v", model, got, want)
 	}
 }
 

@@ -15,14 +15,14 @@ import (
 )
 
 var upsertScenarios = []scenario{
-	{name: "01 upsert on unique email", id: upsertOne[sqltype.ID], i64: upsertOne[int64], uint: upsertOne[uint]},
-	{name: "02 upsert of a batch, one row conflicts", id: upsertBatch[sqltype.ID], i64: upsertBatch[int64], uint: upsertBatch[uint]},
-	{name: "03 DoNothing, the row conflicts", id: doNothingOne[sqltype.ID], i64: doNothingOne[int64], uint: doNothingOne[uint]},
-	{name: "04 DoNothing batch, rows are skipped", id: doNothingBatch[sqltype.ID], i64: doNothingBatch[int64], uint: doNothingBatch[uint]},
-	{name: "05 DoNothing batch, RowsAffected", id: doNothingAffected[sqltype.ID], i64: doNothingAffected[int64], uint: doNothingAffected[uint]},
-	{name: "06 belongs-to with a unique clash", id: belongsToClash[sqltype.ID], i64: belongsToClash[int64], uint: belongsToClash[uint]},
-	{name: "07 upsert of a parent with has-many", id: upsertParent[sqltype.ID], i64: upsertParent[int64], uint: upsertParent[uint]},
-	{name: "29 clientFoundRows and a DoNothing no-op", id: clientFoundRows[sqltype.ID], i64: clientFoundRows[int64], uint: clientFoundRows[uint]},
+	{name: "01 upsert on unique email", id: upsertOne[sqltype.ID], i64: upsertOne[int64], uint: upsertOne[uint], uuid: upsertOne[sqltype.UUID], ulid: upsertOne[sqltype.ULID]},
+	{name: "02 upsert of a batch, one row conflicts", id: upsertBatch[sqltype.ID], i64: upsertBatch[int64], uint: upsertBatch[uint], uuid: upsertBatch[sqltype.UUID], ulid: upsertBatch[sqltype.ULID]},
+	{name: "03 DoNothing, the row conflicts", id: doNothingOne[sqltype.ID], i64: doNothingOne[int64], uint: doNothingOne[uint], uuid: doNothingOne[sqltype.UUID], ulid: doNothingOne[sqltype.ULID]},
+	{name: "04 DoNothing batch, rows are skipped", id: doNothingBatch[sqltype.ID], i64: doNothingBatch[int64], uint: doNothingBatch[uint], uuid: doNothingBatch[sqltype.UUID], ulid: doNothingBatch[sqltype.ULID]},
+	{name: "05 DoNothing batch, RowsAffected", id: doNothingAffected[sqltype.ID], i64: doNothingAffected[int64], uint: doNothingAffected[uint], uuid: doNothingAffected[sqltype.UUID], ulid: doNothingAffected[sqltype.ULID]},
+	{name: "06 belongs-to with a unique clash", id: belongsToClash[sqltype.ID], i64: belongsToClash[int64], uint: belongsToClash[uint], uuid: belongsToClash[sqltype.UUID], ulid: belongsToClash[sqltype.ULID]},
+	{name: "07 upsert of a parent with has-many", id: upsertParent[sqltype.ID], i64: upsertParent[int64], uint: upsertParent[uint], uuid: upsertParent[sqltype.UUID], ulid: upsertParent[sqltype.ULID]},
+	{name: "29 clientFoundRows and a DoNothing no-op", id: clientFoundRows[sqltype.ID], i64: clientFoundRows[int64], uint: clientFoundRows[uint], uuid: clientFoundRows[sqltype.UUID], ulid: clientFoundRows[sqltype.ULID]},
 }
 
 // onEmail is what to do about a row of the same address.
@@ -59,11 +59,11 @@ func upsertOne[K key](t *testing.T, s scene) {
 	b := Member[K]{Email: "b", Name: "new"}
 	create(t, db.Clauses(updateName), &b)
 	requireMade(t, b.ID)
-	own := Member[K]{ID: 5, Email: "c", Name: "own"}
+	own := Member[K]{ID: numbered[K](5), Email: "c", Name: "own"}
 	create(t, db.Clauses(updateName), &own)
 	own.Name = "own again"
 	create(t, db.Clauses(clause.OnConflict{UpdateAll: true}), &own)
-	requireMembers(t, db, Member[K]{ID: a.ID, Email: "a", Name: "third", Score: 3}, b, Member[K]{ID: 5, Email: "c", Name: "own again"})
+	requireMembers(t, db, Member[K]{ID: a.ID, Email: "a", Name: "third", Score: 3}, b, Member[K]{ID: numbered[K](5), Email: "c", Name: "own again"})
 }
 
 func upsertBatch[K key](t *testing.T, s scene) {
@@ -88,8 +88,8 @@ func upsertBatch[K key](t *testing.T, s scene) {
 	create(t, db.Clauses(updateName), &batch)
 	check("values", []*Member[K]{&batch[0], &batch[1], &batch[2]})
 
-	pointers := []*Member[K]{{Email: "c", Name: "third"}, {ID: 5, Email: "e", Name: "third"}, {Email: "d", Name: "third"}, {Email: "a", Name: "third"}}
-	want["e"] = 5
+	pointers := []*Member[K]{{Email: "c", Name: "third"}, {ID: numbered[K](5), Email: "e", Name: "third"}, {Email: "d", Name: "third"}, {Email: "a", Name: "third"}}
+	want["e"] = numbered[K](5)
 	create(t, db.Clauses(onEmail(clause.OnConflict{UpdateAll: true})), pointers)
 	check("pointers", pointers)
 
@@ -98,7 +98,7 @@ func upsertBatch[K key](t *testing.T, s scene) {
 	check("no change", same)
 	requireMembers(t, db,
 		Member[K]{ID: want["a"], Email: "a", Name: "third"}, Member[K]{ID: want["b"], Email: "b", Name: "second"},
-		Member[K]{ID: want["c"], Email: "c", Name: "third"}, Member[K]{ID: want["d"], Email: "d", Name: "third"}, Member[K]{ID: 5, Email: "e", Name: "third"})
+		Member[K]{ID: want["c"], Email: "c", Name: "third"}, Member[K]{ID: want["d"], Email: "d", Name: "third"}, Member[K]{ID: numbered[K](5), Email: "e", Name: "third"})
 }
 
 func doNothingOne[K key](t *testing.T, s scene) {
@@ -108,12 +108,12 @@ func doNothingOne[K key](t *testing.T, s scene) {
 	for _, conflict := range []clause.OnConflict{{DoNothing: true}, onEmail(clause.OnConflict{DoNothing: true})} {
 		phantom := Member[K]{Email: "a", Name: "second"}
 		result := db.Clauses(conflict).Create(&phantom)
-		if result.Error != nil || result.RowsAffected != 0 || phantom.ID != 0 {
+		if result.Error != nil || result.RowsAffected != 0 || phantom.ID != numbered[K](0) {
 			t.Errorf("got the key %d, %d rows, %v, want none", phantom.ID, result.RowsAffected, result.Error)
 		}
-		own := Member[K]{ID: 5, Email: "a", Name: "second"}
+		own := Member[K]{ID: numbered[K](5), Email: "a", Name: "second"}
 		create(t, db.Clauses(conflict), &own)
-		if own.ID != 5 {
+		if own.ID != numbered[K](5) {
 			t.Errorf("got the key %d in place of the caller's 5", own.ID)
 		}
 	}
@@ -131,17 +131,17 @@ func doNothingBatch[K key](t *testing.T, s scene) {
 	b := Member[K]{Email: "b", Name: "first"}
 	create(t, db, &b)
 	for _, conflict := range []clause.OnConflict{{DoNothing: true}, onEmail(clause.OnConflict{DoNothing: true})} {
-		batch := []Member[K]{{Email: "a", Name: "second"}, {Email: "b", Name: "second"}, {ID: 5, Email: "b"}, {Email: "c", Name: "second"}, {ID: 6, Email: "d"}}
+		batch := []Member[K]{{Email: "a", Name: "second"}, {Email: "b", Name: "second"}, {ID: numbered[K](5), Email: "b"}, {Email: "c", Name: "second"}, {ID: numbered[K](6), Email: "d"}}
 		create(t, db.Clauses(conflict), &batch)
 		requireMade(t, batch[0].ID, batch[3].ID)
-		if batch[1].ID != 0 || batch[2].ID != 5 || batch[4].ID != 6 {
+		if batch[1].ID != numbered[K](0) || batch[2].ID != numbered[K](5) || batch[4].ID != numbered[K](6) {
 			t.Errorf("got the keys %d of a skipped row, %d and %d of ones with a key, want 0, 5 and 6", batch[1].ID, batch[2].ID, batch[4].ID)
 		}
 		requireMembers(t, db, batch[0], b, batch[3], batch[4])
 
 		none := []*Member[K]{{Email: "a"}, {Email: "b"}}
 		create(t, db.Clauses(conflict), none)
-		if none[0].ID != 0 || none[1].ID != 0 {
+		if none[0].ID != numbered[K](0) || none[1].ID != numbered[K](0) {
 			t.Errorf("got the keys %d and %d of skipped rows, want none", none[0].ID, none[1].ID)
 		}
 		requireMembers(t, db, batch[0], b, batch[3], batch[4])
@@ -249,7 +249,7 @@ func clientFoundRows[K key](t *testing.T, s scene) {
 	create(t, db.Clauses(clause.OnConflict{DoNothing: true}), &phantom)
 	batch := []Member[K]{{Email: "b"}, {Email: "a"}}
 	result := db.Clauses(clause.OnConflict{DoNothing: true}).Create(&batch)
-	if phantom.ID != 0 || batch[1].ID != 0 {
+	if phantom.ID != numbered[K](0) || batch[1].ID != numbered[K](0) {
 		t.Errorf("got the keys %d and %d of skipped rows, want none", phantom.ID, batch[1].ID)
 	}
 	if result.Error != nil || result.RowsAffected != 1 {

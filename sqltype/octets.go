@@ -70,6 +70,14 @@ func unmarshalOctetsGQL[K ~[16]byte](key *K, v any, parse func(string) (K, error
 	return fmt.Errorf("%w: %T %v, want a text", ErrSyntax, v, v)
 }
 
+// onSQLite is the type of a column on SQLite, which takes NULL in a primary key that is no integer unless the column says otherwise.
+func onSQLite(column string, field *schema.Field) string {
+	if field != nil && field.PrimaryKey && !field.NotNull {
+		return column + " NOT NULL"
+	}
+	return column
+}
+
 // millisecond is the first 8 bytes of the least key of a time, cut to its range.
 func millisecond(t time.Time) uint64 { return uint64(min(max(t.UnixMilli(), 0), 1<<48-1)) << 16 }
 

@@ -2,6 +2,7 @@ package sqltype_test
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"encoding/gob"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/uuid"
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
 
 	"github.com/snowkey-go/snowkey/sqltype"
 )
@@ -189,6 +191,19 @@ type part[K any] struct {
 func (owner[K]) TableName() string { return "owners" }
 func (part[K]) TableName() string  { return "parts" }
 
+// statements is a logger that keeps the SQL.
+type statements struct {
+	logger.Interface
+	of []string
+}
+
+func (s *statements) LogMode(logger.LogLevel) logger.Interface { return s }
+
+func (s *statements) Trace(_ context.Context, _ time.Time, sql func() (string, int64), _ error) {
+	text, _ := sql()
+	s.of = append(s.of, text)
+}
+
 func TestOctetGORM(t *testing.T) {
 	t.Run("UUID", func(t *testing.T) {
 		octetGORM(t, func(n byte) sqltype.UUID { id := aUUID; id[15] = n; return id })
@@ -201,7 +216,16 @@ func TestOctetGORM(t *testing.T) {
 func octetGORM[K octetKey](t *testing.T, id func(byte) K) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		check(t, db.AutoMigrate(new(owner[K]), new(part[K])))
-		check(t, db.AutoMigrate(new(owner[K]), new(part[K]))) // which finds nothing to change
+		var log statements
+		check(t, db.Session(&gorm.Session{Logger: &log}).AutoMigrate(new(owner[K]), new(part[K])))
+		for _, sql := range log.of {
+			if !strings.HasPrefix(strings.ToUpper(sql), "SELECT") {
+				t.Errorf("AutoMigrate of tables as they are: got %s", sql)
+			}
+		}
+		if err := db.Omit("ID").Create(&owner[K]{Name: "none"}).Error; err == nil {
+			t.Error("a row without a key was created")
+		}
 		if err := db.Create(&owner[K]{Name: "none"}).Error; !errors.Is(err, sqltype.ErrNoKey) {
 			t.Errorf("got %v, want %v", err, sqltype.ErrNoKey)
 		}

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
 )
 
-// ULID is a key of 16 bytes that is 26 letters and digits as text, in its column too: a char(26), which keeps ULIDs in the order of their time. In all else it is what
+// ULID is a key of 16 bytes that is 26 letters and digits as text, in its column too: a varchar(26), which keeps ULIDs in the order of their time. In all else it is what
 // a [UUID] is, zero value included. Who wants 16 bytes in the database takes a UUID and uid.ULID as its source: they have the same bits. Source: github.com/ulid/spec.
 type ULID [16]byte
 
@@ -94,7 +95,15 @@ func (id ULID) MarshalGQL(w io.Writer) { _, _ = fmt.Fprintf(w, `"%s"`, id) }
 func (id *ULID) UnmarshalGQL(value any) error { return unmarshalOctetsGQL(id, value, ParseULID) }
 
 // GormDataType is the column's type.
-func (ULID) GormDataType() string { return "char(26)" }
+func (ULID) GormDataType() string { return "varchar(26)" }
+
+// GormDBDataType gives the column's type.
+func (id ULID) GormDBDataType(db *gorm.DB, field *schema.Field) string {
+	if db.Name() == "sqlite" {
+		return onSQLite(id.GormDataType(), field)
+	}
+	return id.GormDataType()
+}
 
 // CreateClauses gives GORM what fails an INSERT of a row without a primary key, an [ErrNoKey], where package gormplugin's Plugin is not registered.
 func (ULID) CreateClauses(field *schema.Field) []clause.Interface { return createClauses(field) }

@@ -114,10 +114,10 @@ func (id *UUID) UnmarshalGQL(value any) error { return unmarshalOctetsGQL(id, va
 func (UUID) GormDataType() string { return "uuid" }
 
 // GormDBDataType gives the column's type.
-func (UUID) GormDBDataType(db *gorm.DB, _ *schema.Field) string {
+func (UUID) GormDBDataType(db *gorm.DB, field *schema.Field) string {
 	switch {
 	case db.Name() == "sqlite":
-		return "text"
+		return onSQLite("text", field)
 	case db.Name() == "mysql" && !hasUUID(db.Dialector):
 		return "binary(16)"
 	}
