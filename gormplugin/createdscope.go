@@ -163,7 +163,7 @@ func (c created) key(builder clause.Builder) (*schema.Field, idgen.Phases, error
 			return nil, nil, err
 		}
 	}
-	return key, phases, requireOrdered(stmt, key)
+	return key, phases, requireNumber(stmt, key)
 }
 
 // idRange is the ids of a range of time: those from least to greatest, but for some of the first and the last band where the time stands in two places.

@@ -50,8 +50,8 @@ func (k keyset) scope(db *gorm.DB) *gorm.DB { return narrow(db, k) }
 // Build writes the condition and orders the statement.
 func (k keyset) Build(builder clause.Builder) {
 	stmt, err := statementOf(builder)
-	if err == nil {
-		err = requireOrdered(stmt, stmt.Schema.PrioritizedPrimaryField)
+	if err == nil && leastOctets(stmt.Schema.PrioritizedPrimaryField) == nil {
+		err = requireNumber(stmt, stmt.Schema.PrioritizedPrimaryField)
 	}
 	if err == nil {
 		err = k.order(stmt)

@@ -193,13 +193,10 @@ func statementOf(builder clause.Builder) (*gorm.Statement, error) {
 	return stmt, nil
 }
 
-// requireOrdered fails unless the order of a key's values is the same in Go and in the database. A key that is nil is none.
-func requireOrdered(stmt *gorm.Statement, key *schema.Field) error {
+// requireNumber fails unless the order of a key's values is the same in Go and in the database. A key that is nil is none.
+func requireNumber(stmt *gorm.Statement, key *schema.Field) error {
 	if key == nil {
 		return fmt.Errorf("%w: %s has none, or several of which none is named ID", ErrKey, stmt.Schema.Name)
-	}
-	if of := key.IndirectFieldType; (of == uuidType || of == ulidType) && key.Serializer == nil {
-		return nil
 	}
 	column := string(key.DataType)
 	if t, ok := reflect.New(key.IndirectFieldType).Interface().(interface {

@@ -84,7 +84,7 @@ func (o ofShardingKey) key(builder clause.Builder) (*key, error) {
 	if by == nil {
 		return nil, fmt.Errorf("%w: it is nil or empty", shard.ErrKey)
 	}
-	return plan.sharded, errors.Join(plan.sharded.canBe(reflect.TypeOf(by)), requireOrdered(stmt, plan.sharded.field))
+	return plan.sharded, errors.Join(plan.sharded.canBe(reflect.TypeOf(by)), requireNumber(stmt, plan.sharded.field))
 }
 
 // condition returns the condition on the column of the key. Its numbers are written and not bound, since PostgreSQL compares the expression with that

@@ -1,5 +1,5 @@
-// Package sqltype has the types of 64-bit keys in GORM models: [ID], the usual one, [Key], which is another type for each model, and
-// [Number], which stays a number in JSON.
+// Package sqltype has the types of keys in GORM models. Of 64 bits are [ID], the usual one, [Key], which is another type for each model, and
+// [Number], which stays a number in JSON; of 16 bytes are [UUID] and [ULID].
 //
 //	type User struct {
 //		ID     sqltype.Key[User]
@@ -16,8 +16,10 @@
 //		User sql.Null[sqltype.Key[User]]
 //	}
 //
-// All are an int64 with methods, and differ in nothing but their JSON and in what the compiler refuses. Go converts one into another:
+// The three of 64 bits are an int64 with methods, and differ in nothing but their JSON and in what the compiler refuses. Go converts one into another:
 // ID(key), Key[User](id), Number(id).
+//
+// All that follows is of these three. The comments of UUID and ULID say what those are in the database and as text.
 //
 // # In the database
 //

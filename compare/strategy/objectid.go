@@ -2,19 +2,16 @@ package strategy
 
 import (
 	"context"
-	"crypto/md5"
-	"crypto/rand"
 	"database/sql/driver"
-	"encoding/binary"
 	"fmt"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/uid"
 )
 
 // objectIDs are the strategies of MongoDB's keys of 12 bytes, as they were published first and as they are specified today:
@@ -48,57 +45,24 @@ func objectIDs() []Strategy {
 	today.Cost = "12 bytes where a number has 8, " + everyIndex
 	today.Coordination = "none"
 	today.Decodes = "when it was made, to the second, and which keys are of one process"
-	own := func(o ObjectID) ObjectID { return o }
+	own := func(o [12]byte) ObjectID { return o }
 	return []Strategy{
-		sourced[ObjectID, ObjectID]{published, openPublished, columnOf(own)},
-		sourced[ObjectID, ObjectID]{today, openObjectID, columnOf(own)},
+		sourced[[12]byte, ObjectID]{published, openPublished, columnOf(own)},
+		sourced[[12]byte, ObjectID]{today, openObjectID, columnOf(own)},
 	}
 }
 
-// objectIDMaker makes the keys of one process. It knows neither a clock that steps back nor a counter that comes round within a second, which
-// the makers of ObjectIDs do not either.
-type objectIDMaker struct {
-	now     func() time.Time
-	process [5]byte
-	counter atomic.Uint32 // its low 24 bits
-}
-
 // openPublished has processes of a machine differ by their numbers, those that are simulated too.
-func openPublished(_ context.Context, at Environment) (idgen.Source[ObjectID], error) {
+func openPublished(_ context.Context, at Environment) (idgen.Source[[12]byte], error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, lacks("it needs the host's name: %w", err)
 	}
-	m := &objectIDMaker{now: at.wall()}
-	machine := md5.Sum([]byte(host))
-	copy(m.process[:], machine[:3])
-	binary.BigEndian.PutUint16(m.process[3:], uint16(os.Getpid()+at.Process))
-	return m.started()
+	return uid.PublishedObjectID(host, os.Getpid()+at.Process, uid.WithClock(at.Clock)), nil
 }
 
-func openObjectID(_ context.Context, at Environment) (idgen.Source[ObjectID], error) {
-	m := &objectIDMaker{now: at.wall()}
-	if _, err := rand.Read(m.process[:]); err != nil {
-		return nil, err
-	}
-	return m.started()
-}
-
-// started sets the counter to a random start.
-func (m *objectIDMaker) started() (idgen.Source[ObjectID], error) {
-	var start [4]byte
-	if _, err := rand.Read(start[:]); err != nil {
-		return nil, err
-	}
-	m.counter.Store(binary.BigEndian.Uint32(start[:]))
-	return single[ObjectID](m.next), nil
-}
-
-func (m *objectIDMaker) next(context.Context) (id ObjectID, err error) {
-	binary.BigEndian.PutUint32(id[8:], m.counter.Add(1)) // the top byte is overwritten
-	binary.BigEndian.PutUint32(id[0:], uint32(m.now().Unix()))
-	copy(id[4:], m.process[:])
-	return id, nil
+func openObjectID(_ context.Context, at Environment) (idgen.Source[[12]byte], error) {
+	return uid.ObjectID(uid.WithClock(at.Clock)), nil
 }
 
 // ObjectID is a key of 12 bytes as a key column: bytea on PostgreSQL, binary(12) on MySQL and MariaDB, a blob on SQLite.

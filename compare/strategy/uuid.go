@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/uid"
 )
 
 // uuids are the strategies of UUIDs, binary and then as text.
@@ -20,14 +21,14 @@ func uuids() []Strategy {
 	for _, v := range versions {
 		info := v.info
 		info.About += " Stored as its 16 bytes: uuid on PostgreSQL, binary(16) on MySQL and MariaDB, a blob on SQLite."
-		all = append(all, sourced[uuid.UUID, UUID]{info, v.open, columnOf(func(u uuid.UUID) UUID { return UUID(u) })})
+		all = append(all, sourced[[16]byte, UUID]{info, v.open, columnOf(func(u [16]byte) UUID { return u })})
 	}
 	for _, v := range versions {
 		info := v.info
 		info.Name += "-text"
 		info.About += " Stored as its usual text, in a char(36)."
 		info.Cost += "; as text 36 bytes in place of 16"
-		all = append(all, sourced[uuid.UUID, textUUID]{info, v.open, textUUIDColumn()})
+		all = append(all, sourced[[16]byte, textUUID]{info, v.open, textUUIDColumn()})
 	}
 	return all
 }
@@ -38,32 +39,24 @@ const everyIndex = "on MySQL and MariaDB in every index of the table"
 // uuidVersion is a version of UUIDs, and what makes them.
 type uuidVersion struct {
 	info Info
-	open func(context.Context, Environment) (idgen.Source[uuid.UUID], error)
-}
-
-// made is a maker that no place and no process matters to.
-func made(next func() (uuid.UUID, error)) func(context.Context, Environment) (idgen.Source[uuid.UUID], error) {
-	return func(context.Context, Environment) (idgen.Source[uuid.UUID], error) {
-		return single[uuid.UUID](func(context.Context) (uuid.UUID, error) { return next() }), nil
-	}
+	open func(context.Context, Environment) (idgen.Source[[16]byte], error)
 }
 
 func uuidV4() uuidVersion {
 	return uuidVersion{
 		info: Info{
-			Name:   "uuidv4",
-			About:  "128-bit keys, 122 of them random, made by github.com/google/uuid.",
-			Origin: "RFC 9562, section 5.4 (version 4, of RFC 4122 before)",
-			Needs:  "a source of good random numbers",
-			Cost: "16 bytes where a number has 8, " + everyIndex + "; in no order, so that each row goes to another page of the index. A read of random bytes from " +
-				"the system a key; the library's pool of random bytes (uuid.EnableRandPool, off here) makes keys faster and keeps bytes of keys to come in memory",
+			Name:         "uuidv4",
+			About:        "128-bit keys, 122 of them random, made by package uid.",
+			Origin:       "RFC 9562, section 5.4 (version 4, of RFC 4122 before)",
+			Needs:        "a source of good random numbers",
+			Cost:         "16 bytes where a number has 8, " + everyIndex + "; in no order, so that each row goes to another page of the index",
 			Coordination: "none",
 			Decodes:      "nothing",
 			Guess:        "nothing",
 			Order:        Unordered,
 			Random:       122,
 		},
-		open: made(uuid.NewRandom),
+		open: func(context.Context, Environment) (idgen.Source[[16]byte], error) { return uid.V4(), nil },
 	}
 }
 
@@ -71,20 +64,22 @@ func uuidV7() uuidVersion {
 	return uuidVersion{
 		info: Info{
 			Name: "uuidv7",
-			About: "128-bit keys, milliseconds, then 12 bits of a millisecond's part, then 62 random bits, made by github.com/google/uuid: of one " +
-				"process each is greater than the one before, since the part is counted on where the clock stands still or steps back.",
+			About: "128-bit keys, milliseconds, then 12 bits of a millisecond's part and 4 of a count, then 58 random bits, made by package uid: of one " +
+				"process each is greater than the one before, since the count goes on where the clock stands still or steps back.",
 			Origin:       "RFC 9562, section 5.7 (version 7), with method 3 of section 6.2",
 			Needs:        "a clock that is about right, and a source of good random numbers",
-			Cost:         "16 bytes where a number has 8, " + everyIndex + "; a read of random bytes from the system a key",
+			Cost:         "16 bytes where a number has 8, " + everyIndex,
 			Coordination: "none",
 			Decodes:      "when it was made, to the millisecond and a part of it",
-			Guess:        "when others were made; 62 bits of each are not to be guessed",
+			Guess:        "when others were made; 58 bits of each are not to be guessed",
 			Order:        Increasing,
 			Unit:         time.Millisecond,
-			Random:       62,
+			Random:       58,
+			Clock:        true,
 		},
-		// The library has the time of the last key once for a process, so the keys of processes that are simulated in one are in order together.
-		open: made(uuid.NewV7),
+		open: func(_ context.Context, at Environment) (idgen.Source[[16]byte], error) {
+			return uid.V7(uid.WithClock(at.Clock)), nil
+		},
 	}
 }
 
@@ -116,9 +111,9 @@ type textUUID string
 func (textUUID) GormDBDataType(*gorm.DB, *schema.Field) string { return "char(36)" }
 
 // textUUIDColumn has UUIDs as text.
-func textUUIDColumn() column[uuid.UUID, textUUID] {
-	return column[uuid.UUID, textUUID]{
-		set: func(u uuid.UUID) textUUID { return textUUID(u.String()) },
+func textUUIDColumn() column[[16]byte, textUUID] {
+	return column[[16]byte, textUUID]{
+		set: func(u [16]byte) textUUID { return textUUID(uuid.UUID(u).String()) },
 		key: func(id textUUID) (Key, error) {
 			u, err := uuid.Parse(string(id))
 			return Key(u[:]), err

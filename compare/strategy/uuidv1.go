@@ -32,10 +32,10 @@ func uuidV1() uuidVersion {
 			Unit:    100 * time.Nanosecond,
 			Clock:   true,
 		},
-		open: func(_ context.Context, at Environment) (idgen.Source[uuid.UUID], error) {
+		open: func(_ context.Context, at Environment) (idgen.Source[[16]byte], error) {
 			m := &uuidV1Maker{now: at.wall(), clockSequence: nextClockSequence()}
 			copy(m.node[:], uuid.NodeID())
-			return single[uuid.UUID](m.next), nil
+			return single[[16]byte](m.next), nil
 		},
 	}
 }
@@ -64,7 +64,7 @@ type uuidV1Maker struct {
 // gregorian is how many ticks of 100 ns lie between 1582-10-15, where version 1 counts from, and 1970.
 const gregorian = 0x01b21dd213814000
 
-func (m *uuidV1Maker) next(context.Context) (u uuid.UUID, err error) {
+func (m *uuidV1Maker) next(context.Context) (u [16]byte, err error) {
 	m.Lock()
 	defer m.Unlock()
 	now := uint64(m.now().UnixNano()/100) + gregorian

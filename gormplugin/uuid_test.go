@@ -1,0 +1,129 @@
+package gormplugin_test
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+
+	"github.com/snowkey-go/snowkey/gormplugin"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/sqltype"
+	"github.com/snowkey-go/snowkey/uid"
+)
+
+// Traced has a UUID of each way to get one.
+type Traced struct {
+	ID     sqltype.UUID
+	Token  sqltype.UUID  `gorm:"snowkey:random"`
+	Trace  *sqltype.UUID `gorm:"snowkey:random"`
+	Parent *sqltype.UUID // is left as it is
+	Event  []TracedStep  `gorm:"foreignKey:TracedID"`
+}
+
+type TracedStep struct {
+	ID       sqltype.ULID
+	TracedID sqltype.UUID
+}
+
+// Keys are made by their types: beside a source of integers UUIDs of version 7 and ULIDs, otherwise by the source of 16 bytes.
+func TestUUIDSources(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, gormplugin.Named("random", uid.V4()), &Traced{}, &TracedStep{})
+		traced := Traced{Event: []TracedStep{{}, {}}}
+		create(t, db, &traced)
+		requireTime(t, traced.ID.Time(), traced.ID)
+		requireTime(t, traced.Event[0].ID.Time(), traced.Event[0].ID)
+		if traced.Trace == nil || uuid.UUID(traced.Token).Version() != 4 || uuid.UUID(*traced.Trace).Version() != 4 || traced.Parent != nil ||
+			traced.Event[1].TracedID != traced.ID {
+			t.Errorf("got %+v", traced)
+		}
+		var found Traced
+		if err := db.Preload("Event").First(&found, traced.ID).Error; err != nil || found.Token != traced.Token || len(found.Event) != 2 {
+			t.Errorf("got %+v, %v, want %+v", found, err, traced)
+		}
+	})
+	db, err := gorm.Open(sqlite.Open(filepath.Join(t.TempDir(), "test.db")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Use(gormplugin.New(gormplugin.From(uid.V4()))); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.AutoMigrate(&TracedStep{}); err != nil {
+		t.Fatal(err)
+	}
+	event := TracedStep{}
+	create(t, db, &event)
+	if uuid.UUID(event.ID).Version() != 4 {
+		t.Errorf("got %s, want a key of the source", event.ID)
+	}
+}
+
+// Scopes select by the time of keys and by their order.
+func TestUUIDScopes(t *testing.T) {
+	t.Run("UUID", func(t *testing.T) { octetScopes[sqltype.UUID](t, uid.V7) })
+	t.Run("ULID", func(t *testing.T) { octetScopes[sqltype.ULID](t, uid.ULID) })
+}
+
+func octetScopes[K interface {
+	sqltype.UUID | sqltype.ULID
+	String() string
+}](t *testing.T, open func(...uid.Option) idgen.Source[[16]byte]) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		now := begin
+		clock := uid.WithClock(idgen.ClockFunc(func() time.Time { return now }))
+		if err := errors.Join(db.Use(gormplugin.New(gormplugin.From(open(clock)))), db.AutoMigrate(&Lone[K]{})); err != nil {
+			t.Fatal(err)
+		}
+		var made []K
+		for range 10 {
+			row := Lone[K]{}
+			create(t, db, &row)
+			made = append(made, row.ID)
+			now = now.Add(time.Millisecond)
+		}
+		at := func(ms, ns int) time.Time { return begin.Add(time.Duration(ms)*time.Millisecond + time.Duration(ns)) }
+		for name, c := range map[string]struct {
+			scope    func(*gorm.DB) *gorm.DB
+			from, to int
+		}{
+			"between":        {gormplugin.CreatedBetween(at(2, 0), at(5, 0)), 2, 5},
+			"within":         {gormplugin.CreatedBetween(at(2, 5), at(2, 9)), 2, 2},
+			"after":          {gormplugin.CreatedAfter(at(7, 999_999)), 7, 10},
+			"before":         {gormplugin.CreatedBefore(at(3, 0)), 0, 3},
+			"before 1970":    {gormplugin.CreatedBefore(time.Unix(-1, 0)), 0, 0},
+			"from nothing":   {gormplugin.CreatedAfter(time.Time{}), 0, 10},
+			"page":           {gormplugin.After(made[3]), 4, 10},
+			"first page":     {gormplugin.After(K{}), 0, 10},
+			"page backwards": {gormplugin.Before(made[3]), 0, 3},
+		} {
+			var got []K
+			if err := db.Model(&Lone[K]{}).Scopes(c.scope).Pluck("id", &got).Error; err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			slices.SortFunc(got, func(a, b K) int { return strings.Compare(a.String(), b.String()) })
+			if !slices.Equal(got, made[c.from:c.to]) {
+				t.Errorf("%s: got %v, want %v", name, got, made[c.from:c.to])
+			}
+		}
+		if err := db.Scopes(gormplugin.CreatedBetween(now, begin)).Find(&[]Lone[K]{}).Error; !errors.Is(err, gormplugin.ErrRange) {
+			t.Errorf("got %v, want %v", err, gormplugin.ErrRange)
+		}
+		if err := db.Scopes(gormplugin.Created{Layout: idgen.Snowkey.Layout}.After(now)).Find(&[]Lone[K]{}).Error; !errors.Is(err, gormplugin.ErrKey) {
+			t.Errorf("a layout: got %v, want %v", err, gormplugin.ErrKey)
+		}
+	})
+}
+
+// Lone is a model of nothing but a key.
+type Lone[K any] struct{ ID K }
+
+func (Lone[K]) TableName() string { return "lone_rows" }
