@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,9 +19,12 @@ func newDecode() *cobra.Command {
 		Use:   "decode ID...",
 		Short: "Show the time, node and sequence of keys",
 		Long: `Show what the keys carry: the time they were made at, the numbers of their node, the sequence.
+UUIDs, ULIDs and ObjectIDs are recognized by their texts, unless --layout or --format says that the keys are snowflakes.
+
 The ID "-" reads keys from standard input, one a line.`,
 		Example: `  snowkey decode --layout twitter 1541815603606036480
   snowkey decode --layout twitter --json 1541815603606036480
+  snowkey decode 017f22e2-79b0-7cc3-98c4-dc0c0c07398f 01ARZ3NDEKTSV4RRFFQ69G5FAV
   snowkey next -n 3 --format base32 | snowkey decode --format base32 -`,
 		Args: cobra.MinimumNArgs(1),
 	}
@@ -28,7 +32,8 @@ The ID "-" reads keys from standard input, one a line.`,
 	format := formatFlag(c, "how the keys are written")
 	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		d := decoder{layout: layout.Layout, format: format.Encoding, json: *asJSON}
+		d := decoder{layout: layout.Layout, format: format.Encoding, json: *asJSON,
+			recognize: !c.Flags().Changed("layout") && !c.Flags().Changed("format")}
 		// All arguments are read before the first is printed, so that a wrong one leaves nothing half done.
 		var err error
 		lines := make([]string, len(args))
@@ -61,6 +66,8 @@ type decoder struct {
 	layout idgen.Layout
 	format idgen.Encoding
 	json   bool
+	// recognize is for keys that may be no snowflakes.
+	recognize bool
 }
 
 // copy decodes the lines of a text, but for empty ones.
@@ -90,6 +97,13 @@ func (d decoder) copy(out io.Writer, in io.Reader) error {
 
 // line returns the line that shows a key.
 func (d decoder) line(text string) (string, error) {
+	if key, ok := recognize(text); ok && d.recognize {
+		if !d.json {
+			return key.line(), nil
+		}
+		line, err := json.Marshal(key)
+		return string(line) + "\n", err
+	}
 	id, err := d.format.Parse(text)
 	if err != nil {
 		return "", err

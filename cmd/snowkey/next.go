@@ -19,16 +19,21 @@ func newNext() *cobra.Command {
 		Long: `Print new keys, one a line, each greater than the one before where the layout has the time above the
 sequence.
 
+With --kind the keys are UUIDs, ULIDs, ObjectIDs or NanoIDs, which need no number; those of uuidv7 and ulid
+increase.
+
 Without --node (and --datacenter, where the layout has one) the numbers are random ones, so that two
 calls at the same time are unlikely to print the same key. For keys that go into a database, give a
 number that nobody else uses at the same time.`,
 		Example: `  snowkey next
   snowkey next -n 1000 --node 7
   snowkey next --layout twitter --datacenter 1 --node 2
-  snowkey next --format base58`,
+  snowkey next --format base58
+  snowkey next --kind uuidv7`,
 		Args: cobra.NoArgs,
 	}
 	n := c.Flags().Int64P("count", "n", 1, fmt.Sprintf("how many keys, 1 to %d", maxNext))
+	kind := kindFlag(c)
 	layout := layoutFlag(c)
 	format := formatFlag(c, "how keys are written")
 	node := c.Flags().Int64("node", 0, "node number, from 0 up (default: a random one)")
@@ -37,6 +42,14 @@ number that nobody else uses at the same time.`,
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *n < 1 || *n > maxNext {
 			return usageError{fmt.Errorf("-n %d: must be 1 to %d", *n, maxNext)}
+		}
+		if print := widePrinters[*kind]; print != nil {
+			for _, flag := range []string{"layout", "format", "node", "datacenter", "shard"} {
+				if c.Flags().Changed(flag) {
+					return usageError{fmt.Errorf("--%s is for snowflakes, and not for --kind %s", flag, *kind)}
+				}
+			}
+			return print(c, *n)
 		}
 		options := []idgen.Option{layout.option}
 		for _, number := range []struct {
@@ -62,28 +75,29 @@ number that nobody else uses at the same time.`,
 		if err != nil {
 			return usageError{err}
 		}
-		return printNext(c, generator, format.Encoding, *n)
+		most := generator.Layout().Max(idgen.Sequence) + 1
+		return printNext(c, generator, *n, most, format.AppendText)
 	}
 	return c
 }
 
 // printNext prints the keys in whole lines, so many at a time as a pipe takes in one piece: an end in the middle must not leave a part
 // of a key that looks like another one.
-func printNext(c *cobra.Command, generator *idgen.Snowflake, format idgen.Encoding, n int64) error {
+func printNext[K any](c *cobra.Command, source idgen.Source[K], n, most int64, appendText func([]byte, K) ([]byte, error)) error {
 	const piece = 4096 / 64 // lines of a byte a bit
-	ids := make([]int64, min(n, piece, generator.Layout().Max(idgen.Sequence)+1))
+	ids := make([]K, min(n, piece, most))
 	var lines []byte
 	for n > 0 {
 		if err := c.Context().Err(); err != nil {
 			return err
 		}
 		ids, lines = ids[:min(n, int64(len(ids)))], lines[:0]
-		if err := generator.Fill(c.Context(), ids); err != nil {
+		if err := source.Fill(c.Context(), ids); err != nil {
 			return err
 		}
 		for _, id := range ids {
 			var err error
-			if lines, err = format.AppendText(lines, id); err != nil {
+			if lines, err = appendText(lines, id); err != nil {
 				return err
 			}
 			lines = append(lines, '\n')

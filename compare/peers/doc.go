@@ -1,11 +1,11 @@
-// Package peers measures idgen beside other generators of keys: [bwmarrin/snowflake], [sony/sonyflake] (version 2, its current one),
-// [rs/xid], and [google/uuid]. It holds benchmarks and tests alone, and is a module of its own so that who uses snowkey gets none of
+// Package peers measures idgen and uid beside other generators of keys: [bwmarrin/snowflake], [sony/sonyflake] (version 2, its current one),
+// [rs/xid], [google/uuid], [gofrs/uuid], [oklog/ulid] and the ObjectIDs of [MongoDB's driver]. It holds benchmarks and tests alone, and is a module of its own so that who uses snowkey gets none of
 // them. The figures are in README.md, and what they were made of in results.
 //
 // # What is compared
 //
 // A generator whose layout allows so many keys a tick and no more, waits when they are used up, and its figure is that of its layout,
-// not of its code. One without such a bound is as fast as its code is. The two must never stand in one table, so there are two groups,
+// not of its code. One without such a bound is as fast as its code is. The two must never stand in one table, so there are groups,
 // each with the floor: time.Since, a clock read, which a key with a time in it cannot do without.
 //
 // bound=none: no maker ever waits for the clock. The snowflakes have so wide a sequence that no tick of theirs is used up.
@@ -17,6 +17,8 @@
 //	uuidv4      as it comes: NewRandom
 //	uuidv4pool  NewRandom after EnableRandPool
 //	uuidv7      as it comes: NewV7, without the pool
+//
+// bound=wide: keys of 96 and 128 bits, each as it comes, and those of package uid. No maker waits for the clock.
 //
 // bound=own: the snowflakes with the layouts they come with. What differs here is less the time a key takes than the cores that are
 // busy meanwhile, which is why each benchmark reports those too. Bounds differ within the group: compare sonyflake's figure with its
@@ -37,12 +39,15 @@
 // # How it is measured
 //
 // Next takes one key a time, on one goroutine, and on one a core that all share one generator; its time is then that between two keys of
-// any goroutine. Batch takes 1,000 keys into a slice: by one call of Fill from snowkey, which reads the clock once for all, and by a
+// any goroutine. Batch takes 1,000 keys into a slice: by one call of Fill from snowkey and package uid, which read the clock once for all, and by a
 // loop from the others, which have no such call. All makers, and the floor, are called through a function value, which costs each
 // the same one or two nanoseconds. TestUnique takes keys from each maker on eight goroutines and finds none twice.
 //
 // [bwmarrin/snowflake]: https://pkg.go.dev/github.com/bwmarrin/snowflake
 // [sony/sonyflake]: https://pkg.go.dev/github.com/sony/sonyflake/v2
 // [rs/xid]: https://pkg.go.dev/github.com/rs/xid
+// [gofrs/uuid]: https://pkg.go.dev/github.com/gofrs/uuid/v5
+// [oklog/ulid]: https://pkg.go.dev/github.com/oklog/ulid/v2
+// [MongoDB's driver]: https://pkg.go.dev/go.mongodb.org/mongo-driver/v2/bson
 // [google/uuid]: https://pkg.go.dev/github.com/google/uuid
 package peers

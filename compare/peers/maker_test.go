@@ -13,11 +13,15 @@ import (
 	"time"
 
 	"github.com/bwmarrin/snowflake"
+	gofrs "github.com/gofrs/uuid/v5"
 	"github.com/google/uuid"
+	"github.com/oklog/ulid/v2"
 	"github.com/rs/xid"
 	"github.com/sony/sonyflake/v2"
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/uid"
 )
 
 // maker is one row of a table: a generator with its settings.
@@ -79,6 +83,14 @@ var groups = []group{
 			return calls[uuid.UUID]{next: uuid.NewV7}
 		}},
 	}},
+	{"wide", []row{
+		floor,
+		of("v4", uid.V4()), of("v7", uid.V7()), of("ulid", uid.ULID()), of("objectid", uid.ObjectID()),
+		single("google-v4", uuid.NewRandom), single("google-v7", uuid.NewV7),
+		single("gofrs-v4", gofrs.NewV4), single("gofrs-v7", gofrs.NewV7),
+		single("oklog-ulid", func() (ulid.ULID, error) { return ulid.Make(), nil }),
+		single("mongo-objectid", func() (bson.ObjectID, error) { return bson.NewObjectID(), nil }),
+	}},
 	{"own", []row{
 		floor,
 		snowkey(func(testing.TB) idgen.Option { return idgen.WithNode(1) }),
@@ -92,6 +104,19 @@ var floor = maker[time.Duration]{of: "floor", open: func(testing.TB) calls[time.
 	start := time.Now()
 	return calls[time.Duration]{next: func() (time.Duration, error) { return time.Since(start), nil }}
 }}
+
+// of is a maker of this repository's.
+func of[K comparable](name string, source idgen.Source[K]) row {
+	return maker[K]{of: name, open: func(testing.TB) calls[K] {
+		ctx := context.Background()
+		return calls[K]{next: func() (K, error) { return source.Next(ctx) }, fill: func(keys []K) error { return source.Fill(ctx, keys) }}
+	}}
+}
+
+// single is a maker that has a call for one key alone.
+func single[K comparable](name string, next func() (K, error)) row {
+	return maker[K]{of: name, open: func(testing.TB) calls[K] { return calls[K]{next: next} }}
+}
 
 func snowkey(option func(testing.TB) idgen.Option) row {
 	return maker[int64]{of: "snowkey", open: func(tb testing.TB) calls[int64] {
