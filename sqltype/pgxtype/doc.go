@@ -15,6 +15,8 @@
 //
 //   - sqltype.ID, every sqltype.Key and sqltype.Number, pointers to them, and sql.Null of them go to and come from bigint columns, in
 //     every query mode of pgx, in text and binary, with COPY too. So do slices and arrays of all of these, as bigint[].
+//   - sqltype.UUID, pointers to it and sql.Null of it go to and come from uuid columns in the same way, slices as uuid[]. A sqltype.ULID is text: of it pgx
+//     calls Value and Scan.
 //   - One key is written into a buffer, and read, without an allocation; only where pgx does not ask the server for the type of a
 //     parameter, in the last two modes below, it calls Value.
 //   - NULL is a nil pointer, or a sql.Null that is not valid. Read into a plain key it is an error that wraps sqltype.ErrNull.

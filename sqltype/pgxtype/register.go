@@ -1,6 +1,7 @@
 package pgxtype
 
 import (
+	"database/sql"
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -8,7 +9,7 @@ import (
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
-// Register makes a map encode and scan all types of keys in package sqltype. A second call changes nothing.
+// Register makes a map encode and scan all types of keys in package sqltype that are an int64, and UUIDs. A second call changes nothing.
 //
 // A map belongs to its connection, and is as little safe for concurrent use: call it before the connection's first query.
 func Register(m *pgtype.Map) {
@@ -25,9 +26,18 @@ func Register(m *pgtype.Map) {
 	m.RegisterType(&pgtype.Type{Name: char.Name, OID: char.OID, Codec: charCodec{textCodec{char.Codec}}})
 	m.TryWrapEncodePlanFuncs = slices.Insert(m.TryWrapEncodePlanFuncs, 0, tryWrapArray)
 
+	uuid, _ := m.TypeForOID(pgtype.UUIDOID)
+	m.RegisterType(&pgtype.Type{Name: uuid.Name, OID: uuid.OID, Codec: uuidCodec{uuid.Codec}})
+
 	// For a parameter that the server was not asked about, and for Map.SQLScanner.
 	m.RegisterDefaultPgType(array{}, "_int8")
 	for _, keys := range []any{[]sqltype.ID{}, new([]sqltype.ID), []*sqltype.ID{}, new([]*sqltype.ID)} {
 		m.RegisterDefaultPgType(keys, "_int8")
+	}
+	for _, key := range []any{sqltype.UUID{}, new(sqltype.UUID), sql.Null[sqltype.UUID]{}} {
+		m.RegisterDefaultPgType(key, "uuid")
+	}
+	for _, keys := range []any{[]sqltype.UUID{}, new([]sqltype.UUID), []*sqltype.UUID{}} {
+		m.RegisterDefaultPgType(keys, "_uuid")
 	}
 }
