@@ -2,12 +2,14 @@ package gormplugin
 
 import (
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/sqltype"
 )
@@ -24,7 +26,7 @@ import (
 // its key is greater than that of the last page. Keys of several generators, and of long transactions, become visible out of their order: to follow a
 // table for new rows, stay behind the present by the longest transaction, with [CreatedBefore].
 //
-// The statement fails with [ErrKey] for keys that are text in the database, [gorm.ErrModelValueRequired] without a model, and [ErrScope] in an
+// The statement fails with [ErrKey] for keys that are text in the database, or of another type than a UUID or ULID given, [gorm.ErrModelValueRequired] without a model, and [ErrScope] in an
 // Update or Delete, or with another order: of db.Order, Last or [Before]. First, FindInBatches and Count are welcome.
 func After[K ~int | ~int64 | ~uint | ~uint64 | sqltype.UUID | sqltype.ULID](id K) func(*gorm.DB) *gorm.DB {
 	return keyset{id: id, start: id == *new(K)}.scope
@@ -50,8 +52,8 @@ func (k keyset) scope(db *gorm.DB) *gorm.DB { return narrow(db, k) }
 // Build writes the condition and orders the statement.
 func (k keyset) Build(builder clause.Builder) {
 	stmt, err := statementOf(builder)
-	if err == nil && leastOctets(stmt.Schema.PrioritizedPrimaryField) == nil {
-		err = requireNumber(stmt, stmt.Schema.PrioritizedPrimaryField)
+	if err == nil {
+		err = k.requireOrder(stmt, stmt.Schema.PrioritizedPrimaryField)
 	}
 	if err == nil {
 		err = k.order(stmt)
@@ -71,6 +73,18 @@ func (k keyset) Build(builder clause.Builder) {
 		_, _ = builder.WriteString(" > ")
 	}
 	builder.AddVar(builder, k.id)
+}
+
+// requireOrder fails unless the id is in one order with the keys: UUIDs with UUIDs, ULIDs with ULIDs, and numbers with numbers.
+func (k keyset) requireOrder(stmt *gorm.Statement, key *schema.Field) error {
+	of := reflect.TypeOf(k.id)
+	if leastOctets(key) == nil && of.Kind() != reflect.Array {
+		return requireNumber(stmt, key)
+	}
+	if key == nil || key.IndirectFieldType != of {
+		return fmt.Errorf("%w: After and Before were given a %s, and the keys of %s are no such ones", ErrKey, of, stmt.Schema.Name)
+	}
+	return nil
 }
 
 // order orders the statement by the key, or fails when it has another order. It runs while WHERE is built, before ORDER BY: only then are

@@ -109,7 +109,7 @@ func WithoutModelWarnings() Option {
 
 // Table fills a column of rows created without a model, from maps: db.Table("events").Create(map…). The table is named as in db.Table, with a schema if it
 // has one. The optional setting is that of a tag: a source, a text form, or both, such as "orders", ",base32", "orders,base32". The key in the map is a
-// [sqltype.ID], or a string with a text form or from a source of bytes.
+// [sqltype.ID], or a string with a text form or from a source of bytes; so a column of BINARY(16) is not for it.
 func Table(table, column string, setting ...string) Option {
 	return func(p *Plugin) error {
 		if table == "" || column == "" {

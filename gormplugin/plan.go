@@ -23,10 +23,10 @@ type plan struct {
 	// sharded is the one of them that depends on a sharding column, nil without such.
 	sharded *key
 	insertSchemas
-	traps        traps
-	tables       sync.Map // dialect and quoted name → *uniqueTable
-	collation    sync.Once
-	collationErr error
+	traps     traps
+	tables    sync.Map  // dialect and quoted name → *uniqueTable
+	columns   sync.Once // checked
+	columnErr error
 }
 
 // planOf returns what to fill in the rows of a statement, nil for nothing.
@@ -40,7 +40,7 @@ func (p *Plugin) planOf(db *gorm.DB) *plan {
 	of := p.planned(db.Statement.Schema)
 	plan, err := of.plan, of.err
 	if plan != nil {
-		err = plan.checkCollation(db)
+		err = plan.checkColumns(db)
 	}
 	if err != nil {
 		_ = db.AddError(fmt.Errorf("gormplugin: key of %s: %w", db.Statement.Schema.Name, err))
@@ -193,25 +193,33 @@ func (p *plan) insertSchema(stmt *gorm.Statement) *schema.Schema {
 	return p.filled
 }
 
-// checkCollation fails for texts that differ in the case of letters alone, on MySQL, unless the type of their column says that it tells
-// them apart. By default a column does not: two keys are one there, and an upsert of the second writes the row of the first.
-func (p *plan) checkCollation(db *gorm.DB) error {
+// checkColumns fails on MySQL for keys that their columns do not keep apart or find. By default a column of text takes no notice of the case of letters: two
+// keys that differ in it are one there, and an upsert of the second writes the row of the first.
+func (p *plan) checkColumns(db *gorm.DB) error {
 	if db.Name() != "mysql" {
 		return nil
 	}
-	p.collation.Do(func() {
+	p.columns.Do(func() {
 		for _, k := range p.keys {
-			if k.field == nil || k.of.Kind() != reflect.String || k.source.width > 0 || k.encoding != idgen.Base58 && k.encoding != idgen.Base62 {
+			mixed := k.of.Kind() == reflect.String && k.source.width == 0 && (k.encoding == idgen.Base58 || k.encoding == idgen.Base62)
+			if k.field == nil || !mixed && k.of != uuidType {
 				continue
 			}
 			column := strings.ToLower(db.Migrator().FullDataTypeOf(k.field).SQL)
+			if k.of == uuidType {
+				if strings.Contains(column, "char") || strings.Contains(column, "text") {
+					p.columnErr = fmt.Errorf("%w: field %s: a sqltype.UUID is written as 16 bytes on MySQL and MariaDB, and its column is %s; "+
+						"make that a BINARY(16), or the field a string with the tag `snowkey:name` of a source", ErrKey, k.field.Name, column)
+				}
+				continue
+			}
 			if !strings.Contains(column, "bin") && !strings.Contains(column, "_cs") {
-				p.collationErr = fmt.Errorf("%w: field %s: texts of %s differ in the case of letters, which a column of MySQL takes no notice of; "+
+				p.columnErr = fmt.Errorf("%w: field %s: texts of %s differ in the case of letters, which a column of MySQL takes no notice of; "+
 					"give it a type such as `type:varchar(11) COLLATE ascii_bin`, or take base32", ErrKey, k.field.Name, k.encoding.Name())
 			}
 		}
 	})
-	return p.collationErr
+	return p.columnErr
 }
 
 // leavesNarrow reports whether AllKeys leaves a model's key to the database since it has fewer bits than a key of the plugin.

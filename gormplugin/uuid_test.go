@@ -3,6 +3,7 @@ package gormplugin_test
 import (
 	"errors"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -66,6 +67,26 @@ func TestUUIDSources(t *testing.T) {
 	}
 }
 
+// A UUID in a column of text would find no row on MySQL.
+func TestUUIDInText(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		type texted struct {
+			ID sqltype.UUID `gorm:"type:char(36)"`
+		}
+		use(t, db, &texted{})
+		err := db.Create(&texted{}).Error
+		if db.Name() != "mysql" {
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		if !errors.Is(err, gormplugin.ErrKey) || !strings.Contains(err.Error(), "BINARY(16)") {
+			t.Errorf("got %v, want %v", err, gormplugin.ErrKey)
+		}
+	})
+}
+
 // Scopes select by the time of keys and by their order.
 func TestUUIDScopes(t *testing.T) {
 	t.Run("UUID", func(t *testing.T) { octetScopes[sqltype.UUID](t, uid.V7) })
@@ -112,6 +133,17 @@ func octetScopes[K interface {
 			slices.SortFunc(got, func(a, b K) int { return strings.Compare(a.String(), b.String()) })
 			if !slices.Equal(got, made[c.from:c.to]) {
 				t.Errorf("%s: got %v, want %v", name, got, made[c.from:c.to])
+			}
+		}
+		others := []func(*gorm.DB) *gorm.DB{gormplugin.After(5), gormplugin.Before(5), gormplugin.After(sqltype.UUID(made[3])), gormplugin.Before(sqltype.ULID(made[3]))}
+		if reflect.TypeFor[K]() == reflect.TypeFor[sqltype.UUID]() {
+			others[2] = gormplugin.After(sqltype.ULID(made[3]))
+		} else {
+			others[3] = gormplugin.Before(sqltype.UUID(made[3]))
+		}
+		for i, scope := range others {
+			if err := db.Scopes(scope).Find(&[]Lone[K]{}).Error; !errors.Is(err, gormplugin.ErrKey) {
+				t.Errorf("a key of another type, %d: got %v, want %v", i, err, gormplugin.ErrKey)
 			}
 		}
 		if err := db.Scopes(gormplugin.CreatedBetween(now, begin)).Find(&[]Lone[K]{}).Error; !errors.Is(err, gormplugin.ErrRange) {

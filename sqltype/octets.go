@@ -70,6 +70,14 @@ func unmarshalOctetsGQL[K ~[16]byte](key *K, v any, parse func(string) (K, error
 	return fmt.Errorf("%w: %T %v, want a text", ErrSyntax, v, v)
 }
 
+// tagged is the type that the field's tag gives the column, "" for none.
+func tagged(field *schema.Field) string {
+	if field == nil {
+		return ""
+	}
+	return field.TagSettings["TYPE"]
+}
+
 // onSQLite is the type of a column on SQLite, which takes NULL in a primary key that is no integer unless the column says otherwise.
 func onSQLite(column string, field *schema.Field) string {
 	if field != nil && field.PrimaryKey && !field.NotNull {

@@ -99,6 +99,9 @@ func (ULID) GormDataType() string { return "varchar(26)" }
 
 // GormDBDataType gives the column's type.
 func (id ULID) GormDBDataType(db *gorm.DB, field *schema.Field) string {
+	if column := tagged(field); column != "" {
+		return column
+	}
 	if db.Name() == "sqlite" {
 		return onSQLite(id.GormDataType(), field)
 	}

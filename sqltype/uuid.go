@@ -24,9 +24,12 @@ import (
 //		ID sqltype.UUID
 //	}
 //
-// Its column is a uuid on PostgreSQL and on MariaDB from 10.11.5 on, a BINARY(16) on MySQL and older MariaDB, text on SQLite; all keep those of version 7 in the
-// order of their time. The driver is given the text. Only GORM's statements make the 16 bytes of a BINARY(16) of it: others there need UUID_TO_BIN, or id[:]
-// for the parameter, and a column that may be NULL a pointer in place of a sql.Null.
+// Its column is a uuid on PostgreSQL and on MariaDB from 10.11.5 on, a BINARY(16) on MySQL and older MariaDB, text on SQLite, or what the tag `gorm:"type:…"` says;
+// all keep those of version 7 in the order of their time. On MySQL and MariaDB it must be a uuid or a BINARY(16): GORM's statements compare and write 16 bytes
+// there, which a CHAR(36) takes for another text. A column of text has a field of type string or of another package's type, which a tag has filled.
+//
+// The driver is given the text, so that a BINARY(16) takes it of GORM's statements alone. For database/sql it is id[:]; the text in a map, in a
+// sql.Null or of another type finds no row there.
 type UUID [16]byte
 
 var (
@@ -116,6 +119,8 @@ func (UUID) GormDataType() string { return "uuid" }
 // GormDBDataType gives the column's type.
 func (UUID) GormDBDataType(db *gorm.DB, field *schema.Field) string {
 	switch {
+	case tagged(field) != "":
+		return tagged(field)
 	case db.Name() == "sqlite":
 		return onSQLite("text", field)
 	case db.Name() == "mysql" && !hasUUID(db.Dialector):

@@ -23,8 +23,8 @@ const leastNanoID = 108
 // NanoID returns a source of random texts of an alphabet of printable ASCII and of a length. The error wraps [ErrNanoID] for an alphabet of fewer than 2
 // characters or with one twice, and for keys of less than 108 random bits, which come to repeat: 18 characters of 64, 22 of 32. Source: github.com/ai/nanoid.
 func NanoID(alphabet string, length int, options ...Option) (idgen.Source[string], error) {
-	for i, c := range []byte(alphabet) {
-		if c <= ' ' || c > '~' || strings.IndexByte(alphabet, c) < i {
+	for i, c := range alphabet {
+		if c <= ' ' || c > '~' || strings.IndexRune(alphabet, c) < i {
 			return nil, fmt.Errorf("%w: character %d of the alphabet is %q, want printable ASCII, no space, each once", ErrNanoID, i+1, c)
 		}
 	}

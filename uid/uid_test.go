@@ -232,6 +232,24 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+// After the last state there is none, and not the first one again.
+func TestLastInstant(t *testing.T) {
+	source := uid.ULID(at(time.UnixMilli(1<<48 - 1).Add(999_999)))
+	made := 0
+	for last, err := source.Next(t.Context()); err == nil; made++ {
+		key := last
+		if last, err = source.Next(t.Context()); err == nil && bytes.Compare(key[:], last[:]) >= 0 {
+			t.Fatalf("got %x after %x", last, key)
+		}
+	}
+	if made < 8 || made > 16 {
+		t.Errorf("got %d keys of the last instant, want 8 to 16", made)
+	}
+	if err := source.Fill(t.Context(), make([][16]byte, 2)); !errors.Is(err, uid.ErrTime) {
+		t.Errorf("got %v, want %v", err, uid.ErrTime)
+	}
+}
+
 // An ObjectID's second is used up, and the next one taken: no key repeats, and none carries a second past the last.
 func TestObjectIDSecond(t *testing.T) {
 	now := time.Unix(math.MaxUint32-1, 0)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -117,6 +118,9 @@ func (s *timed) take(random uint64) (uint64, error) {
 	state := uint64(ms)<<16 | uint64(now.Nanosecond()%1e6)<<12/1e6<<4 | random>>61
 	for {
 		last := s.last.Load()
+		if last == math.MaxUint64 { // of the last instant
+			return 0, fmt.Errorf("%w: all of 10889 are made", ErrTime)
+		}
 		if state <= last {
 			state = last + 1
 		}
