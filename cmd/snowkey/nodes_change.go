@@ -28,6 +28,9 @@ A program that does not know the new layout makes keys until its grant ends, and
 nothing while there are some, unless --force is given. A node number that is set by hand without a row in the table is not seen: such programs have to be
 ended before.
 
+After a restore to a time before a change, end all programs, announce it again, and start programs at its time and not before: until then keys of the old
+layout may be those of the new one that were made already.
+
 An announced change cannot be taken back. Another change, back to the former layout, can follow it.`,
 		Example: `  snowkey nodes change --db sqlite:app.db --to packed --dry-run
   SNOWKEY_DB=mysql://app:secret@127.0.0.1:3306/app snowkey nodes change --to packed`,

@@ -46,6 +46,11 @@ func PlanChange(ctx context.Context, store Store, space string, to idgen.Layout)
 	if begin := last.Begin(); len(phases) > 1 && begin.After(l.Now) {
 		return nil, fmt.Errorf("%w: space %q changes to %s at %s; wait until then", ErrChange, space, last.Layout, begin.Format(time.RFC3339Nano))
 	}
+	for _, kind := range []idgen.Kind{idgen.Datacenter, idgen.Node} {
+		if bits := last.Layout.Bits(kind); bits != to.Bits(kind) {
+			return nil, fmt.Errorf("%w: space %q has %d bits of %s, and %s has %d; both need the same, since a grant is of both layouts", ErrChange, space, bits, kind, to, to.Bits(kind))
+		}
+	}
 	from := l.Now.Add(to.Unit())
 	if end := (idgen.Phase{Layout: last.Layout, From: l.Mark}).Begin(); end.After(from) {
 		from = end

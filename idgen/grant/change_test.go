@@ -446,6 +446,32 @@ func TestChangeForgotten(t *testing.T) {
 	})
 }
 
+// After a restore that has lost a change, keys that are made from the time of the next one on are above all that were made before, as the documentation has it.
+func TestChangeRestored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		last := int64(0)
+		for range 2 { // the second time on a space that has forgotten the first
+			store := newFlaky()
+			if err := open(t, store, grant.Config{Generator: with()}).Close(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Until(announce(t, store, widePacked).At()))
+			k := open(t, store, both(idgen.WithNode(40)))
+			keys := make([]int64, 3000)
+			if err := k.Fill(t.Context(), keys); err != nil {
+				t.Fatal(err)
+			}
+			if least := slices.Min(keys); least <= last {
+				t.Errorf("got the key %d after the restore, and %d before", least, last)
+			}
+			last = slices.Max(keys)
+			if err := k.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 func TestChangeRefused(t *testing.T) {
 	narrow, err := idgen.NewLayout(wide.Epoch(), time.Millisecond, idgen.Time.Bits(41), idgen.Node.Bits(9), idgen.Sequence.Bits(13))
 	if err != nil {
@@ -485,6 +511,9 @@ func TestChangeRefused(t *testing.T) {
 		}
 		if _, err := grant.PlanChange(t.Context(), store, grant.DefaultSpace, other); !errors.Is(err, grant.ErrChange) || !errors.Is(err, idgen.ErrLayout) {
 			t.Errorf("another unit: got %v, want ErrChange and idgen.ErrLayout", err)
+		}
+		if _, err := grant.PlanChange(t.Context(), store, grant.DefaultSpace, narrow); !errors.Is(err, grant.ErrChange) || !strings.Contains(err.Error(), "bits of node") {
+			t.Errorf("other numbers: got %v, want ErrChange", err)
 		}
 		forGood := grant.Row{Number: 1000, Holder: "a program", From: grant.Forever, Until: grant.Forever}
 		if done, err := store.Swap(t.Context(), grant.DefaultSpace, grant.Row{Number: 1000, Holder: grant.Absent}, forGood); err != nil || !done {

@@ -131,11 +131,13 @@
 // makes keys until its grant ends, which is before T, and then its calls fail with [ErrLayout]; one of a version that knows no changes stops at its next
 // renewal and records a loss, which is none. T is ten minutes ahead and a band where grants are as long as by default.
 //
-// There is no way back but another change, after T. A space can change as often as its own row has room for, twice or three times. What the keeper knows of
+// There is no way back but another change, after T. A space can change as often as its own row has room for, twice between the presets. What the keeper knows of
 // the layouts it tells with [Keeper.Phases], so that a query by time is right for keys of both.
 //
 // A number that is set by hand, without a row, is not reached by a change. A database that is restored to a time before the announcement has the former
-// layout: keepers of B stop with ErrLayout; new processes would make ids of A. Announce the change again before they start.
+// layout: keepers of B stop with ErrLayout; new processes would make ids of A, in a band in which B has made ids perhaps, and the two layouts have the same
+// numbers there. So end all processes, announce the change again, and start none before its time: then there are no ids of A in a band of B. A process that is
+// started before makes ids twice, and nothing notices.
 //
 // # Faults, and why no id comes twice
 //
@@ -169,7 +171,7 @@
 //     came back, until the end of its grant. In that time another generator may have been granted its number. To be safe, end all
 //     processes of the old time before the restored database is opened to new ones; then no id comes twice, whatever the
 //     clocks of the processes have said, as long as the database's own clock is not behind what it was. To lose no commits, replicate
-//     synchronously.
+//     synchronously. A space that had changed its layout since the copy needs more, see above.
 //   - Two processes from one memory image (a snapshot of a virtual machine that is started twice, CRIU): from the start of the second
 //     until the first renewal of the later one, [Config.Every] at most. From then on they have different numbers. Two that are both cut
 //     off until their grant ends do not notice.
