@@ -47,6 +47,7 @@ var allowed = map[string][]string{
 	"/cmd/snowkey":               {"*"},
 	"/examples/shop":             slices.Concat(gormAlone, drivers, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype", "/uid", "/gormplugin")),
 	"/uid":                       own("/idgen"),
+	"/publicid":                  own("/idgen"),
 	"/ticket":                    own("/idgen", "/internal/dialect"),
 	"/monitor":                   monitoring,
 	"/monitor/otelmeter":         slices.Concat(monitoring, own("/monitor"), []string{"go.opentelemetry.io/otel/", "github.com/cespare/xxhash/v2"}),
