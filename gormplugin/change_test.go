@@ -119,7 +119,7 @@ func TestChangeWhileProgramsWrite(t *testing.T) {
 		}
 		quarter := packedQuarter(t)
 		config := func(name string, generator, before []idgen.Option) gormplugin.Option {
-			return gormplugin.Grants(grant.Config{Generator: generator, Before: before, For: 2 * time.Second, First: time.Second, Name: name, Logger: slog.New(slog.DiscardHandler)})
+			return gormplugin.Grants(grant.Config{Generator: generator, Before: before, For: 6 * time.Second, First: 3 * time.Second, Name: name, Logger: slog.New(slog.DiscardHandler)})
 		}
 		programs := map[string]*gorm.DB{"former": db}
 		granted(t, db, config("former", nil, nil))
