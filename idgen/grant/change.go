@@ -46,17 +46,17 @@ func PlanChange(ctx context.Context, store Store, space string, to idgen.Layout)
 	if begin := last.Begin(); len(phases) > 1 && begin.After(l.Now) {
 		return nil, fmt.Errorf("%w: space %q changes to %s at %s; wait until then", ErrChange, space, last.Layout, begin.Format(time.RFC3339Nano))
 	}
-	for _, kind := range []idgen.Kind{idgen.Datacenter, idgen.Node} {
-		if bits := last.Layout.Bits(kind); bits != to.Bits(kind) {
-			return nil, fmt.Errorf("%w: space %q has %d bits of %s, and %s has %d; both need the same, since a grant is of both layouts", ErrChange, space, bits, kind, to, to.Bits(kind))
-		}
-	}
 	from := l.Now.Add(to.Unit())
 	if end := (idgen.Phase{Layout: last.Layout, From: l.Mark}).Begin(); end.After(from) {
 		from = end
 	}
 	if c.Phases, err = phases.Then(to, from); err != nil {
 		return nil, fmt.Errorf("%w: space %q: %w", ErrChange, space, err)
+	}
+	for _, kind := range []idgen.Kind{idgen.Datacenter, idgen.Node} {
+		if bits := last.Layout.Bits(kind); bits != to.Bits(kind) {
+			return nil, fmt.Errorf("%w: space %q has %d bits of %s, and %s has %d; both need the same, since a grant is of both layouts", ErrChange, space, bits, kind, to, to.Bits(kind))
+		}
 	}
 	if text := c.Phases.String(); len(text) > maxLayout || len(phases) > 9 || len(rowsName(space, c.Phases)) > mostSpace {
 		return nil, fmt.Errorf("%w: space %q: its row has room for %d characters of layouts, and for a name of %d; these are %d and %q", ErrChange, space,
