@@ -316,20 +316,6 @@ func try[K any](source idgen.Source[K]) error {
 	return err
 }
 
-// No call allocates.
-func TestAllocations(t *testing.T) {
-	keys, objects := make([][16]byte, 100), make([][12]byte, 100)
-	for name, source := range map[string]idgen.Source[[16]byte]{"v4": uid.V4(), "v7": uid.V7(), "ulid": uid.ULID()} {
-		if n := testing.AllocsPerRun(1000, func() { _, _ = source.Next(t.Context()); _ = source.Fill(t.Context(), keys) }); n > 0 {
-			t.Errorf("%s: %v allocations", name, n)
-		}
-	}
-	source := uid.ObjectID()
-	if n := testing.AllocsPerRun(1000, func() { _, _ = source.Next(t.Context()); _ = source.Fill(t.Context(), objects) }); n > 0 {
-		t.Errorf("objectid: %v allocations", n)
-	}
-}
-
 // Each character of an alphabet is as frequent as the others.
 func TestNanoID(t *testing.T) {
 	for alphabet, length := range map[string]int{uid.NanoIDAlphabet: 21, "abc": 70, "0123456789": 33, "01": 108} {
