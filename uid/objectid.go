@@ -65,12 +65,14 @@ func (s *objectIDs) fill(keys [][12]byte) error {
 		return err
 	}
 	now := s.now()
-	if second := now.Unix(); second > s.second {
-		s.second, s.made = second, 0
+	second, made := s.second, s.made
+	if now.Unix() > second {
+		second, made = now.Unix(), 0
 	}
-	if last := s.second + int64(s.made+len(keys)-1)>>24; now.Unix() < 0 || last > math.MaxUint32 {
+	if last := second + int64(made+len(keys)-1)>>24; now.Unix() < 0 || last > math.MaxUint32 {
 		return fmt.Errorf("%w: the clock is at %s, want 1970 to 2106", ErrTime, now.UTC().Format(time.RFC3339))
 	}
+	s.second, s.made = second, made
 	for i := range keys {
 		if s.made == 1<<24 {
 			s.second, s.made = s.second+1, 0

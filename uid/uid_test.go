@@ -250,6 +250,23 @@ func TestLastInstant(t *testing.T) {
 	}
 }
 
+// A clock that was once at a time without keys has spoiled nothing when it is right again.
+func TestClockRightAgain(t *testing.T) {
+	now := time.Now()
+	clock := uid.WithClock(idgen.ClockFunc(func() time.Time { return now }))
+	objects, uuids := uid.ObjectID(clock), uid.V7(clock)
+	for _, wrong := range []time.Time{time.Unix(math.MaxUint32+1, 0), time.UnixMilli(1 << 48), time.UnixMilli(-1)} {
+		right := now
+		now = wrong
+		_, _ = objects.Next(t.Context())
+		_, _ = uuids.Next(t.Context())
+		now = right
+		if key := next(t, objects); binary.BigEndian.Uint32(key[:]) != uint32(right.Unix()) {
+			t.Errorf("after %s: got %x, want a key of %x", wrong, key, right.Unix())
+		}
+	}
+}
+
 // An ObjectID's second is used up, and the next one taken: no key repeats, and none carries a second past the last.
 func TestObjectIDSecond(t *testing.T) {
 	now := time.Unix(math.MaxUint32-1, 0)
