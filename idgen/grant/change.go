@@ -53,10 +53,8 @@ func PlanChange(ctx context.Context, store Store, space string, to idgen.Layout)
 	if c.Phases, err = phases.Then(to, from); err != nil {
 		return nil, fmt.Errorf("%w: space %q: %w", ErrChange, space, err)
 	}
-	for _, kind := range []idgen.Kind{idgen.Datacenter, idgen.Node} {
-		if bits := last.Layout.Bits(kind); bits != to.Bits(kind) {
-			return nil, fmt.Errorf("%w: space %q has %d bits of %s, and %s has %d; both need the same, since a grant is of both layouts", ErrChange, space, bits, kind, to, to.Bits(kind))
-		}
+	if old, new := numberBits(last.Layout), numberBits(to); old != new {
+		return nil, fmt.Errorf("%w: space %q has numbers of %d bits, and %s has %d; both need the same, since a grant is of both layouts", ErrChange, space, old, to, new)
 	}
 	if text := c.Phases.String(); len(text) > maxLayout || len(phases) > 9 || len(rowsName(space, c.Phases)) > mostSpace {
 		return nil, fmt.Errorf("%w: space %q: its row has room for %d characters of layouts, and for a name of %d; these are %d and %q", ErrChange, space,
@@ -70,6 +68,9 @@ func PlanChange(ctx context.Context, store Store, space string, to idgen.Layout)
 	}
 	return c, nil
 }
+
+// numberBits is how many bits the numbers of grants have: those of the datacenter and of the node.
+func numberBits(l idgen.Layout) int { return l.Bits(idgen.Datacenter) + l.Bits(idgen.Node) }
 
 // At returns when the first key of the new layout may be made.
 func (c *Change) At() time.Time { return c.Phases[len(c.Phases)-1].Begin() }

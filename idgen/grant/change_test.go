@@ -512,8 +512,15 @@ func TestChangeRefused(t *testing.T) {
 		if _, err := grant.PlanChange(t.Context(), store, grant.DefaultSpace, other); !errors.Is(err, grant.ErrChange) || !errors.Is(err, idgen.ErrLayout) {
 			t.Errorf("another unit: got %v, want ErrChange and idgen.ErrLayout", err)
 		}
-		if _, err := grant.PlanChange(t.Context(), store, grant.DefaultSpace, narrow); !errors.Is(err, grant.ErrChange) || !strings.Contains(err.Error(), "bits of node") {
+		if _, err := grant.PlanChange(t.Context(), store, grant.DefaultSpace, narrow); !errors.Is(err, grant.ErrChange) || !strings.Contains(err.Error(), "numbers of 10 bits") {
 			t.Errorf("other numbers: got %v, want ErrChange", err)
+		}
+		halves, err := idgen.NewLayout(wide.Epoch(), time.Millisecond, idgen.Time.Bits(41), idgen.Datacenter.Bits(5), idgen.Node.Bits(5), idgen.Sequence.Bits(12))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := grant.PlanChange(t.Context(), store, grant.DefaultSpace, halves); err != nil {
+			t.Errorf("the same numbers in two fields: got %v", err)
 		}
 		forGood := grant.Row{Number: 1000, Holder: "a program", From: grant.Forever, Until: grant.Forever}
 		if done, err := store.Swap(t.Context(), grant.DefaultSpace, grant.Row{Number: 1000, Holder: grant.Absent}, forGood); err != nil || !done {
