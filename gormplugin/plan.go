@@ -14,6 +14,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/filled"
+	"github.com/snowkey-go/snowkey/sqltype"
 )
 
 // plan says which fields of a schema are keys to fill. It is made once a schema and does not change.
@@ -201,18 +202,20 @@ func (p *plan) checkColumns(db *gorm.DB) error {
 	}
 	p.columns.Do(func() {
 		for _, k := range p.keys {
-			mixed := k.of.Kind() == reflect.String && k.source.width == 0 && (k.encoding == idgen.Base58 || k.encoding == idgen.Base62)
-			if k.field == nil || !mixed && k.of != uuidType {
+			if k.field == nil {
 				continue
 			}
-			column := strings.ToLower(db.Migrator().FullDataTypeOf(k.field).SQL)
 			if k.of == uuidType {
-				if strings.Contains(column, "char") || strings.Contains(column, "text") {
+				if column := strings.ToLower(sqltype.UUID{}.GormDBDataType(db, k.field)); strings.Contains(column, "char") || strings.Contains(column, "text") {
 					p.columnErr = fmt.Errorf("%w: field %s: a sqltype.UUID is written as 16 bytes on MySQL and MariaDB, and its column is %s; "+
 						"make that a BINARY(16), or the field a string with the tag `snowkey:name` of a source", ErrKey, k.field.Name, column)
 				}
 				continue
 			}
+			if k.of.Kind() != reflect.String || k.source.width > 0 || k.encoding != idgen.Base58 && k.encoding != idgen.Base62 {
+				continue
+			}
+			column := strings.ToLower(db.Migrator().FullDataTypeOf(k.field).SQL)
 			if !strings.Contains(column, "bin") && !strings.Contains(column, "_cs") {
 				p.columnErr = fmt.Errorf("%w: field %s: texts of %s differ in the case of letters, which a column of MySQL takes no notice of; "+
 					"give it a type such as `type:varchar(11) COLLATE ascii_bin`, or take base32", ErrKey, k.field.Name, k.encoding.Name())

@@ -73,7 +73,11 @@ func TestUUIDInText(t *testing.T) {
 		type texted struct {
 			ID sqltype.UUID `gorm:"type:char(36)"`
 		}
-		use(t, db, &texted{})
+		type commented struct {
+			ID sqltype.UUID `gorm:"comment:no text of characters"`
+		}
+		use(t, db, &texted{}, &commented{})
+		create(t, db, &commented{})
 		err := db.Create(&texted{}).Error
 		if db.Name() != "mysql" {
 			if err != nil {
