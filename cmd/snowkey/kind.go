@@ -110,6 +110,7 @@ func recognize(text string) (wideKey, bool) {
 // gregorian is how many ticks of 100 ns lie between 1582-10-15, where versions 1 and 6 count from, and 1970.
 const gregorian = 0x01b21dd213814000
 
+// recognizeUUID reads the times itself: github.com/google/uuid v1.6.0 reads that of RFC 9562's version 6 vector as the year 8612.
 func recognizeUUID(id sqltype.UUID) wideKey {
 	key := wideKey{ID: id.String(), Kind: "uuid"}
 	if id[8]>>6 != 2 { // another variant than RFC 9562's
