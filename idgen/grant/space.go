@@ -89,7 +89,7 @@ func (s *SQLStore) Prepare(ctx context.Context, space, layout string) (inForce s
 	case !valid:
 		return "", fmt.Errorf("%w: the space's own row is not as it was written: read %v", ErrTable, h)
 	default:
-		if err := s.repair(ctx, at, space); err != nil {
+		if err := s.repair(ctx, at, space, h.layout); err != nil {
 			return "", s.tableError(at, err)
 		}
 		s.mu.Lock()
@@ -181,8 +181,10 @@ func readGone(ctx context.Context, conn *sql.Conn, at *settled, space string) (l
 	return l, h, nil
 }
 
-// repair has numbers without a row held, where some may be of rows that are gone, and counts the rows anew.
-func (s *SQLStore) repair(ctx context.Context, at *settled, space string) error {
+// repair has numbers without a row held, where some may be of rows that are gone, and counts the rows anew. It counts under the lock of the space's own
+// row, which no change then has between the row that it adds and the count of it: sessions may read what is not committed, and MariaDB is known to show one
+// row of a commit without the other.
+func (s *SQLStore) repair(ctx context.Context, at *settled, space, layout string) error {
 	gone := false
 	err := s.transact(ctx, func(conn *sql.Conn) error {
 		l, _, err := readGone(ctx, conn, at, space)
@@ -193,11 +195,14 @@ func (s *SQLStore) repair(ctx context.Context, at *settled, space string) error 
 		return err
 	}
 	return s.transactBy(ctx, s.dialect.BeginWrite(), func(conn *sql.Conn) error {
-		l, h, err := readGone(ctx, conn, at, space)
-		if err != nil || l.Gone == 0 {
+		if err := s.makeDurable(ctx, conn); err != nil {
 			return err
 		}
-		if err := s.makeDurable(ctx, conn); err != nil {
+		if _, err := conn.ExecContext(ctx, at.texts.name, layout, space, layout); err != nil {
+			return fmt.Errorf("locking the space's own row: %w", err)
+		}
+		l, h, err := readGone(ctx, conn, at, space)
+		if err != nil || l.Gone == 0 {
 			return err
 		}
 		for _, change := range []struct {

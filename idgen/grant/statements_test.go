@@ -45,6 +45,7 @@ var said = map[grant.Dialect]texts{
 		count:   "UPDATE `test`.`snowkey_nodes` SET from_tick = from_tick - 1 WHERE space = ? AND node = -1",
 		gone:    "SELECT from_tick, until_tick, (SELECT COUNT(*) FROM `test`.`snowkey_nodes` WHERE space = ? AND node >= 0), COALESCE((SELECT until_tick FROM `test`.`snowkey_nodes` WHERE space = ? AND node = -2), 0) FROM `test`.`snowkey_nodes` WHERE space = ? AND node = -1",
 		absent:  "UPDATE `test`.`snowkey_nodes` SET until_tick = ? WHERE space = ? AND node = -2 AND until_tick < ?",
+		name:    "UPDATE `test`.`snowkey_nodes` SET layout = ? WHERE space = ? AND node = -1 AND layout = ?",
 		recount: "UPDATE `test`.`snowkey_nodes` SET from_tick = ? WHERE space = ? AND node = -1 AND from_tick = ?",
 		list: "SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick" +
 			" FROM (SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS micros," +
@@ -77,6 +78,7 @@ var said = map[grant.Dialect]texts{
 		count:   `UPDATE "public"."snowkey_nodes" SET from_tick = from_tick - 1 WHERE space = $1 AND node = -1`,
 		gone:    `SELECT from_tick, until_tick, (SELECT COUNT(*) FROM "public"."snowkey_nodes" WHERE space = $1 AND node >= 0), COALESCE((SELECT until_tick FROM "public"."snowkey_nodes" WHERE space = $2 AND node = -2), 0) FROM "public"."snowkey_nodes" WHERE space = $3 AND node = -1`,
 		absent:  `UPDATE "public"."snowkey_nodes" SET until_tick = $1 WHERE space = $2 AND node = -2 AND until_tick < $3`,
+		name:    `UPDATE "public"."snowkey_nodes" SET layout = $1 WHERE space = $2 AND node = -1 AND layout = $3`,
 		recount: `UPDATE "public"."snowkey_nodes" SET from_tick = $1 WHERE space = $2 AND node = -1 AND from_tick = $3`,
 		list: `SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick` +
 			` FROM (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS micros,` +
@@ -103,6 +105,7 @@ var said = map[grant.Dialect]texts{
 		count:   `UPDATE "main"."snowkey_nodes" SET from_tick = from_tick - 1 WHERE space = ? AND node = -1`,
 		gone:    `SELECT from_tick, until_tick, (SELECT COUNT(*) FROM "main"."snowkey_nodes" WHERE space = ? AND node >= 0), COALESCE((SELECT until_tick FROM "main"."snowkey_nodes" WHERE space = ? AND node = -2), 0) FROM "main"."snowkey_nodes" WHERE space = ? AND node = -1`,
 		absent:  `UPDATE "main"."snowkey_nodes" SET until_tick = ? WHERE space = ? AND node = -2 AND until_tick < ?`,
+		name:    `UPDATE "main"."snowkey_nodes" SET layout = ? WHERE space = ? AND node = -1 AND layout = ?`,
 		recount: `UPDATE "main"."snowkey_nodes" SET from_tick = ? WHERE space = ? AND node = -1 AND from_tick = ?`,
 		list: `SELECT clock.micros, clock.nodes, n.node, n.holder, n.from_tick, n.until_tick` +
 			` FROM (SELECT CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000 AS micros,` +
@@ -120,7 +123,7 @@ type texts struct {
 	create, grants                          string
 	header, insert, echo, swap, mark, count string
 	gone, list, losses, spaces, has         string
-	absent, recount, durable                string
+	absent, name, recount, durable          string
 }
 
 var oldRow, newRow = grant.Row{Number: 5, Holder: "a", From: 1, Until: 2}, grant.Row{Number: 5, Holder: "b", From: 3, Until: 4}
@@ -819,10 +822,11 @@ func TestSQLPrepareHoldsNumbersThatAreGone(t *testing.T) {
 		m.known(math.MaxInt64-9, math.MaxInt64-70, 7, 0)
 		m.commit()
 		m.exec(m.alone) // and reads again, what others may have changed
-		m.known(math.MaxInt64-9, math.MaxInt64-71, 7, 0)
 		if m.durable != "" {
 			m.exec(m.durable)
 		}
+		m.exec(m.name, "layout", "default", "layout")
+		m.known(math.MaxInt64-9, math.MaxInt64-71, 7, 0)
 		m.exec(m.insert, "default", -2, "numbers without a row are held until until_tick, since rows were gone", 0, 71, "")
 		m.exec(m.absent, 71, "default", 71)
 		m.exec(m.recount, math.MaxInt64-7, "default", math.MaxInt64-9)
@@ -838,6 +842,10 @@ func TestSQLPrepareHoldsNumbersThatAreGone(t *testing.T) {
 		m.known(math.MaxInt64-9, math.MaxInt64-70, 7, 0)
 		m.commit()
 		m.exec(m.alone)
+		if m.durable != "" {
+			m.exec(m.durable)
+		}
+		m.exec(m.name, "layout", "default", "layout")
 		m.known(math.MaxInt64-7, math.MaxInt64-70, 7, 70) // another process was first
 		m.commit()
 		if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
