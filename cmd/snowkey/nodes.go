@@ -178,7 +178,7 @@ func listSpaces(ctx context.Context, store *grant.SQLStore, name string) (spaces
 		}
 		space := nodeSpace{Space: f, table: store.Place()}
 		if space.Listing, space.err = store.List(ctx, f.StoredAs, 0, math.MaxInt64); space.err == nil {
-			space.losses, space.err = store.Losses(ctx, f.StoredAs)
+			space.losses, space.err = losses(ctx, store, f)
 		}
 		if ctx.Err() != nil {
 			return nil, space.err
@@ -193,6 +193,16 @@ func listSpaces(ctx context.Context, store *grant.SQLStore, name string) (spaces
 		return nil, fmt.Errorf("no key space %q; there are %q", name, names)
 	}
 	return spaces, nil
+}
+
+// losses reads those of a space. A keeper records a loss under the space's own name, and a change of the layout takes what it finds there along.
+func losses(ctx context.Context, store *grant.SQLStore, space grant.Space) ([]grant.Loss, error) {
+	found, err := store.Losses(ctx, space.StoredAs)
+	if err != nil || space.StoredAs == space.Name {
+		return found, err
+	}
+	later, err := store.Losses(ctx, space.Name)
+	return append(found, later...), err
 }
 
 // failed joins the errors of the spaces that could not be listed, and names those that are in two tables.

@@ -28,8 +28,8 @@ A program that does not know the new layout makes keys until its grant ends, and
 nothing while there are some, unless --force is given. A node number that is set by hand without a row in the table is not seen: such programs have to be
 ended before.
 
-After a restore to a time before a change, end all programs, announce it again, and start programs at its time and not before: until then keys of the old
-layout may be those of the new one that were made already.
+After the change, programs drop the layout before. After a restore to a time before a change, announce it again. Programs that still have both layouts have to be
+ended before the restore, and started at the new time and not before: until then they would make keys of the old layout, and some are keys of the new one.
 
 An announced change cannot be taken back. Another change, back to the former layout, can follow it.`,
 		Example: `  snowkey nodes change --db sqlite:app.db --to packed --dry-run

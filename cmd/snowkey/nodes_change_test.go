@@ -97,9 +97,10 @@ func TestNodesChange(t *testing.T) {
 			if first, err := idgen.Packed.MinID(at); err != nil || first != space.Layouts[1].FirstID {
 				t.Errorf("got the first id %d, %v, want %d", space.Layouts[1].FirstID, err, first)
 			}
-			doubt, _ := nodes(0, "doubt", "--from", at.Add(-time.Minute).Format(time.RFC3339), "--until", at.Add(time.Minute).Format(time.RFC3339))
-			last, _ := idgen.Snowkey.MaxID(at.Add(-1))
-			has(doubt, " until "+space.Layouts[1].From+" are in doubt", " from "+space.Layouts[1].From, jsonNumber(last), jsonNumber(space.Layouts[1].FirstID))
+			doubt, _ := nodes(0, "doubt", "--from", at.Add(-time.Minute).Format(time.RFC3339Nano), "--until", at.Add(time.Minute).Format(time.RFC3339Nano))
+			last, _ := idgen.Snowkey.MaxID(at.Add(time.Minute - 1))
+			least, _ := idgen.Packed.MinID(at.Add(-time.Minute))
+			has(doubt, "ids of "+idgen.Snowkey.String()+" made", "ids of "+idgen.Packed.String()+" made", jsonNumber(last), jsonNumber(least))
 		})
 	}
 }

@@ -37,7 +37,7 @@ the time to which the database was restored until the last process of before was
 The exit status is 0 with and without ids in doubt, and 1 when a key space cannot be read, or is in two tables: then all ids that were made
 since are in doubt. Losses stay recorded. When the rows have been seen to,
   DELETE FROM snowkey_nodes WHERE space = 'default' AND node < -2
-forgets them; after a change of the layout the rows have the space default~1.`,
+forgets them; after a change of the layout some have the space default~1. For a space that has changed its layout, the ids in doubt are given in each.`,
 		Example: `  SNOWKEY_DB=postgres://app:secret@127.0.0.1:5432/app snowkey nodes doubt --table orders --table payments
   snowkey nodes doubt --db sqlite:app.db --table orders --column order_id --table users --column id
   snowkey nodes doubt --db sqlite:app.db --table orders --from 2026-03-01T12:00:00Z --until 2026-03-01T12:07:30Z
@@ -148,6 +148,7 @@ type doubtLine struct {
 	Until     string   `json:"until"`
 	FromTick  int64    `json:"from_tick"`
 	UntilTick int64    `json:"until_tick"`
+	Layout    string   `json:"layout"`
 	Least     string   `json:"least,omitempty"` // none of the three when no id was made
 	Greatest  string   `json:"greatest,omitempty"`
 	Rows      []string `json:"rows,omitempty"` // a statement for each table
@@ -166,16 +167,10 @@ func listDoubts(dialect grant.Dialect, nodes nodeList, in []idColumn) (doubts []
 				Space: s.Name, Table: s.table, Node: loss.Number, Holder: loss.Holder,
 				From: s.formatTick(loss.From), Until: s.formatTick(loss.Until), FromTick: loss.From, UntilTick: loss.Until,
 			}
-			for i, phase := range s.phases { // each layout's ids are of other ticks
-				line, from, until := line, max(loss.From, phase.From), loss.Until
-				if i+1 < len(s.phases) {
-					until = min(until, s.phases[i+1].From)
-				}
-				if from >= until && len(s.phases) > 1 {
-					continue
-				}
-				line.From, line.Until, line.FromTick, line.UntilTick = s.formatTick(from), s.formatTick(until), from, until
-				if ids, some := newDoubt(phase.Layout, loss.Number, from, until); some {
+			for _, phase := range s.phases { // a loss may be of a time that a restore gave another layout
+				line := line
+				line.Layout = phase.Layout.String()
+				if ids, some := newDoubt(phase.Layout, loss.Number, loss.From, loss.Until); some {
 					least, greatest := ids.bounds()
 					line.Least, line.Greatest = fmt.Sprint(least), fmt.Sprint(greatest)
 					line.Rows, line.Twice = ids.statements(dialect, in)
@@ -221,7 +216,7 @@ func writeDoubts(w io.Writer, doubts []doubtLine) error {
 			continue
 		}
 		some = true
-		fmt.Fprintf(text, "-- ids made from %s until %s are in doubt: of those from %s to %s\n", d.From, d.Until, d.Least, d.Greatest)
+		fmt.Fprintf(text, "-- ids of %s made from %s until %s are in doubt: of those from %s to %s\n", d.Layout, d.From, d.Until, d.Least, d.Greatest)
 		for _, statement := range d.Rows {
 			fmt.Fprintf(text, "%s;\n", statement)
 		}

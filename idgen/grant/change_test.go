@@ -431,18 +431,46 @@ func TestChangeForgotten(t *testing.T) {
 		if next(t, k); k.Layout() != widePacked {
 			t.Fatalf("got the layout %s after the change", k.Layout())
 		}
+		alone := open(t, store, grant.Config{Generator: []idgen.Option{widePacked}}) // Before is dropped
+		next(t, alone)
 		store.mu.Lock()
 		store.Store = grant.Memory(nil)
 		store.mu.Unlock()
 		former = open(t, store, grant.Config{Generator: with()})
 		time.Sleep(10 * time.Minute)
-		if _, err := k.Next(t.Context()); !errors.Is(err, grant.ErrLayout) {
-			t.Errorf("got %v, want ErrLayout", err)
+		for _, k := range []*grant.Keeper{k, alone} {
+			if _, err := k.Next(t.Context()); !errors.Is(err, grant.ErrLayout) {
+				t.Errorf("got %v, want ErrLayout", err)
+			}
+		}
+		if _, err := grant.Open(t.Context(), store, grant.Config{Generator: []idgen.Option{widePacked}}); !errors.Is(err, grant.ErrLayout) {
+			t.Errorf("opened: got %v, want ErrLayout", err)
 		}
 		if s := k.State(); len(s.Losses) != 1 {
 			t.Errorf("got %d losses, want one", len(s.Losses))
 		}
+		if losses, err := store.Losses(t.Context(), grant.DefaultSpace); err != nil || len(losses) != 2 {
+			t.Errorf("got the losses %v, %v, want two in the space that was restored", losses, err)
+		}
 		next(t, former)
+		if err := former.Close(); err != nil {
+			t.Fatal(err)
+		}
+		// When the change is announced again it goes on, from the new time on.
+		at = announce(t, store, widePacked).At()
+		time.Sleep(time.Until(at) - time.Millisecond)
+		if _, err := k.Next(t.Context()); !errors.Is(err, grant.ErrLayout) {
+			t.Errorf("got %v before the change, want ErrLayout", err)
+		}
+		time.Sleep(time.Minute)
+		for _, k := range []*grant.Keeper{k, alone} {
+			if made := next(t, k); made.Time.Before(at) {
+				t.Errorf("got a key of %s after the change of %s", made.Time, at)
+			}
+		}
+		if losses, err := store.Losses(t.Context(), grant.DefaultSpace+"~1"); err != nil || len(losses) != 2 {
+			t.Errorf("got the losses %v, %v, want those from before the change", losses, err)
+		}
 	})
 }
 

@@ -115,7 +115,7 @@
 //  9. A keeper that knows of the change, as it is opened with the options of both layouts ([Config.Before]), has one grant that may reach beyond T. It
 //     makes ids of A at ticks of the grant before T, and ids of B from T on. Which one is decided by the tick, so there is nothing to be agreed upon at T.
 //
-//  10. A keeper does not go back. Once it makes ids of B, a space that has not come to B is another one.
+//  10. A keeper does not go back. Once it makes ids of B, it makes none while the space has not come to B.
 //
 //     Announce                       the clock reaches T
 //     ┌───────────┐   rows move, T ≥ mark  ┌───────────────┐         ┌───────────────┐
@@ -125,7 +125,7 @@
 //     keepers of A and B  A                   A                       B
 //     keepers of B        refused             refused                 B
 //
-// A rollout has two steps. First all programs get the new layout in [Config.Generator] and the former one in Before: they go on with the layout in force.
+// First all programs get the new layout in [Config.Generator] and the former one in Before: they go on with the layout in force.
 // Then one command announces the change, snowkey nodes change, or [Change.Announce]. It names the holders that do not know the new layout, and
 // changes nothing while there are some: each holder's name in the table has a mark of its generator's layout. Such a holder that is left all the same
 // makes keys until its grant ends, which is before T, and then its calls fail with [ErrLayout]; one of a version that knows no changes stops at its next
@@ -134,10 +134,13 @@
 // There is no way back but another change, after T. A space can change as often as its own row has room for, twice between the presets. What the keeper knows of
 // the layouts it tells with [Keeper.Phases], so that a query by time is right for keys of both.
 //
-// A number that is set by hand, without a row, is not reached by a change. A database that is restored to a time before the announcement has the former
-// layout: keepers of B stop with ErrLayout; new processes would make ids of A, in a band in which B has made ids perhaps, and the two layouts have the same
-// numbers there. So end all processes, announce the change again, and start none before its time: then there are no ids of A in a band of B. A process that is
-// started before makes ids twice, and nothing notices.
+// A number that is set by hand, without a row, is not reached by a change.
+//
+// A database that is restored to a time before the announcement has layout A again. Processes of A would make ids in a band in which B has made ids, and the two
+// layouts have the same numbers there. So a rollout has a last step: after T, all programs drop Before. A process of B alone refuses the restored space with
+// ErrLayout, at its start and at its next renewal. The change is announced again, and the processes go on at the new T, those that were left running too.
+// Where processes still have Before when the database is restored, end them all, announce the change, and start none before T: one that
+// starts earlier makes ids twice, and nothing notices.
 //
 // # Faults, and why no id comes twice
 //

@@ -74,7 +74,7 @@ func (g *generators) of(l idgen.Layout) *generator {
 }
 
 // follow takes note of the layouts of the space, and returns the first tick that the keeper may have of it. It reports false when the keeper does not know
-// the last one, or would have to go back: then nothing has changed.
+// the last one, or would have to go back to a former one: then nothing has changed.
 func (g *generators) follow(p idgen.Phases) (floor int64, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,6 +95,11 @@ func (g *generators) follow(p idgen.Phases) (floor int64, ok bool) {
 			g.phases = p[i:]
 			return p[i].From, true
 		}
+	}
+	// A space that was restored to before a change, which was announced again: the number is lost, and there are none before the new time.
+	if last := p[len(p)-1]; last.Layout == g.phases[0].Layout {
+		g.phases = p[len(p)-1:]
+		return last.From, true
 	}
 	return 0, false
 }

@@ -260,9 +260,10 @@ func (k *Keeper) keep(ctx context.Context) error {
 	return err
 }
 
-// tell has the store know of losses. It is tried again with the next renewal.
+// tell has the store know of losses, under the space's own name: one that is restored to before a change has no other. It is tried again with the next
+// renewal.
 func (k *Keeper) tell(ctx context.Context) {
-	for len(k.untold) > 0 && k.store.Record(ctx, k.rows, k.untold[0]) == nil {
+	for len(k.untold) > 0 && k.store.Record(ctx, k.config.Space, k.untold[0]) == nil {
 		k.untold = k.untold[1:]
 	}
 }
