@@ -88,6 +88,10 @@ func TestKinds(t *testing.T) {
 			return nil
 		}
 	}
+	own, err := idgen.NewEncoding("9qwx7ert")
+	if err != nil {
+		t.Fatal(err)
+	}
 	hexOf := hex.EncodeToString([]byte("key0"))
 	for name, tt := range map[string]struct {
 		model any // a pointer to a struct whose first field is the key
@@ -120,6 +124,9 @@ func TestKinds(t *testing.T) {
 		"base58": {new(struct {
 			ID exactText `gorm:"primaryKey;size:40;snowkey:tickets,base58"`
 		}), text(idgen.Base58)},
+		"an alphabet": {new(struct {
+			ID string `gorm:"primaryKey;size:40;snowkey:tickets,alphabet=9qwx7ert"`
+		}), text(own)},
 		"uuid": {new(struct {
 			ID uuid.UUID `gorm:"primaryKey;type:char(36);snowkey:uuid"`
 		}), prefix(hexOf + "-3030")},

@@ -12,7 +12,6 @@ import (
 	"gorm.io/gorm/schema"
 	"gorm.io/gorm/utils"
 
-	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/filled"
 	"github.com/snowkey-go/snowkey/sqltype"
 )
@@ -212,13 +211,13 @@ func (p *plan) checkColumns(db *gorm.DB) error {
 				}
 				continue
 			}
-			if k.of.Kind() != reflect.String || k.source.width > 0 || k.encoding != idgen.Base58 && k.encoding != idgen.Base62 {
+			if k.of.Kind() != reflect.String || k.source.width > 0 || !k.encoding.CaseSensitive() {
 				continue
 			}
 			column := strings.ToLower(db.Migrator().FullDataTypeOf(k.field).SQL)
 			if !strings.Contains(column, "bin") && !strings.Contains(column, "_cs") {
 				p.columnErr = fmt.Errorf("%w: field %s: texts of %s differ in the case of letters, which a column of MySQL takes no notice of; "+
-					"give it a type such as `type:varchar(11) COLLATE ascii_bin`, or take base32", ErrKey, k.field.Name, k.encoding.Name())
+					"give it a type such as `type:varchar(20) COLLATE ascii_bin`, or take base32", ErrKey, k.field.Name, k.encoding.Name())
 			}
 		}
 	})

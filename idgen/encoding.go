@@ -55,13 +55,16 @@ var (
 	Base62 = encoding("base62", 1, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", "", "")
 )
 
+// alphabetName begins the name of an encoding without one of its own.
+const alphabetName = "alphabet="
+
 // NewEncoding returns the encoding whose digits are the characters of the alphabet, that of zero first. It writes as few digits
-// as a number needs, reads no other characters than it writes, and has no name. Two made of one alphabet are equal.
+// as a number needs, and reads no other characters than it writes. Two made of one alphabet are equal.
 //
 // The error wraps [ErrEncoding] when the alphabet has fewer than 2 or more than 64 characters, one that is not printable ASCII (a
 // space is not), or one that comes twice.
 func NewEncoding(alphabet string) (Encoding, error) {
-	e := Encoding{alphabet: alphabet, width: 1}
+	e := Encoding{name: alphabetName + alphabet, alphabet: alphabet, width: 1}
 	for i, c := range alphabet {
 		if c <= ' ' || c > '~' {
 			_, size := utf8.DecodeRuneInString(alphabet[i:])
@@ -96,9 +99,12 @@ func encoding(name string, width uint8, alphabet, also, as string) Encoding {
 // Encodings returns all named encodings.
 func Encodings() []Encoding { return []Encoding{Decimal, Hex, Base32, Base36, Base58, Base62} }
 
-// LookupEncoding returns the encoding of a name: dec, hex, base32, base36, base58 or base62. The error wraps [ErrEncoding] and
-// lists the names.
+// LookupEncoding returns the encoding of a name: dec, hex, base32, base36, base58, base62, or "alphabet=" and the digits of [NewEncoding].
+// The error wraps [ErrEncoding], and lists the names where there is no such one.
 func LookupEncoding(name string) (Encoding, error) {
+	if alphabet, ok := strings.CutPrefix(name, alphabetName); ok {
+		return NewEncoding(alphabet)
+	}
 	names := make([]string, 0, len(Encodings()))
 	for _, e := range Encodings() {
 		if e.name == name {
@@ -106,11 +112,21 @@ func LookupEncoding(name string) (Encoding, error) {
 		}
 		names = append(names, e.name)
 	}
-	return Encoding{}, fmt.Errorf("%w: no encoding is named %s; there are %s", ErrEncoding, clip(name), strings.Join(names, ", "))
+	return Encoding{}, fmt.Errorf("%w: no encoding is named %s; there are %s, and alphabet= with the digits", ErrEncoding, clip(name), strings.Join(names, ", "))
 }
 
-// Name returns the name that [LookupEncoding] knows, and "" for an encoding that [NewEncoding] made and for the zero Encoding.
+// Name returns the name that [LookupEncoding] knows, and "" for the zero Encoding.
 func (e Encoding) Name() string { return e.name }
+
+// CaseSensitive reports whether two digits differ in nothing but the case of a letter, as in Base58 and Base62.
+func (e Encoding) CaseSensitive() bool {
+	for small := 'a'; small <= 'z'; small++ {
+		if is, other := e.digits[small], e.digits[small-'a'+'A']; is != 0 && other != 0 && is != other {
+			return true
+		}
+	}
+	return false
+}
 
 // Encode returns the text of an id. The error wraps [ErrRange] for a negative one.
 func (e Encoding) Encode(id int64) (string, error) {

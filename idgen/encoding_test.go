@@ -415,8 +415,8 @@ func TestNewEncodingTwiceIsEqual(t *testing.T) {
 	if errA != nil || errB != nil || a != b {
 		t.Errorf("got different encodings of one alphabet; %v, %v", errA, errB)
 	}
-	if c, err := idgen.NewEncoding("0123456789"); err != nil || c == idgen.Decimal || c.Name() != "" {
-		t.Errorf("got %v and the name %q, want an encoding without a name", err, c.Name())
+	if c, err := idgen.NewEncoding("0123456789"); err != nil || c == idgen.Decimal || c.Name() != "alphabet=0123456789" {
+		t.Errorf("got %v and the name %q, want an encoding with the alphabet as its name", err, c.Name())
 	}
 }
 
@@ -429,12 +429,22 @@ func TestEncodings(t *testing.T) {
 		if e.Name() != want[i].label || e != want[i].Encoding {
 			t.Errorf("Encodings()[%d]: got %s, want %s", i, e.Name(), want[i].label)
 		}
-		if _, err := idgen.NewEncoding(want[i].alphabet); err != nil {
+		own, err := idgen.NewEncoding(want[i].alphabet)
+		if err != nil {
 			t.Errorf("%s: %v", e.Name(), err)
+		}
+		if found, err := idgen.LookupEncoding("alphabet=" + want[i].alphabet); err != nil || found != own || found.Name() != "alphabet="+want[i].alphabet {
+			t.Errorf("got %q, %v, want the encoding of the alphabet of %s", found.Name(), err, e.Name())
+		}
+		if sensitive := e == idgen.Base58 || e == idgen.Base62; e.CaseSensitive() != sensitive {
+			t.Errorf("%s: got %t, want %t", e.Name(), !sensitive, sensitive)
 		}
 		if found, err := idgen.LookupEncoding(e.Name()); err != nil || found != e {
 			t.Errorf("LookupEncoding(%q): got %q, %v", e.Name(), found.Name(), err)
 		}
+	}
+	if _, err := idgen.LookupEncoding("alphabet=aba"); !errors.Is(err, idgen.ErrEncoding) || !strings.Contains(err.Error(), "1 and 3") {
+		t.Errorf("got %v, want ErrEncoding and the digit that comes twice", err)
 	}
 	for _, name := range []string{"", "base64", "Hex", "hex ", strings.Repeat("x", 1<<16)} {
 		_, err := idgen.LookupEncoding(name)

@@ -69,7 +69,7 @@ func formatFlag(c *cobra.Command, usage string) *formatChoice {
 	for _, e := range idgen.Encodings() {
 		names = append(names, e.Name())
 	}
-	c.Flags().Var(choice, "format", usage+": "+strings.Join(names, ", "))
+	c.Flags().Var(choice, "format", usage+": "+strings.Join(names, ", ")+", or alphabet=DIGITS with digits of your own")
 	complete(c, "format", names...)
 	return choice
 }
