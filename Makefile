@@ -33,6 +33,8 @@ test: ## install MariaDB and PostgreSQL where missing, and run all tests
 # Without the workspace, the root's packages are tested with the oldest versions of GORM and of the drivers that its go.mod allows. The tests of the
 # package in the root folder only run commands.
 race: export GORACE ?= atexit_sleep_ms=100
+# The tests that `make test` leaves out, and all cases of those that have a choice.
+race torture: export SNOWKEY_TEST_LONG ?= 1
 race: ## run all tests with the race detector, and with the oldest GORM and drivers
 	internal/dbtest/install.sh
 	GOWORK=off $(GO) test -count=1 -race -timeout 60m $$($(GO) list ./... | sed 1d)

@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/migrate"
 	"github.com/snowkey-go/snowkey/migrate/internal/run"
 )
@@ -45,6 +46,7 @@ var shopOf = map[string][]string{
 
 // TestDefinitions has verify find each thing that is not as it was, at a hold, at the end and after a rollback, and nothing where only the plan was at work.
 func TestDefinitions(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	broken := map[string][][2]string{ // a statement, and what verify says of it
 		"sqlite": {

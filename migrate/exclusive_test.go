@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/migrate"
 	"github.com/snowkey-go/snowkey/migrate/plan"
 )
@@ -20,6 +21,7 @@ import (
 // TestExclusive takes a whole schema through an exclusive rekey, and another one there and back. A role of PostgreSQL that may not keep triggers
 // from firing drops the foreign keys, and makes them again.
 func TestExclusive(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	forEach(t, func(t *testing.T, d *database) { exclusively(t, d, func(d *database) *database { return d }) })
 	t.Run("postgres as owner", func(t *testing.T) {

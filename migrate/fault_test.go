@@ -85,7 +85,10 @@ func TestFaults(t *testing.T) {
 		t.Skip("nothing is disturbed at every statement with -short")
 	}
 	t.Parallel()
-	points := map[string]int{"sqlite": 24, "mysql": 6, "postgres": 4}
+	points := map[string]int{"sqlite": 8, "mysql": 2, "postgres": 2}
+	if dbtest.IsLong() {
+		points = map[string]int{"sqlite": 24, "mysql": 6, "postgres": 4}
+	}
 	const exclusive = "exclusive" // rekey
 	modes := []migrate.Mode{migrate.Widen, migrate.Rekey, exclusive, migrate.Shadow}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/migrate"
 	"github.com/snowkey-go/snowkey/migrate/plan"
 )
@@ -177,6 +178,7 @@ var stopped = []feature{
 // TestOffers plans for what is stopped, without a word and with all that the plan has offered to accept: what is offered lets the plan be made, and
 // nothing is offered where it would be refused all the same. With keys of 64 bits, less is refused.
 func TestOffers(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for _, f := range stopped {
 		if f.refused == nil {

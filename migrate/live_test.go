@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/migrate"
 )
 
 // TestVerifyBesideWriters has an application at work from before the plan to its last hold, verifies at each hold, and plants one fault after another.
 func TestVerifyBesideWriters(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for mode, kinds := range map[migrate.Mode][]string{migrate.Widen: nil, migrate.Rekey: nil, migrate.Shadow: {"postgres"}} {
 		if mode == migrate.Widen && !tortured() {

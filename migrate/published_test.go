@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/migratetest"
 	"github.com/snowkey-go/snowkey/migrate"
 	"github.com/snowkey-go/snowkey/migrate/plan"
@@ -39,6 +40,7 @@ type published struct {
 // that fill keys after it. Rows and relations are compared by the tests' own SQL: they stay what they were, no acknowledged row is lost, and
 // a rollback brings the old ids back; then, for Chinook, the plan is made and run again, to its end. How long inserts were refused is logged.
 func TestPublished(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for _, p := range []published{chinook("sqlite"), chinook("mysql"), chinook("postgres"), sakila(), pagila()} {
 		for _, mode := range p.modes {

@@ -11,6 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/migrate"
 	"github.com/snowkey-go/snowkey/migrate/check"
 	"github.com/snowkey-go/snowkey/sqltype"
@@ -32,6 +33,7 @@ func samplePlan(mode migrate.Mode) migrate.PlanOptions {
 
 // TestSample takes a whole schema through each mode, and then works with it through GORM and the plugin.
 func TestSample(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for mode, names := range map[migrate.Mode][]string{
 		migrate.Widen: nil, migrate.Rekey: nil, migrate.Shadow: {"postgres"}, // tables that no text, document or pair of owner and type refers to

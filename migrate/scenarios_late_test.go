@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/migrate"
 )
 
 // TestLateScenarios are what a migration that was only tried on quiet tables of its own fails at. Each is a file of its name.
 func TestLateScenarios(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for _, s := range []struct {
 		name  string

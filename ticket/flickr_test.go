@@ -118,6 +118,7 @@ func TestFlickr(t *testing.T) {
 		fillPool(t, servers[1])
 		load := r.load("throughout", source, 8)
 		load.more(150)
+		waitForDrawing(t, r, source, 2)
 		globals(t, 2, 1, 1)
 		load.more(150) // the sessions have what they had
 		if s := source.Stats().Servers[1]; s.State != ticket.Closed {

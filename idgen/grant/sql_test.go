@@ -145,8 +145,8 @@ func TestStores(t *testing.T) {
 		{name: "exec protocol", dialect: grant.Postgres, parameters: "default_query_exec_mode=exec"},
 	} {
 		t.Run(test.dialect.String()+"/"+test.name, func(t *testing.T) {
-			if testing.Short() && test.name != "default" {
-				t.Skip("the default sessions alone, with -short")
+			if test.name != "default" {
+				dbtest.Long(t)
 			}
 			t.Parallel()
 			db := openSessions(t, withParameters(t, databases[test.dialect](t), test.parameters), test.statements...)

@@ -51,9 +51,7 @@ func tortureLayouts() (plain, packed idgen.Layout) {
 // their grants, and started again, and so is the server. No id comes twice, those of each layout are where they belong,
 // ids are made on both sides, and no keeper has a loss because of the change.
 func TestTortureChange(t *testing.T) {
-	if testing.Short() {
-		t.Skip("processes are not tortured with -short")
-	}
+	dbtest.Long(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	for i, kind := range []string{"mysql", "postgres"} {

@@ -204,9 +204,7 @@ func TestAdoptWhileGORMWrites(t *testing.T) {
 
 // TestAdoptKilledAtEveryStatement ends the connection before the first, second, … statement while others write, until a run has no more of them.
 func TestAdoptKilledAtEveryStatement(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing is killed at every statement with -short")
-	}
+	dbtest.Long(t)
 	onEach(t, func(t *testing.T, e *engine) {
 		db := e.purchases(t)
 		killed := 0

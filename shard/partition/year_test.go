@@ -9,15 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/shard/partition"
 )
 
 // TestYear is a year in which rows come every fifth day, a run ends at a random statement every second time, and the clock of the database or of the keeper steps
 // forward or back by up to twenty days, and stays so for some days. The keys follow the database's clock. On each day all rows within the retention are there. Partitions are of weeks; with SNOWKEY_TORTURE they are of days, and all days have rows.
 func TestYear(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a year is more than -short has")
-	}
+	dbtest.Long(t)
 	onEach(t, func(t *testing.T, e *engine) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)

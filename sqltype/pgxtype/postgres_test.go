@@ -426,11 +426,11 @@ func TestModesThatDoNotAsk(t *testing.T) {
 
 // A pool whose connections are registered as they come, used by many at once.
 func TestPool(t *testing.T) {
-	const users, rounds = 32, 50
+	const users, rounds = 16, 25
 	c, err := pgxpool.ParseConfig(dbtest.Postgres(t).DriverDSN)
 	check(t, err)
 	c.MaxConns = 8
-	c.MaxConnLifetime = 20 * time.Millisecond // so that some are registered while others are used
+	c.MaxConnLifetime = 50 * time.Millisecond // so that some are registered while others are used
 	var registered atomic.Int64
 	c.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		pgxtype.Register(conn.TypeMap())
