@@ -40,6 +40,7 @@
 //	string in another text form than decimal      by the tag `gorm:"snowkey:,base32"`, or `gorm:"snowkey:tickets,base58"`
 //	sqltype.UUID, sqltype.ULID, *sqltype.UUID     by its type, when it is the primary key: by [uid.V7] and [uid.ULID], or the source of 16 bytes of [From]
 //	[16]byte, [12]byte, []byte, string            by the tag of a named source of 16 or 12 bytes
+//	string                                        by the tag of a named source of texts, such as NanoIDs
 //	the key of a sharded table                    by the tag `gorm:"snowkey:shard=UserID"`
 //	a column of maps without a model              by [Table]
 //	nothing                                       by the tag `gorm:"snowkey:-"`

@@ -68,13 +68,16 @@ func (p *Plugin) newKey(column string, of reflect.Type, setting string) (*key, e
 		if k.encoding, err = idgen.LookupEncoding(form); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrKey, err)
 		}
-		if k.of.Kind() != reflect.String || k.source.width > 0 {
+		if k.of.Kind() != reflect.String || k.source.width != 0 {
 			return nil, fmt.Errorf("%w: the text form %s is for integer keys in a string, and its type is %s", ErrKey, form, of)
 		}
 	}
 	if !canHold(k.of, k.source.width) {
 		want := "an int64, uint64, string, or a type of these, or a pointer to one"
-		if k.source.width > 0 {
+		switch {
+		case k.source.width == isText:
+			want = "a string, a type of it, or a pointer to one, since the source makes texts"
+		case k.source.width > 0:
 			want = fmt.Sprintf("[%d]byte, []byte or string", k.source.width)
 		}
 		return nil, fmt.Errorf("%w: its type is %s, want %s", ErrKey, of, want)
@@ -82,7 +85,7 @@ func (p *Plugin) newKey(column string, of reflect.Type, setting string) (*key, e
 	return k, nil
 }
 
-// canHold reports whether a type can hold keys of so many bytes, 0 for integers.
+// canHold reports whether a type can hold keys of a source's width.
 func canHold(of reflect.Type, width int) bool {
 	switch kind := of.Kind(); kind {
 	case reflect.String:
@@ -112,6 +115,8 @@ func (k *key) write(to reflect.Value, keys *batch, i int) error {
 		return nil
 	}
 	switch {
+	case k.source.width == isText:
+		to.SetString(keys.texts[i])
 	case to.CanInt():
 		to.SetInt(keys.integers[i])
 	case to.CanUint():

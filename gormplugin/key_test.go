@@ -16,6 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/sqltype"
+	"github.com/snowkey-go/snowkey/uid"
 )
 
 // octets is a source of keys of bytes: each is the text "key" and a number.
@@ -54,13 +55,23 @@ func TestTextsThatDifferInCase(t *testing.T) {
 	type Exact struct {
 		ID exactText `gorm:"primaryKey;snowkey:,base62"`
 	}
+	type LooseNano struct {
+		ID string `gorm:"primaryKey;size:40;snowkey:nano"`
+	}
+	nano, err := uid.NanoID(uid.NanoIDAlphabet, 21)
+	if err != nil {
+		t.Fatal(err)
+	}
 	onEach(t, func(t *testing.T, db *gorm.DB) {
-		use(t, db, &Loose{}, &Exact{})
+		use(t, db, &Loose{}, &Exact{}, &LooseNano{}, gormplugin.Named("nano", nano))
 		want := map[string]error{"mysql": gormplugin.ErrKey}[db.Name()]
 		if err := db.Create(&Loose{}).Error; !errors.Is(err, want) {
 			t.Errorf("got %v, want %v", err, want)
 		}
 		create(t, db, &[]Exact{{}, {}})
+		if err := db.Create(&LooseNano{}).Error; !errors.Is(err, want) {
+			t.Errorf("got %v, want %v", err, want)
+		}
 	})
 }
 
@@ -89,6 +100,10 @@ func TestKinds(t *testing.T) {
 		}
 	}
 	own, err := idgen.NewEncoding("9qwx7ert")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nano, err := uid.NanoID(uid.NanoIDAlphabet, 21)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,11 +157,18 @@ func TestKinds(t *testing.T) {
 		"object as bytes": {new(struct {
 			ID []byte `gorm:"primaryKey;size:16;snowkey:object"`
 		}), prefix("key0")},
+		"text of the source": {new(struct {
+			ID exactText `gorm:"primaryKey;size:40;snowkey:nano"`
+		}), prefix("")},
+		"pointer to a text of the source": {new(struct {
+			ID *exactText `gorm:"primaryKey;size:40;snowkey:nano"`
+		}), prefix("")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, db *gorm.DB) {
 				made := 0
-				use(t, db, gormplugin.Named("tickets", &counter{last: 999}), gormplugin.Named("uuid", octets[[16]byte]{&made}), gormplugin.Named("object", octets[[12]byte]{&made}))
+				use(t, db, gormplugin.Named("tickets", &counter{last: 999}), gormplugin.Named("uuid", octets[[16]byte]{&made}), gormplugin.Named("object", octets[[12]byte]{&made}),
+					gormplugin.Named("nano", nano))
 				db = db.Table("things").Session(&gorm.Session{})
 				migrate(t, db, tt.model)
 				key := func(model reflect.Value) any { return reflect.Indirect(model).Field(0).Interface() }
@@ -248,6 +270,10 @@ func TestMostKeys(t *testing.T) {
 }
 
 func TestKeysThatCannotBeFilled(t *testing.T) {
+	nano, err := uid.NanoID(uid.NanoIDAlphabet, 21)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct {
 		model any
 		want  error
@@ -277,6 +303,12 @@ func TestKeysThatCannotBeFilled(t *testing.T) {
 		"width": {&struct {
 			ID int64 `gorm:"primaryKey;snowkey:uuid"`
 		}{}, gormplugin.ErrKey, "[16]byte"},
+		"a number of texts": {&struct {
+			ID int64 `gorm:"primaryKey;snowkey:nano"`
+		}{}, gormplugin.ErrKey, "the source makes texts"},
+		"form of texts": {&struct {
+			ID string `gorm:"primaryKey;snowkey:nano,hex"`
+		}{}, gormplugin.ErrKey, "hex"},
 		"octets": {&struct {
 			ID []byte `gorm:"primaryKey;snowkey"`
 		}{}, gormplugin.ErrKey, "[]uint8"},
@@ -295,7 +327,7 @@ func TestKeysThatCannotBeFilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, db *gorm.DB) {
 				made := 0
-				use(t, db, gormplugin.AllKeys(), gormplugin.Named("uuid", octets[[16]byte]{&made}))
+				use(t, db, gormplugin.AllKeys(), gormplugin.Named("uuid", octets[[16]byte]{&made}), gormplugin.Named("nano", nano))
 				for range 2 {
 					if err := db.Table("things").Create(tt.model).Error; !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
 						t.Errorf("got %v, want %v that names %s", err, tt.want, tt.text)

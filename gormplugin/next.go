@@ -30,8 +30,8 @@ func (p *Plugin) Fill(ctx context.Context, keys []int64) error {
 	switch {
 	case s == nil:
 		return fmt.Errorf("%w: register the plugin with db.Use, or give it a source with From", ErrNoSource)
-	case s.width > 0:
-		return fmt.Errorf("%w: the default one makes keys of %d bytes, no integers; call its own Next", ErrNoSource, s.width)
+	case s.width != 0:
+		return fmt.Errorf("%w: the default one makes %s, no integers; call its own Next", ErrNoSource, s.describe())
 	}
 	made, err := s.batch(ctx, len(keys), nil, noStream)
 	defer s.free(made)

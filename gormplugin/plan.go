@@ -211,13 +211,17 @@ func (p *plan) checkColumns(db *gorm.DB) error {
 				}
 				continue
 			}
-			if k.of.Kind() != reflect.String || k.source.width > 0 || !k.encoding.CaseSensitive() {
+			if k.of.Kind() != reflect.String || k.source.width > 0 || k.source.width == 0 && !k.encoding.CaseSensitive() {
 				continue
+			}
+			texts := "those of its source"
+			if k.source.width == 0 {
+				texts = "texts of " + k.encoding.Name()
 			}
 			column := strings.ToLower(db.Migrator().FullDataTypeOf(k.field).SQL)
 			if !strings.Contains(column, "bin") && !strings.Contains(column, "_cs") {
-				p.columnErr = fmt.Errorf("%w: field %s: texts of %s differ in the case of letters, which a column of MySQL takes no notice of; "+
-					"give it a type such as `type:varchar(20) COLLATE ascii_bin`, or take base32", ErrKey, k.field.Name, k.encoding.Name())
+				p.columnErr = fmt.Errorf("%w: field %s: %s may differ in the case of letters, which a column of MySQL takes no notice of; "+
+					"give it a type such as `type:varchar(30) COLLATE ascii_bin`, or take texts without it, such as base32", ErrKey, k.field.Name, texts)
 			}
 		}
 	})
@@ -264,7 +268,7 @@ func (p *Plugin) planTables() error {
 	for _, t := range p.tables {
 		of := idType
 		name, _, hasForm := strings.Cut(t.setting, ",")
-		if named := p.named[name]; hasForm || named != nil && named.width > 0 || name == "" && p.source.width > 0 {
+		if named := p.named[name]; hasForm || named != nil && named.width != 0 || name == "" && p.source.width != 0 {
 			of = reflect.TypeFor[string]()
 		}
 		k, err := p.newKey(t.column, of, t.setting)

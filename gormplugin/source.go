@@ -10,13 +10,18 @@ import (
 	"github.com/snowkey-go/snowkey/shard"
 )
 
-// Key is what a source can make: 64-bit integers, or keys of 12 bytes as ObjectIDs are, or of 16 as UUIDs are.
-type Key interface{ int64 | [12]byte | [16]byte }
+// Key is what a source can make: 64-bit integers, keys of 12 bytes as ObjectIDs are, or of 16 as UUIDs are, or texts such as NanoIDs.
+type Key interface {
+	int64 | [12]byte | [16]byte | string
+}
+
+// isText is the width of keys that are texts.
+const isText = -1
 
 // source is a source of keys of any type. Its take sets n keys of a batch.
 type source struct {
 	of      any           // the idgen.Source
-	width   int           // bytes of a key, 0 of an integer
+	width   int           // bytes of a key, 0 of an integer, or isText
 	sharded *shard.Source // nil unless its keys can be of buckets
 	streams streams       // nil unless its keys can be of streams
 	take    func(ctx context.Context, keys *batch, n int) error
@@ -34,10 +39,11 @@ type streams interface {
 // noStream stands for keys that come of whichever stream, or of a source without streams.
 const noStream = -1
 
-// batch is the keys of one statement: integers, or bytes of which each key has so many. Keys of a stream are to be inserted before that is returned.
+// batch is the keys of one statement: integers, texts, or bytes of which each key has so many. Keys of a stream are to be inserted before that is returned.
 type batch struct {
 	integers []int64
 	octets   []byte
+	texts    []string
 	stream   int64
 }
 
@@ -68,6 +74,12 @@ func newSource[K Key](of idgen.Source[K]) (*source, error) {
 		s.width, s.take = 12, takeOctets(of, func(b []byte, key [12]byte) []byte { return append(b, key[:]...) })
 	case idgen.Source[[16]byte]:
 		s.width, s.take = 16, takeOctets(of, func(b []byte, key [16]byte) []byte { return append(b, key[:]...) })
+	case idgen.Source[string]:
+		s.width = isText
+		s.take = func(ctx context.Context, keys *batch, n int) error {
+			keys.texts = slices.Grow(keys.texts[:0], n)[:n]
+			return of.Fill(ctx, keys.texts)
+		}
 	default:
 		return nil, fmt.Errorf("%w: it is nil", ErrNoSource)
 	}
@@ -125,6 +137,17 @@ func recovered(err *error) {
 }
 
 func (s *source) free(keys *batch) { s.batches.Put(keys) }
+
+// describe says what the keys are, for errors.
+func (s *source) describe() string {
+	switch s.width {
+	case 0:
+		return "integers"
+	case isText:
+		return "texts"
+	}
+	return fmt.Sprintf("keys of %d bytes", s.width)
+}
 
 // phases returns the layouts that keys have had and come to have, none when they have none.
 func (s *source) phases() idgen.Phases {
