@@ -23,12 +23,12 @@ var allowed = map[string][]string{
 	"/shard":                     own("/idgen"),
 	"/shard/ddl":                 own("/idgen", "/shard", "/internal/dialect", "/internal/catalog", "/internal/table", "/internal/sqltoken"),
 	"/shard/partition":           own("/idgen", "/internal/dialect", "/internal/catalog", "/internal/table", "/internal/sqltoken"),
-	"/sqltype":                   slices.Concat(gormAlone, own("/idgen")),
-	"/sqltype/pgxtype":           slices.Concat(gormAlone, own("/idgen", "/sqltype"), []string{"github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/internal/"}),
-	"/gormplugin":                slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype", "/uid")),
-	"/snowkeytest":               slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype", "/uid", "/gormplugin")),
+	"/sqltype":                   slices.Concat(gormAlone, own("/idgen", "/internal/crockford")),
+	"/sqltype/pgxtype":           slices.Concat(gormAlone, own("/idgen", "/sqltype", "/internal/crockford"), []string{"github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/internal/"}),
+	"/gormplugin":                slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype", "/internal/crockford", "/uid")),
+	"/snowkeytest":               slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype", "/internal/crockford", "/uid", "/gormplugin")),
 	"/migrate":                   migrating,
-	"/migrate/check":             slices.Concat(migrating, own("/gormplugin", "/shard", "/sqltype", "/uid", "/internal/filled")),
+	"/migrate/check":             slices.Concat(migrating, own("/gormplugin", "/shard", "/sqltype", "/internal/crockford", "/uid", "/internal/filled")),
 	"/migrate/inspect":           migrating,
 	"/migrate/plan":              migrating,
 	"/migrate/internal/journal":  own("/internal/dialect"),
@@ -45,13 +45,14 @@ var allowed = map[string][]string{
 	"/compare/result":            statistics,
 	"/compare/report":            slices.Concat(statistics, own("/compare/result")),
 	"/cmd/snowkey":               {"*"},
-	"/examples/shop":             slices.Concat(gormAlone, drivers, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype", "/uid", "/gormplugin")),
+	"/examples/shop":             slices.Concat(gormAlone, drivers, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype", "/internal/crockford", "/uid", "/gormplugin")),
 	"/uid":                       own("/idgen"),
-	"/publicid":                  own("/idgen"),
+	"/publicid":                  own("/idgen", "/internal/crockford"),
 	"/ticket":                    own("/idgen", "/internal/dialect"),
 	"/monitor":                   monitoring,
 	"/monitor/otelmeter":         slices.Concat(monitoring, own("/monitor"), []string{"go.opentelemetry.io/otel/", "github.com/cespare/xxhash/v2"}),
 	"/monitor/promcollector":     slices.Concat(monitoring, own("/monitor"), prometheus),
+	"/internal/crockford":        {},
 	"/internal/dialect":          {},
 	"/internal/catalog":          own("/internal/dialect", "/internal/table", "/internal/sqltoken"),
 	"/internal/filled":           slices.Concat(gormAlone, own("/idgen")),
@@ -67,10 +68,10 @@ var (
 	// The steps of a migration depend on each other in the order of the list: journal, inspect, plan, mapping, verify, run, merge.
 	migrating = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/internal/dialect", "/internal/catalog", "/internal/table", "/internal/sqltoken", "/migrate/inspect", "/migrate/plan",
 		"/migrate/internal/journal", "/migrate/internal/mapping", "/migrate/internal/verify", "/migrate/internal/run", "/migrate/internal/merge"))
-	monitoring = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype", "/uid", "/gormplugin", "/ticket"))
+	monitoring = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype", "/internal/crockford", "/uid", "/gormplugin", "/ticket"))
 	prometheus = []string{"github.com/prometheus/", "github.com/beorn7/perks/", "github.com/cespare/xxhash/v2", "github.com/munnerz/goautoneg", "google.golang.org/protobuf/", "go.yaml.in/yaml/v2", "golang.org/x/sys/"}
 	gormAlone  = []string{"gorm.io/gorm", "gorm.io/gorm/", "github.com/jinzhu/", "golang.org/x/text/"}
-	strategies = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/sqltype", "/uid", "/gormplugin", "/ticket", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken"), []string{"github.com/google/uuid"})
+	strategies = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/sqltype", "/internal/crockford", "/uid", "/gormplugin", "/ticket", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken"), []string{"github.com/google/uuid"})
 	statistics = []string{"github.com/aclements/go-moremath/", "github.com/santhosh-tekuri/jsonschema/", "golang.org/x/text/"} // with the schema of results
 	measuring  = slices.Concat(statistics, own("/internal/dsn"), []string{"golang.org/x/sync/"})
 	servers    = []string{

@@ -34,7 +34,7 @@
 //
 // # What is filled
 //
-//	ID sqltype.ID, sqltype.Key[T], *sqltype.ID    by its type, when it is the primary key
+//	ID sqltype.ID, sqltype.Key[T], *sqltype.ID    by its type, when it is the primary key, as sqltype.Number and sqltype.PublicID[T] are
 //	ID int64, uint64, int, uint, *int64           by [AllKeys], when it is the only column of the primary key and not autoIncrement:false
 //	any of these, and string                      by the tag `gorm:"snowkey"`, or of a named source `gorm:"snowkey:tickets"`
 //	string in another text form than decimal      by the tag `gorm:"snowkey:,base32"`, or `gorm:"snowkey:tickets,base58"`

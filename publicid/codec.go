@@ -10,6 +10,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
@@ -27,15 +28,20 @@ var (
 	ErrForged = errors.New("publicid: no such id was made")
 )
 
-// Codec makes public ids and reads them. It is immutable and safe for concurrent use.
+// Codec makes public ids and reads them. It is safe for concurrent use. The zero Codec, and a nil one, have no key: all their methods return [ErrKeys].
 type Codec struct {
 	keys     map[uint64]Key // by their last bit
 	primary  Key
 	accept   func(id int64) bool
 	readOnly bool
 
-	ciphers sync.Map // purpose → *ff1 or cipher.Block
+	ciphers sync.Map     // purpose → *ff1 or cipher.Block
+	cached  atomic.Int64 // the entries of ciphers
 }
+
+// maxCached is how many ciphers a codec keeps, of less than 1 KB each: prefixes may come from outside, and a program has a few. Others are made at each call, which takes
+// 1.2 µs more.
+const maxCached = 1000
 
 // purpose is what a cipher is for.
 type purpose struct {
@@ -101,10 +107,18 @@ func New(keys []Key, options ...Option) (*Codec, error) {
 	return c, nil
 }
 
+// check refuses a codec that New has not made.
+func (c *Codec) check() error {
+	if c == nil || c.primary.generation == 0 {
+		return fmt.Errorf("%w: the codec has none, as New has not made it", ErrKeys)
+	}
+	return nil
+}
+
 // Encode returns the name of a number from 0 up, with the prefix and an underline before 13 digits. The error wraps [ErrPrefix] for a prefix that is not 1 to 63
 // small letters, digits and underlines, a letter first and no underline last, and [ErrForged] for a negative number.
 func (c *Codec) Encode(prefix string, id int64) (string, error) {
-	if err := checkPrefix(prefix); err != nil {
+	if err := errors.Join(c.check(), checkPrefix(prefix)); err != nil {
 		return "", err
 	}
 	if id < 0 {
@@ -121,6 +135,9 @@ func (c *Codec) Encode(prefix string, id int64) (string, error) {
 // Decode returns the number of a name. The error wraps [ErrPrefix], [ErrSyntax], or [ErrForged] for a name of no number that Accept takes, and of a key that is
 // not there.
 func (c *Codec) Decode(prefix, text string) (int64, error) {
+	if err := c.check(); err != nil {
+		return 0, err
+	}
 	parity, value, err := digitsOf(prefix, text, 13)
 	if err != nil {
 		return 0, err
@@ -143,7 +160,7 @@ func (c *Codec) Decode(prefix, text string) (int64, error) {
 
 // EncodeUUID is [Codec.Encode] of a UUID or another key of 16 bytes, with 26 digits.
 func (c *Codec) EncodeUUID(prefix string, id [16]byte) (string, error) {
-	if err := checkPrefix(prefix); err != nil {
+	if err := errors.Join(c.check(), checkPrefix(prefix)); err != nil {
 		return "", err
 	}
 	block, err := cipherOf(c, c.primary, "uuid", prefix, aes.NewCipher)
@@ -160,6 +177,9 @@ func (c *Codec) EncodeUUID(prefix string, id [16]byte) (string, error) {
 // DecodeUUID returns the 16 bytes of a name of [Codec.EncodeUUID]. The error is as of [Codec.Decode]. Where versions are given, such as 7, what is no UUID of one of them is an
 // [ErrForged] too.
 func (c *Codec) DecodeUUID(prefix, text string, versions ...int) (id [16]byte, err error) {
+	if err := c.check(); err != nil {
+		return id, err
+	}
 	body, found := strings.CutPrefix(text, prefix+"_")
 	if !found || len(body) != 26 {
 		_, _, err := digitsOf(prefix, text, 26)
@@ -199,7 +219,7 @@ func isUUID(id [16]byte, versions []int) bool {
 	return false
 }
 
-// cipherOf returns the cipher of a prefix, which is made once.
+// cipherOf returns the cipher of a prefix, which is made once for the first prefixes.
 func cipherOf[C any](c *Codec, key Key, kind, prefix string, make func(key []byte) (C, error)) (C, error) {
 	purpose := purpose{kind, prefix, key.generation}
 	if found, ok := c.ciphers.Load(purpose); ok {
@@ -208,8 +228,12 @@ func cipherOf[C any](c *Codec, key Key, kind, prefix string, make func(key []byt
 	derived := hmac.New(sha256.New, key.secret[:])
 	derived.Write([]byte("snowkey public id\x00" + kind + "\x00" + prefix))
 	made, err := make(derived.Sum(nil))
-	if err == nil {
-		c.ciphers.Store(purpose, made)
+	if err != nil || c.cached.Load() >= maxCached {
+		return made, err
 	}
-	return made, err
+	purpose.prefix = strings.Clone(prefix) // not all of the request that it may be a part of
+	if _, there := c.ciphers.LoadOrStore(purpose, made); !there {
+		c.cached.Add(1)
+	}
+	return made, nil
 }

@@ -240,6 +240,21 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// A codec without a key is no codec: it would make names that everybody can read.
+func TestNoKey(t *testing.T) {
+	for _, c := range []*publicid.Codec{nil, {}} {
+		text, err := c.Encode("ord", 1)
+		_, err2 := c.Decode("ord", "ord_JYZTXD6H1EXM9")
+		uuid, err3 := c.EncodeUUID("ord", [16]byte{})
+		_, err4 := c.DecodeUUID("ord", "ord_"+strings.Repeat("0", 26))
+		for i, err := range []error{err, err2, err3, err4} {
+			if !errors.Is(err, publicid.ErrKeys) {
+				t.Errorf("call %d: got %s%s, %v, want ErrKeys", i, text, uuid, err)
+			}
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	c := codec(f, second+" "+first)
 	f.Add("ord", encode(f, c, "ord", 1))

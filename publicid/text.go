@@ -3,10 +3,11 @@ package publicid
 import (
 	"fmt"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/crockford"
 )
 
-// digits are Crockford's.
-const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+const digits = crockford.Capital
 
 func checkPrefix(prefix string) error {
 	fine := len(prefix) >= 1 && len(prefix) <= 63 && prefix[0] >= 'a' && prefix[0] <= 'z' && prefix[len(prefix)-1] != '_'

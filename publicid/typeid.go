@@ -1,13 +1,11 @@
 package publicid
 
 import (
-	"encoding/binary"
 	"fmt"
 	"strings"
-)
 
-// typeDigits are Crockford's, small.
-const typeDigits = "0123456789abcdefghjkmnpqrstvwxyz"
+	"github.com/snowkey-go/snowkey/internal/crockford"
+)
 
 // TypeID returns a UUID with a prefix as TypeID has it, which hides nothing: user_01h455vb4pex5vsknk084sn02q. The prefix is up to 63 small letters and underlines, none
 // at an end; without one there is no underline. The error wraps [ErrPrefix]. Source: github.com/jetify-com/typeid, version 0.3.
@@ -15,16 +13,11 @@ func TypeID(prefix string, id [16]byte) (string, error) {
 	if err := checkTypePrefix(prefix); err != nil {
 		return "", err
 	}
-	text := make([]byte, 26)
-	high, low := binary.BigEndian.Uint64(id[:]), binary.BigEndian.Uint64(id[8:])
-	for i := len(text) - 1; i >= 0; i-- {
-		text[i] = typeDigits[low&31]
-		high, low = high>>5, low>>5|high<<59
+	text := make([]byte, 0, len(prefix)+1+crockford.Length)
+	if prefix != "" {
+		text = append(append(text, prefix...), '_')
 	}
-	if prefix == "" {
-		return string(text), nil
-	}
-	return prefix + "_" + string(text), nil
+	return string(crockford.Append(text, crockford.Small, id)), nil
 }
 
 // ParseTypeID returns the prefix and the UUID of a TypeID. The error wraps [ErrPrefix] or [ErrSyntax].
@@ -38,19 +31,13 @@ func ParseTypeID(text string) (prefix string, id [16]byte, err error) {
 	if err := checkTypePrefix(prefix); err != nil {
 		return "", id, err
 	}
-	if len(body) != 26 || body[0] > '7' {
+	if len(body) != crockford.Length || body[0] > '7' {
 		return "", id, fmt.Errorf("%w: %q, want 26 digits after the prefix, at most 7zzzzzzzzzzzzzzzzzzzzzzzzz", ErrSyntax, clipped(text))
 	}
-	var high, low uint64
-	for _, c := range []byte(body) {
-		digit := strings.IndexByte(typeDigits, c)
-		if digit < 0 {
-			return "", id, fmt.Errorf("%w: %q, want digits and small letters without i, l, o and u", ErrSyntax, clipped(text))
-		}
-		high, low = high<<5|low>>59, low<<5|uint64(digit)
+	id, ok := crockford.Parse(crockford.Small, body)
+	if !ok {
+		return "", id, fmt.Errorf("%w: %q, want digits and small letters without i, l, o and u", ErrSyntax, clipped(text))
 	}
-	binary.BigEndian.PutUint64(id[:], high)
-	binary.BigEndian.PutUint64(id[8:], low)
 	return prefix, id, nil
 }
 

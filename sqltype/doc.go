@@ -1,5 +1,5 @@
-// Package sqltype has the types of keys in GORM models. Of 64 bits are [ID], the usual one, [Key], which is another type for each model, and
-// [Number], which stays a number in JSON; of 16 bytes are [UUID] and [ULID].
+// Package sqltype has the types of keys in GORM models. Of 64 bits are [ID], the usual one, [Key], which is another type for each model,
+// [Number], which stays a number in JSON, and [PublicID], which hides the number from the world; of 16 bytes are [UUID] and [ULID].
 //
 //	type User struct {
 //		ID     sqltype.Key[User]
@@ -16,10 +16,11 @@
 //		User sql.Null[sqltype.Key[User]]
 //	}
 //
-// The three of 64 bits are an int64 with methods, and differ in nothing but their JSON and in what the compiler refuses. Go converts one into another:
+// Those of 64 bits are an int64 with methods. The first three differ in nothing but their JSON and in what the compiler refuses. Go converts one into another:
 // ID(key), Key[User](id), Number(id).
 //
-// All that follows is of these three. The comments of UUID and ULID say what those are in the database and as text.
+// All that follows is of these three. In the database and in other formats a PublicID is the same, its comment says what it is as text and in JSON. The comments
+// of UUID and ULID say what those are.
 //
 // # In the database
 //

@@ -11,6 +11,8 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
+
+	"github.com/snowkey-go/snowkey/internal/crockford"
 )
 
 // ULID is a key of 16 bytes that is 26 letters and digits as text, in its column too: a varchar(26), which keeps ULIDs in the order of their time. In all else it is what
@@ -19,32 +21,20 @@ type ULID [16]byte
 
 var _ octetPointer = (*ULID)(nil)
 
-// ulidDigits are Crockford's.
-const ulidDigits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-
 // ParseULID returns the ULID of a text of 26 digits and letters such as 01ARZ3NDEKTSV4RRFFQ69G5FAV, no I, L, O or U; letters may be small. The error wraps
 // [ErrSyntax], or [ErrRange] above 7ZZZZZZZZZZZZZZZZZZZZZZZZZ.
 func ParseULID(s string) (id ULID, err error) {
-	if len(s) != 26 {
+	if len(s) != crockford.Length {
 		return id, fmt.Errorf("%w: %q, want a ULID of 26 characters", ErrSyntax, clipped(s))
 	}
 	if s[0] > '7' {
 		return id, fmt.Errorf("%w: %q, want at most 7ZZZZZZZZZZZZZZZZZZZZZZZZZ", ErrRange, s)
 	}
-	var high, low uint64
-	for _, c := range []byte(s) {
-		if c >= 'a' && c <= 'z' {
-			c -= 'a' - 'A'
-		}
-		digit := strings.IndexByte(ulidDigits, c)
-		if digit < 0 {
-			return id, fmt.Errorf("%w: %q, want digits and letters without I, L, O and U", ErrSyntax, s)
-		}
-		high, low = high<<5|low>>59, low<<5|uint64(digit)
+	octets, ok := crockford.Parse(crockford.Capital, strings.ToUpper(s))
+	if !ok {
+		return id, fmt.Errorf("%w: %q, want digits and letters without I, L, O and U", ErrSyntax, s)
 	}
-	binary.BigEndian.PutUint64(id[:8], high)
-	binary.BigEndian.PutUint64(id[8:], low)
-	return id, nil
+	return octets, nil
 }
 
 // MinULID returns the least ULID of a time's millisecond, for ranges of raw SQL. A time before 1970 counts as 1970, one after 10889 as that.
@@ -76,13 +66,7 @@ func (id ULID) MarshalText() ([]byte, error) { return id.AppendText(nil) }
 
 // AppendText appends the text of [ULID.String] to b.
 func (id ULID) AppendText(b []byte) ([]byte, error) {
-	high, low := binary.BigEndian.Uint64(id[:]), binary.BigEndian.Uint64(id[8:])
-	var text [26]byte
-	for i := len(text) - 1; i >= 0; i-- {
-		text[i] = ulidDigits[low&31]
-		high, low = high>>5, low>>5|high<<59
-	}
-	return append(b, text[:]...), nil
+	return crockford.Append(b, crockford.Capital, id), nil
 }
 
 // UnmarshalText parses a text as [ParseULID] does.

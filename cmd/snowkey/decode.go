@@ -19,21 +19,24 @@ func newDecode() *cobra.Command {
 		Use:   "decode ID...",
 		Short: "Show the time, node and sequence of keys",
 		Long: `Show what the keys carry: the time they were made at, the numbers of their node, the sequence.
-UUIDs, ULIDs and ObjectIDs are recognized by their texts, unless --layout or --format says that the keys are snowflakes.
+UUIDs, ULIDs and ObjectIDs are recognized by their texts, unless --layout or --format says that the keys are snowflakes. So are
+TypeIDs, such as user_01h455vb4pex5vsknk084sn02q, and public ids, such as ord_JYZTXD6H1EXM9, unless --format does.
 
 The ID "-" reads keys from standard input, one a line.`,
 		Example: `  snowkey decode --layout twitter 1541815603606036480
   snowkey decode --layout twitter --json 1541815603606036480
   snowkey decode 017f22e2-79b0-7cc3-98c4-dc0c0c07398f 01ARZ3NDEKTSV4RRFFQ69G5FAV
-  snowkey next -n 3 --format base32 | snowkey decode --format base32 -`,
+  snowkey next -n 3 --format base32 | snowkey decode --format base32 -
+  snowkey decode --public-id-keys /run/secrets/public-id-keys ord_JYZTXD6H1EXM9`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	layout := layoutFlag(c)
 	format := formatFlag(c, "how the keys are written")
+	keys := publicKeysFlag(c)
 	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		d := decoder{layout: layout.Layout, format: format.Encoding, json: *asJSON,
-			recognize: !c.Flags().Changed("layout") && !c.Flags().Changed("format")}
+		d := decoder{layout: layout.Layout, format: format.Encoding, json: *asJSON, keys: *keys,
+			prefixed: !c.Flags().Changed("format"), recognize: !c.Flags().Changed("layout") && !c.Flags().Changed("format")}
 		// All arguments are read before the first is printed, so that a wrong one leaves nothing half done.
 		var err error
 		lines := make([]string, len(args))
@@ -66,8 +69,9 @@ type decoder struct {
 	layout idgen.Layout
 	format idgen.Encoding
 	json   bool
-	// recognize is for keys that may be no snowflakes.
-	recognize bool
+	keys   publicKeys
+	// recognize is for keys that may be no snowflakes, prefixed for those with a prefix.
+	recognize, prefixed bool
 }
 
 // copy decodes the lines of a text, but for empty ones.
@@ -98,25 +102,42 @@ func (d decoder) copy(out io.Writer, in io.Reader) error {
 // line returns the line that shows a key.
 func (d decoder) line(text string) (string, error) {
 	if key, ok := recognize(text); ok && d.recognize {
-		if !d.json {
-			return key.line(), nil
-		}
-		line, err := json.Marshal(key)
-		return string(line) + "\n", err
+		return d.wideLine(key)
+	}
+	if p, ok := cutPrefix(text); ok && d.prefixed {
+		return d.prefixedLine(p)
 	}
 	id, err := d.format.Parse(text)
 	if err != nil {
 		return "", err
 	}
+	begin := "%d  %s "
+	if d.json {
+		begin = `{"id":"%d","time":"%s"`
+	}
+	return d.partsLine(id, func(made string) string { return fmt.Sprintf(begin, id, made) })
+}
+
+// wideLine returns the line of a key that is no snowflake.
+func (d decoder) wideLine(key wideKey) (string, error) {
+	if !d.json {
+		return key.line(), nil
+	}
+	line, err := json.Marshal(key)
+	return string(line) + "\n", err
+}
+
+// partsLine returns the line of a snowflake, whose begin is made of its time.
+func (d decoder) partsLine(id int64, begin func(made string) string) (string, error) {
 	parts, err := d.layout.Decode(id)
 	if err != nil {
 		return "", err
 	}
-	begin, field, end := "%d  %s ", " %s=%d", "\n"
+	field, end := " %s=%d", "\n"
 	if d.json {
-		begin, field, end = `{"id":"%d","time":"%s"`, `,"%s":%d`, "}\n"
+		field, end = `,"%s":%d`, "}\n"
 	}
-	line := fmt.Sprintf(begin, id, formatTime(parts.Time, d.layout.Unit()))
+	line := begin(formatTime(parts.Time, d.layout.Unit()))
 	values := map[idgen.Kind]int64{idgen.Datacenter: parts.Datacenter, idgen.Node: parts.Node, idgen.Sequence: parts.Sequence,
 		idgen.Shard: parts.Shard, idgen.Stream: parts.Stream}
 	for _, f := range d.layout.Fields() {

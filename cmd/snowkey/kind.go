@@ -53,8 +53,8 @@ func appendObjectID(b []byte, key [12]byte) ([]byte, error) {
 // kindFlag adds --kind with completion to a command.
 func kindFlag(c *cobra.Command) *string {
 	choice := kindChoice(kindSnowflake)
-	c.Flags().Var(&choice, "kind", "what keys are: "+strings.Join(kinds(), ", "))
-	complete(c, "kind", kinds()...)
+	c.Flags().Var(&choice, "kind", "what keys are: "+strings.Join(kinds(), ", ")+", or "+kindPublic+"PREFIX for public ids")
+	complete(c, "kind", append(kinds(), kindPublic)...)
 	return (*string)(&choice)
 }
 
@@ -74,8 +74,8 @@ func (k *kindChoice) Type() string { return "kind" }
 
 // Set reads a name.
 func (k *kindChoice) Set(text string) error {
-	if text != kindSnowflake && widePrinters[text] == nil {
-		return fmt.Errorf("there is no kind %q; there are %s", text, strings.Join(kinds(), ", "))
+	if text != kindSnowflake && widePrinters[text] == nil && !strings.HasPrefix(text, kindPublic) {
+		return fmt.Errorf("there is no kind %q; there are %s, and %sPREFIX", text, strings.Join(kinds(), ", "), kindPublic)
 	}
 	*k = kindChoice(text)
 	return nil
@@ -85,6 +85,7 @@ func (k *kindChoice) Set(text string) error {
 type wideKey struct {
 	ID      string     `json:"id"`
 	Kind    string     `json:"kind"`
+	UUID    string     `json:"uuid,omitempty"` // that a text with a prefix stands for
 	Time    *time.Time `json:"time,omitempty"`
 	Process string     `json:"process,omitempty"` // of an ObjectID: random, or as published the hash of the host and the process
 	Counter *uint32    `json:"counter,omitempty"`
@@ -144,6 +145,9 @@ func (k wideKey) line() string {
 		line += formatTime(*k.Time, time.Millisecond) + " "
 	}
 	line += " kind=" + k.Kind
+	if k.UUID != "" {
+		line += " uuid=" + k.UUID
+	}
 	if k.Counter != nil {
 		line += fmt.Sprintf(" process=%s counter=%d", k.Process, *k.Counter)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,7 @@ func newNext() *cobra.Command {
 sequence.
 
 With --kind the keys are UUIDs, ULIDs, ObjectIDs or NanoIDs, which need no number; those of uuidv7 and ulid
-increase.
+increase. With --kind public:PREFIX they are the public ids of snowflakes, made with the key of the greatest number.
 
 Without --node (and --datacenter, where the layout has one) the numbers are random ones, so that two
 calls at the same time are unlikely to print the same key. For keys that go into a database, give a
@@ -29,11 +30,13 @@ number that nobody else uses at the same time.`,
   snowkey next -n 1000 --node 7
   snowkey next --layout twitter --datacenter 1 --node 2
   snowkey next --format base58
-  snowkey next --kind uuidv7`,
+  snowkey next --kind uuidv7
+  snowkey next --kind public:ord --public-id-keys /run/secrets/public-id-keys`,
 		Args: cobra.NoArgs,
 	}
 	n := c.Flags().Int64P("count", "n", 1, fmt.Sprintf("how many keys, 1 to %d", maxNext))
 	kind := kindFlag(c)
+	keys := publicKeysFlag(c)
 	layout := layoutFlag(c)
 	format := formatFlag(c, "how keys are written")
 	node := c.Flags().Int64("node", 0, "node number, from 0 up (default: a random one)")
@@ -43,6 +46,10 @@ number that nobody else uses at the same time.`,
 		if *n < 1 || *n > maxNext {
 			return usageError{fmt.Errorf("-n %d: must be 1 to %d", *n, maxNext)}
 		}
+		prefix, public := strings.CutPrefix(*kind, kindPublic)
+		if !public && c.Flags().Changed("public-id-keys") {
+			return usageError{fmt.Errorf("--public-id-keys is for --kind %sPREFIX, and not for --kind %s", kindPublic, *kind)}
+		}
 		if print := widePrinters[*kind]; print != nil {
 			for _, flag := range []string{"layout", "format", "node", "datacenter", "shard"} {
 				if c.Flags().Changed(flag) {
@@ -50,6 +57,9 @@ number that nobody else uses at the same time.`,
 				}
 			}
 			return print(c, *n)
+		}
+		if public && c.Flags().Changed("format") {
+			return usageError{fmt.Errorf("--format is for numbers, and not for --kind %s", *kind)}
 		}
 		options := []idgen.Option{layout.option}
 		for _, number := range []struct {
@@ -76,6 +86,9 @@ number that nobody else uses at the same time.`,
 			return usageError{err}
 		}
 		most := generator.Layout().Max(idgen.Sequence) + 1
+		if public {
+			return keys.printPublic(c, prefix, generator, *n, most)
+		}
 		return printNext(c, generator, *n, most, format.AppendText)
 	}
 	return c

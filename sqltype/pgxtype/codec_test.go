@@ -23,6 +23,7 @@ const big = 1541815603606036481
 type (
 	user  struct{ ID sqltype.Key[user] }
 	keyID = sqltype.Key[user]
+	model struct{ ID sqltype.PublicID[model] }
 	mine  sqltype.ID // is no key of package sqltype
 )
 
@@ -41,12 +42,15 @@ func encoded(format int16, n int64) []byte {
 	return strconv.AppendInt(nil, n, 10)
 }
 
+func (model) Prefix() string { return "mod" }
+
 func TestCodec(t *testing.T) {
 	for name, format := range formats {
 		t.Run(name, func(t *testing.T) {
 			t.Run("ID", func(t *testing.T) { testCodec[sqltype.ID](t, format) })
 			t.Run("Key", func(t *testing.T) { testCodec[keyID](t, format) })
 			t.Run("Number", func(t *testing.T) { testCodec[sqltype.Number](t, format) })
+			t.Run("PublicID", func(t *testing.T) { testCodec[sqltype.PublicID[model]](t, format) })
 		})
 	}
 }
@@ -122,6 +126,7 @@ func TestNoAllocation(t *testing.T) {
 			t.Run("ID", func(t *testing.T) { testNoAllocation[sqltype.ID](t, format) })
 			t.Run("Key", func(t *testing.T) { testNoAllocation[keyID](t, format) })
 			t.Run("Number", func(t *testing.T) { testNoAllocation[sqltype.Number](t, format) })
+			t.Run("PublicID", func(t *testing.T) { testNoAllocation[sqltype.PublicID[model]](t, format) })
 		})
 	}
 }

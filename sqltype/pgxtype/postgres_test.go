@@ -72,6 +72,7 @@ func TestModes(t *testing.T) {
 		t.Run("ID", func(t *testing.T) { testMode[sqltype.ID](t, conn) })
 		t.Run("Key", func(t *testing.T) { testMode[keyID](t, conn) })
 		t.Run("Number", func(t *testing.T) { testMode[sqltype.Number](t, conn) })
+		t.Run("PublicID", func(t *testing.T) { testMode[sqltype.PublicID[model]](t, conn) })
 	})
 }
 
