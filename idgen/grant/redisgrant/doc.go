@@ -73,5 +73,5 @@
 //   - The answer is lost, or the context ends while Redis is paused: the method returns an error, and the change may be made later. The command itself goes on
 //     in the background until the client's timeouts end it.
 //   - A replica is named by mistake, also one that takes writes: Prepare fails with [grant.ErrReadOnly].
-//   - EVAL or another command is denied by an ACL: the method fails with the server's words, which name the command.
+//   - EVAL or another command is denied by an ACL: the method fails with the server's words.
 package redisgrant

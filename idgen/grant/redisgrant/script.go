@@ -124,7 +124,7 @@ const recordScript = `
 if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('LPOS', KEYS[2], ARGV[1]) then
   return 0
 end
+redis.call('LTRIM', KEYS[2], 1 - ARGV[2], -1)
 redis.call('RPUSH', KEYS[2], ARGV[1])
-redis.call('LTRIM', KEYS[2], -ARGV[2], -1)
 return 1
 `
