@@ -24,7 +24,7 @@
 // plugin renews its number in the background, on a connection of the pool: so the pool needs several connections, and settings of a
 // connection, such as foreign_keys of SQLite, belong in the DSN. [Plugin.Close] gives the number back.
 //
-// [Grants] chooses another layout, table or key space, [From] another source, and [Named] further sources for fields with a tag:
+// [Grants] chooses another layout, table or key space, [GrantsIn] another store, [From] another source, and [Named] further sources for fields with a tag:
 //
 //	plugin := gormplugin.New(gormplugin.Grants(grant.Config{Generator: []idgen.Option{idgen.JS53}}))
 //	plugin := gormplugin.New(gormplugin.From(source))

@@ -15,6 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
@@ -196,3 +197,28 @@ type otherDialector struct{ gorm.Dialector }
 
 func (otherDialector) Name() string              { return "sqlserver" }
 func (otherDialector) Initialize(*gorm.DB) error { return nil }
+
+// A plugin whose number is granted elsewhere serves two databases, and makes a table of grants in none.
+func TestGrantsInAnotherStore(t *testing.T) {
+	plugin := gormplugin.New(gormplugin.GrantsIn(grant.Memory(nil), grant.Config{}), gormplugin.AllKeys(), gormplugin.Prepare(&Reader{}))
+	defer plugin.Close()
+	seen := map[int64]bool{}
+	for range 2 {
+		db := openDatabase(t, dbtest.SQLite(t).DSN)
+		if err := db.Use(plugin); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.AutoMigrate(&Reader{}); err != nil {
+			t.Fatal(err)
+		}
+		reader := Reader{Email: "a"}
+		create(t, db, &reader)
+		if reader.ID == 0 || seen[reader.ID] || db.Migrator().HasTable(grant.DefaultTable) {
+			t.Errorf("got the key %d, seen before: %t, and a table of grants: %t", reader.ID, seen[reader.ID], db.Migrator().HasTable(grant.DefaultTable))
+		}
+		seen[reader.ID] = true
+	}
+	if err := gormplugin.New(gormplugin.GrantsIn(nil, grant.Config{})).Initialize(nil); !errors.Is(err, grant.ErrConfig) {
+		t.Errorf("no store: got %v, want ErrConfig", err)
+	}
+}

@@ -31,9 +31,13 @@ func markOf(db *gorm.DB) (*schema.Schema, error) {
 
 // acquire makes a keeper in the database the source.
 func (p *Plugin) acquire(db *gorm.DB) error {
-	store, err := p.store(db)
-	if err != nil {
-		return err
+	store := p.grantsIn
+	if store == nil {
+		in, err := p.store(db)
+		if err != nil {
+			return err
+		}
+		store = in
 	}
 	of, err := markOf(db)
 	if err != nil {

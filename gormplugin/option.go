@@ -32,6 +32,17 @@ func Grants(config grant.Config, options ...grant.SQLOption) Option {
 	}
 }
 
+// GrantsIn is [Grants] in a store that is not the application's database, redisgrant.New(client) for one. Any databases may share the plugin then.
+func GrantsIn(store grant.Store, config grant.Config) Option {
+	return func(p *Plugin) error {
+		if store == nil {
+			return fmt.Errorf("%w: GrantsIn: the store is nil", grant.ErrConfig)
+		}
+		p.config, p.grantsIn = config, store
+		return nil
+	}
+}
+
 // From sets the source of all keys without a named source. The keys of one table must come from sources that never make the same key:
 // snowflake generators of one layout with different node numbers. A nil source is an [ErrNoSource].
 func From[K Key](of idgen.Source[K]) Option {

@@ -27,6 +27,7 @@ type Plugin struct {
 	generator   []idgen.Option
 	config      grant.Config
 	grants      []grant.SQLOption
+	grantsIn    grant.Store // nil: the database
 	beforeHooks bool
 	logger      *slog.Logger // nil: slog.Default()
 	unwarned    bool         // of traps
@@ -83,7 +84,7 @@ func (p *Plugin) Initialize(db *gorm.DB) (err error) {
 				p.node, p.source = node{}, nil
 			}
 		}()
-	} else if p.node.keeper != nil {
+	} else if p.node.keeper != nil && p.grantsIn == nil {
 		if err := p.requireSame(db); err != nil {
 			return err
 		}

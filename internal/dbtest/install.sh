@@ -1,12 +1,12 @@
 #!/bin/sh
 # install.sh installs the database servers that the tests start, where they are
-# missing: MariaDB's and PostgreSQL's programs, with apt, as root or through sudo.
+# missing: the programs of MariaDB, PostgreSQL and Redis, with apt, as root or through sudo.
 #
 # It installs programs only. No database cluster is created, no server is started,
 # and a server that runs on this machine is left alone: nothing that is installed
 # already is upgraded on request, and nothing is removed. Where every program is
 # found, or a server is given in SNOWKEY_TEST_MYSQL and SNOWKEY_TEST_POSTGRES, apt
-# is not called at all.
+# is not called at all. Of Redis the tests need the program; they use no server that runs.
 #
 # MariaDB's plugin Spider and Prometheus's promtool come with them where apt has them, and
 # are no reason to fail.
@@ -89,6 +89,10 @@ if [ -z "${SNOWKEY_TEST_POSTGRES:-}" ] && ! postgres_found; then
 	missing="${missing:+$missing and }PostgreSQL"
 	packages="${packages:+$packages }postgresql"
 fi
+if ! found redis-server; then
+	missing="${missing:+$missing and }Redis"
+	packages="${packages:+$packages }redis-tools"
+fi
 if [ -z "$missing" ]; then
 	install_extras
 	exit
@@ -135,9 +139,14 @@ esac
 # shellcheck disable=SC2086 # a list of packages
 install_packages $packages
 
+# Debian's package redis-server is a service and a link to a program of redis-tools,
+# which serves when it is called by that name.
+found redis-server || ! found redis-check-rdb || $as_root ln -s "$(command -v redis-check-rdb)" /usr/local/bin/redis-server
+
 missing_still=""
 [ -n "${SNOWKEY_TEST_MYSQL:-}" ] || mysql_found || missing_still="MariaDB"
 [ -n "${SNOWKEY_TEST_POSTGRES:-}" ] || postgres_found || missing_still="${missing_still:+$missing_still and }PostgreSQL"
+found redis-server || missing_still="${missing_still:+$missing_still and }Redis"
 if [ -n "$missing_still" ]; then
 	missing=$missing_still
 	stop "apt-get installed $packages without it"

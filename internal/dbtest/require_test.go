@@ -26,7 +26,8 @@ func TestMissingPrograms(t *testing.T) {
 		{"postgres is required", "mysql, postgres", system, false, "SNOWKEY_TEST_REQUIRE requires postgres, but private servers"},
 		{"the browser is required", "chromium", programs, true, "no server found"},
 		{"promtool is required", "promtool", programs, true, "no server found"},
-		{"unknown word", "postgres,mariadb", programs, false, `unknown word "mariadb"; it is a comma-separated list of chromium, mysql, postgres and promtool`},
+		{"Redis is required", "redis", programs, true, "no server found"},
+		{"unknown word", "postgres,mariadb", programs, false, `unknown word "mariadb"; it is a comma-separated list of chromium, mysql, postgres, promtool and redis`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("SNOWKEY_TEST_REQUIRE", test.require)

@@ -1,0 +1,229 @@
+//go:build linux
+
+package redisgrant_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/idgen/grant/redisgrant"
+)
+
+// TestKillKeepsWhatWasAcknowledged kills Redis while eight callers change a row each. A Redis without a log has to lose changes in the same test.
+func TestKillKeepsWhatWasAcknowledged(t *testing.T) {
+	for name, test := range map[string]struct {
+		settings []string
+		keeps    bool
+	}{
+		"always": {durable, true},
+		"no log": {[]string{"appendonly no"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := startServer(t, test.settings...)
+			store := redisgrant.New(s.client(func(o *redis.Options) { o.MaxRetries = -1 }), redisgrant.WithUnsafe())
+			prepare(t, store)
+			lost := 0
+			for range 5 {
+				told := make([]grant.Row, 8)
+				var acknowledged atomic.Int64
+				var group sync.WaitGroup
+				for w := range told {
+					group.Go(func() {
+						l, err := store.List(context.WithoutCancel(t.Context()), "default", int64(w), int64(w))
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						row := none(int64(w))
+						if len(l.Rows) > 0 {
+							row = l.Rows[0]
+						}
+						for {
+							next := grant.Row{Number: int64(w), Holder: fmt.Sprint("worker ", w), Until: max(row.Until, l.Mark) + 1}
+							next.From = next.Until
+							if ok, err := store.Swap(context.WithoutCancel(t.Context()), "default", row, next); err != nil || !ok {
+								return
+							}
+							row, told[w] = next, next
+							acknowledged.Add(1)
+						}
+					})
+				}
+				s.until("500 changes are made", func() bool { return acknowledged.Load() > 500 })
+				s.kill()
+				group.Wait()
+				s.start()
+				prepare(t, store)
+				l, err := store.List(t.Context(), "default", 0, 7)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, row := range told {
+					if i := slices.IndexFunc(l.Rows, func(r grant.Row) bool { return r.Number == row.Number }); i < 0 || l.Rows[i].Until < row.Until || l.Mark < row.Until {
+						lost++
+					}
+				}
+			}
+			if (lost == 0) != test.keeps {
+				t.Errorf("%d rows of 40 have lost acknowledged changes, want them kept: %t", lost, test.keeps)
+			}
+		})
+	}
+}
+
+func prepare(t *testing.T, store *redisgrant.Store) {
+	t.Helper()
+	if _, err := store.Prepare(t.Context(), "default", "a"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestContextEndsWhileRedisStandsStill has each method return with its context, though the client waits for an answer without a limit.
+func TestContextEndsWhileRedisStandsStill(t *testing.T) {
+	s := startServer(t, durable...)
+	store := redisgrant.New(s.client(func(o *redis.Options) { o.ReadTimeout = -1 }))
+	prepare(t, store)
+	s.signal(syscall.SIGSTOP)
+	defer s.signal(syscall.SIGCONT)
+	for name, call := range map[string]func(context.Context) error{
+		"Prepare": func(ctx context.Context) error { _, err := store.Prepare(ctx, "default", "a"); return err },
+		"List":    func(ctx context.Context) error { _, err := store.List(ctx, "default", 0, 9); return err },
+		"Swap": func(ctx context.Context) error {
+			_, err := store.Swap(ctx, "default", none(1), grant.Row{Number: 1, Until: 5})
+			return err
+		},
+		"Move": func(ctx context.Context) error {
+			_, err := store.Move(ctx, "default", "default~1", "b", "c", 1)
+			return err
+		},
+		"Record": func(ctx context.Context) error { return store.Record(ctx, "default", grant.Loss{}) },
+		"Losses": func(ctx context.Context) error { _, err := store.Losses(ctx, "default"); return err },
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		answer := make(chan error, 1)
+		go func() { answer <- call(ctx) }()
+		select {
+		case err := <-answer:
+			t.Errorf("%s: got %v from a Redis that stands still", name, err)
+		case <-time.After(50 * time.Millisecond): // most likely it waits for the answer now
+		}
+		cancel()
+		select {
+		case err := <-answer:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: got the error %v, want context.Canceled", name, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s does not return", name)
+		}
+	}
+	s.signal(syscall.SIGCONT)
+	s.until("the swap is made that was given up", func() bool {
+		l, err := store.List(context.Background(), "default", 1, 1)
+		return err == nil && len(l.Rows) == 1 && l.Rows[0].Until == 5
+	})
+}
+
+// deaf makes connections of which each that is armed ends when the server has answered, before anybody reads the answer.
+type deaf struct {
+	armed atomic.Bool
+	cut   atomic.Int64 // answers that were lost
+}
+
+func (d *deaf) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", address)
+	return &deafConn{conn, d}, err
+}
+
+type deafConn struct {
+	net.Conn
+	*deaf
+}
+
+func (c *deafConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err == nil && c.armed.CompareAndSwap(true, false) {
+		c.cut.Add(1)
+		return 0, errors.Join(io.EOF, c.Close())
+	}
+	return n, err
+}
+
+// TestLostAnswer loses the answer to a change: the client asks again, and the store reports what happened the first time.
+func TestLostAnswer(t *testing.T) {
+	s := startServer(t, durable...)
+	var d deaf
+	store := redisgrant.New(s.client(func(o *redis.Options) { o.Dialer = d.dial }))
+	prepare(t, store)
+	row, next := grant.Row{Number: 1, Holder: "a", Until: 5}, grant.Row{Number: 1, Holder: "a", Until: 6}
+	for i, call := range []func() (bool, error){
+		func() (bool, error) { return store.Swap(t.Context(), "default", none(1), row) },
+		func() (bool, error) { return store.Swap(t.Context(), "default", row, next) },
+		func() (bool, error) { return true, store.Record(t.Context(), "default", grant.Loss{Number: 1}) },
+		func() (bool, error) { return store.Move(t.Context(), "default", "default~1", "a", "b", 6) },
+	} {
+		d.armed.Store(true)
+		if ok, err := call(); err != nil || !ok || d.cut.Load() != int64(i+1) {
+			t.Errorf("call %d: got %t, %v, and %d answers lost, want true", i, ok, err, d.cut.Load())
+		}
+	}
+	l, err := store.List(t.Context(), "default~1", 0, math.MaxInt64)
+	if err != nil || !slices.Equal(l.Rows, []grant.Row{next}) || l.Gone != 0 {
+		t.Errorf("got %+v, %v, want one row", l, err)
+	}
+	if losses, err := store.Losses(t.Context(), "default~1"); err != nil || len(losses) != 1 {
+		t.Errorf("got the losses %+v, %v, want one", losses, err)
+	}
+}
+
+// TestReplicasAcknowledge makes a change that a replica has, and two that it has not.
+func TestReplicasAcknowledge(t *testing.T) {
+	s := startServer(t, append([]string{"repl-diskless-sync-delay 0"}, durable...)...)
+	s.kill()
+	s.port = freePort(t)
+	s.start()
+	replica := startServer(t, append([]string{fmt.Sprint("replicaof 127.0.0.1 ", s.port)}, durable...)...)
+	replica.until("the replica follows", func() bool { return strings.Contains(fmt.Sprint(replica.do("ROLE")), "connected") })
+	var d deaf
+	store := redisgrant.New(s.client(func(o *redis.Options) { o.Dialer = d.dial }), redisgrant.WithReplicas(1))
+	prepare(t, store)
+	rows := []grant.Row{none(1), {Number: 1, Holder: "a", Until: 1}, {Number: 1, Holder: "a", Until: 2}, {Number: 1, Holder: "a", Until: 3}}
+	if ok, err := store.Swap(t.Context(), "default", rows[0], rows[1]); !ok || err != nil {
+		t.Errorf("with a replica: got %t, %v", ok, err)
+	}
+	if got := fmt.Sprint(replica.do("HGET", "snowkey:{default}", "1")); !strings.HasSuffix(got, " a") {
+		t.Errorf("the replica has %q", got)
+	}
+	if ok, err := store.Swap(t.Context(), "default", rows[0], rows[1]); ok || err != nil {
+		t.Errorf("a change that is not made: got %t, %v", ok, err)
+	}
+	replica.signal(syscall.SIGSTOP)
+	defer replica.signal(syscall.SIGCONT)
+	for i, lost := range []bool{false, true} { // the second time the client asks again, on another connection
+		d.armed.Store(lost)
+		ok, err := store.Swap(t.Context(), "default", rows[i+1], rows[i+2])
+		if ok || err == nil || !strings.Contains(err.Error(), "0 of 1 replicas") || !strings.Contains(err.Error(), "may have been made") {
+			t.Errorf("without a replica: got %t, %v, want an error", ok, err)
+		}
+	}
+	if l, err := store.List(t.Context(), "default", 1, 1); err != nil || !slices.Equal(l.Rows, rows[3:]) {
+		t.Errorf("got %+v, %v, want %+v", l.Rows, err, rows[3:])
+	}
+	if _, err := store.Move(t.Context(), "default", "default~1", "a", "b", 9); err == nil {
+		t.Error("Move without a replica: got no error")
+	}
+}

@@ -1,0 +1,351 @@
+package redisgrant
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowkey-go/snowkey/idgen/grant"
+)
+
+// Store is a [grant.Store] in Redis. It is safe for concurrent use. The client stays the caller's, with its pool and its timeouts; a call whose context
+// ends returns at once, and leaves its command to these timeouts.
+type Store struct {
+	client   redis.UniversalClient
+	prefix   string
+	unsafe   bool
+	durable  bool
+	replicas int
+	err      error // why no method can work
+
+	mu       sync.Mutex
+	warnings []string // guarded by mu
+}
+
+var _ grant.Store = (*Store)(nil)
+
+// Option is a setting of [New].
+type Option func(*Store)
+
+// WithPrefix begins the keys with another text than "snowkey:". It may not be empty or have a brace.
+func WithPrefix(prefix string) Option {
+	return func(s *Store) { s.prefix = prefix }
+}
+
+// WithUnsafe accepts a Redis that may lose what it has acknowledged, for tests and demonstrations. What is wrong is then a warning only.
+func WithUnsafe() Option {
+	return func(s *Store) { s.unsafe = true }
+}
+
+// WithDurable states that the operator vouches for the settings that the server does not tell: each acknowledged write is kept, and no key is evicted.
+// Settings that the server tells are examined all the same.
+func WithDurable() Option {
+	return func(s *Store) { s.durable = true }
+}
+
+// WithReplicas has each Swap and Move wait until so many replicas have the change in memory, for a second at most. A change that fewer have
+// is an error, and may have been made. The number is at least 1.
+func WithReplicas(n int) Option {
+	return func(s *Store) {
+		s.replicas = n
+		if n < 1 {
+			s.err = fmt.Errorf("WithReplicas(%d): at least 1", n)
+		}
+	}
+}
+
+// New returns a store in the Redis of a client: a [redis.Client], also one of Sentinel's, or a [redis.ClusterClient]. It asks nothing yet. Settings that are not
+// valid, and a [redis.Ring], are errors of the methods.
+func New(client redis.UniversalClient, options ...Option) *Store {
+	s := &Store{client: client, prefix: "snowkey:"}
+	for _, option := range options {
+		if option != nil {
+			option(s)
+		}
+	}
+	_, ring := client.(*redis.Ring)
+	switch {
+	case client == nil:
+		s.err = errors.New("the client is nil")
+	case ring:
+		s.err = errors.New("the client is a Ring, which asks another server when one does not answer; take a Client or a ClusterClient")
+	case s.prefix == "" || strings.ContainsAny(s.prefix, "{}"):
+		s.err = fmt.Errorf("the prefix %q is empty or has a brace", s.prefix)
+	}
+	return s
+}
+
+const (
+	maxNumber   = 1<<62 - 1
+	maxHolder   = 128
+	maxLayout   = 255
+	maxSpace    = 64
+	mostLosses  = 100
+	replicaWait = time.Second // less than the client waits for an answer
+)
+
+// Prepare is [grant.Store]. It first examines the server: the error wraps [grant.ErrUnsafe] or [grant.ErrReadOnly] for a server that is not fit, and
+// [grant.ErrStore] where the space is not as it was written.
+func (s *Store) Prepare(ctx context.Context, space, layout string) (inForce string, err error) {
+	defer func() { err = explain(ctx, err, "preparing space %q", space) }()
+	if err := errors.Join(s.check(space), checkLayout(layout)); err != nil {
+		return "", err
+	}
+	key := s.key(space)
+	warnings, err := within(ctx, func() ([]string, error) { return s.examine(ctx, key) })
+	if err != nil {
+		return "", err
+	}
+	answer, err := s.eval(ctx, prepareScript, []string{key}, layout, rand.Text(), digits(0))
+	if err != nil {
+		return "", err
+	}
+	inForce, ok := answer.(string)
+	if !ok {
+		return "", unexpected(answer)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.warnings = warnings
+	return inForce, nil
+}
+
+// List is [grant.Store]. It reads the whole space, unless least and most are the same.
+func (s *Store) List(ctx context.Context, space string, least, most int64) (l grant.Listing, err error) {
+	defer func() { err = explain(ctx, err, "listing nodes %d to %d of space %q", least, most, space) }()
+	if err := s.check(space); err != nil {
+		return grant.Listing{}, err
+	}
+	only := ""
+	if least == most {
+		only = strconv.FormatInt(least, 10)
+	}
+	answer, err := s.eval(ctx, listScript, []string{s.key(space)}, only)
+	if err != nil {
+		return grant.Listing{}, err
+	}
+	return parseListing(answer, least, most)
+}
+
+// Swap is [grant.Store]. It refuses, with an error, a new row that is not valid, and one that has the holder and the until of the old one.
+func (s *Store) Swap(ctx context.Context, space string, old, new grant.Row) (swapped bool, err error) {
+	defer func() { err = explain(ctx, err, "swapping node %d of space %q", new.Number, space) }()
+	if err := s.check(space); err != nil {
+		return false, err
+	}
+	switch {
+	case old.Number != new.Number:
+		return false, fmt.Errorf("the old row is of node %d", old.Number)
+	case new.Number < 0 || new.Number > maxNumber:
+		return false, errors.New("a node's number is 0 to 2^62-1")
+	case new.From < 0 || new.From > new.Until || new.Until > grant.Forever:
+		return false, fmt.Errorf("ticks %d to %d are no range of ticks up to 2^62", new.From, new.Until)
+	case new.Holder == grant.Absent || len(new.Holder) > maxHolder || !printable(new.Holder):
+		return false, fmt.Errorf("the holder %q is not up to %d printable ASCII characters, other than %q", new.Holder, maxHolder, grant.Absent)
+	case old.Holder == new.Holder && old.Until == new.Until:
+		return false, errors.New("the new row has the holder and the until of the old one")
+	}
+	reach := new.Until
+	if reach == grant.Forever {
+		reach = 0
+	}
+	return s.change(ctx, swapScript, []string{s.key(space)}, new.Number, old.Holder, digits(old.Until),
+		digits(new.Until), digits(new.From), new.Holder, rand.Text(), digits(reach))
+}
+
+// Move is [grant.Store].
+func (s *Store) Move(ctx context.Context, space, to, old, new string, most int64) (moved bool, err error) {
+	defer func() { err = explain(ctx, err, "moving space %q to %q", space, to) }()
+	if err := errors.Join(s.check(space), s.check(to), checkLayout(new)); err != nil {
+		return false, err
+	}
+	if tag(space) != tag(to) {
+		return false, fmt.Errorf("the other name is not %s, a tilde and a digit", tag(space))
+	}
+	if most < 0 {
+		return false, ctx.Err()
+	}
+	keys := []string{s.key(space), s.key(to), s.key(space) + lossesSuffix, s.key(to) + lossesSuffix}
+	return s.change(ctx, moveScript, keys, old, new, digits(most), rand.Text(), digits(0), digits(grant.Forever))
+}
+
+// Record is [grant.Store].
+func (s *Store) Record(ctx context.Context, space string, loss grant.Loss) (err error) {
+	defer func() { err = explain(ctx, err, "recording a loss of space %q", space) }()
+	if err := s.check(space); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("%s %d %d %d %s", rand.Text(), loss.Number, loss.From, loss.Until, loss.Holder)
+	_, err = s.eval(ctx, recordScript, []string{s.key(space), s.key(space) + lossesSuffix}, text, mostLosses)
+	return err
+}
+
+// Losses is [grant.Store].
+func (s *Store) Losses(ctx context.Context, space string) (losses []grant.Loss, err error) {
+	defer func() { err = explain(ctx, err, "listing losses of space %q", space) }()
+	if err := s.check(space); err != nil {
+		return nil, err
+	}
+	texts, err := within(ctx, func() ([]string, error) { return s.client.LRange(ctx, s.key(space)+lossesSuffix, 0, -1).Result() })
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range texts {
+		loss, err := parseLoss(text)
+		if err != nil {
+			return nil, err
+		}
+		losses = append(losses, loss)
+	}
+	return losses, nil
+}
+
+// Warnings returns what the last Prepare had to say of the server, see [WithUnsafe].
+func (s *Store) Warnings() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.warnings)
+}
+
+// Place returns where the store is: the address and the database of the client, or the addresses of a cluster, and the beginning of the keys.
+func (s *Store) Place() string {
+	switch client := s.client.(type) {
+	case *redis.Client:
+		return fmt.Sprintf("redis %s/%d %s", client.Options().Addr, client.Options().DB, s.prefix)
+	case *redis.ClusterClient:
+		return fmt.Sprintf("redis cluster %s %s", strings.Join(client.Options().Addrs, ","), s.prefix)
+	}
+	return "redis " + s.prefix
+}
+
+const lossesSuffix = ":losses"
+
+// key returns the name of a space's hash.
+func (s *Store) key(space string) string {
+	return s.prefix + "{" + tag(space) + "}" + strings.TrimPrefix(space, tag(space))
+}
+
+// tag returns the space without what a change of its layout has added.
+func tag(space string) string {
+	first, _, _ := strings.Cut(space, "~")
+	return first
+}
+
+// node returns the client of the server that has a key.
+func (s *Store) node(ctx context.Context, key string) (redis.Cmdable, error) {
+	if cluster, ok := s.client.(*redis.ClusterClient); ok {
+		return cluster.MasterForKey(ctx, key)
+	}
+	return s.client, nil
+}
+
+// change runs a script that returns 1 for a change that was made, and waits for the replicas to have it.
+func (s *Store) change(ctx context.Context, script string, keys []string, args ...any) (bool, error) {
+	if s.replicas == 0 {
+		answer, err := s.eval(ctx, script, keys, args...)
+		return answer == int64(1) && err == nil, err
+	}
+	return within(ctx, func() (bool, error) {
+		node, err := s.node(ctx, keys[0])
+		if err != nil {
+			return false, err
+		}
+		pipe := node.Pipeline() // WAIT is for the writes of its own connection
+		answer, acknowledged := pipe.Eval(ctx, script, keys, args...), pipe.Do(ctx, "WAIT", s.replicas, replicaWait.Milliseconds())
+		if _, err := pipe.Exec(ctx); err != nil {
+			if cluster, ok := s.client.(*redis.ClusterClient); ok {
+				cluster.ReloadState(ctx)
+			}
+			return false, err
+		}
+		if answer.Val() != int64(1) {
+			return false, nil
+		}
+		n, err := acknowledged.Int64()
+		if err != nil {
+			return false, err
+		}
+		if n < int64(s.replicas) {
+			return false, fmt.Errorf("%d of %d replicas have acknowledged the change within %s; it may have been made", n, s.replicas, replicaWait)
+		}
+		return true, nil
+	})
+}
+
+// eval runs a script. It sends the text, not a digest, so that it is one command, whatever the server has forgotten.
+func (s *Store) eval(ctx context.Context, script string, keys []string, args ...any) (any, error) {
+	return within(ctx, func() (any, error) { return s.client.Eval(ctx, script, keys, args...).Result() })
+}
+
+// within returns what work returns, or when the context ends before, its error. The client does not heed a context while it waits for an answer.
+func within[T any](ctx context.Context, work func() (T, error)) (T, error) {
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	type answer struct {
+		value T
+		err   error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		value, err := work()
+		answers <- answer{value, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
+// explain says what was being done when the error came, and that the context had ended where it had.
+func explain(ctx context.Context, err error, doing string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+		err = fmt.Errorf("%w: %w", ended, err)
+	}
+	switch {
+	case redis.HasErrorPrefix(err, "READONLY"):
+		err = fmt.Errorf("%w: %w; name the master", grant.ErrReadOnly, err)
+	case redis.HasErrorPrefix(err, "SNOWKEY"), redis.HasErrorPrefix(err, "WRONGTYPE"):
+		err = fmt.Errorf("%w: %w", grant.ErrStore, err)
+	}
+	return fmt.Errorf("redisgrant: %s: %w", fmt.Sprintf(doing, args...), err)
+}
+
+var validSpace = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,64}(~[1-9])?$`)
+
+func (s *Store) check(space string) error {
+	if s.err != nil {
+		return s.err
+	}
+	if !validSpace.MatchString(space) || len(space) > maxSpace {
+		return errors.New("the space is not 1 to 64 of the characters a-z, A-Z, 0-9, dash, dot and underline")
+	}
+	return nil
+}
+
+func checkLayout(layout string) error {
+	if len(layout) > maxLayout || !printable(layout) {
+		return fmt.Errorf("the layout %q is not up to %d printable ASCII characters", layout, maxLayout)
+	}
+	return nil
+}
+
+// printable reports whether the text has ASCII characters from space to tilde only.
+func printable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
+}
