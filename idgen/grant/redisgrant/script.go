@@ -62,8 +62,8 @@ return {time[1], time[2], id, mark, absent, math.max(0, made - rows), found}
 `
 
 // swapScript takes the number, the holder and until of the old row, the until, from and holder of the new one, the mark of the call, and the until
-// that the space's mark has at least. It returns 1 when the change was made, also by an earlier run of the same call: then it writes the row once more,
-// so that WAIT waits for it on this connection too.
+// that the space's mark has at least. It returns 1 when the change was made, also by an earlier run of the same call. WAIT waits for that one too: for all
+// that the server had written when the last command of the connection ended.
 const swapScript = read + `
 local number, oldHolder, oldUntil, newUntil, newFrom, newHolder, call, reach = unpack(ARGV)
 if not id then
@@ -71,7 +71,6 @@ if not id then
 end
 local row = redis.call('HGET', key, number)
 if row and string.sub(row, 41, 66) == call then
-  redis.call('HSET', key, number, row)
   return 1
 end
 if oldHolder == '-' then
@@ -104,7 +103,6 @@ if not id then
   return 0
 end
 if moved == call then
-  redis.call('HSET', key, 'moved', call)
   return 1
 end
 if layout ~= old or less(most, mark) or redis.call('EXISTS', KEYS[2]) == 1 then

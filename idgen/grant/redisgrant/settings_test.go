@@ -91,6 +91,13 @@ func TestReplicaRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.do("REPLICAOF", "127.0.0.1", "1")
+		if readOnly == "yes" { // else nothing tells it from a master
+			s.do("ACL", "SETUSER", "app", "on", ">secret", "~*", "+@all", "-role", "-config")
+			client := s.client(func(o *redis.Options) { o.Username, o.Password, o.MaxRetries = "app", "secret", -1 })
+			if _, err := redisgrant.New(client, redisgrant.WithDurable()).Prepare(t.Context(), "default", "a"); !errors.Is(err, grant.ErrReadOnly) {
+				t.Errorf("Prepare without the right to ask for the role: got the error %v, want ErrReadOnly", err)
+			}
+		}
 		if _, err := store.Prepare(t.Context(), "default", "a"); !errors.Is(err, grant.ErrReadOnly) {
 			t.Errorf("Prepare: got the error %v, want ErrReadOnly", err)
 		}
@@ -125,6 +132,20 @@ func TestDamage(t *testing.T) {
 				t.Errorf("%s: got the error %v, want ErrStore", name, err)
 			}
 		}
+	}
+	// A row that is gone is not added again before its mark, also before anybody has prepared the space anew.
+	row := grant.Row{Number: 1, Holder: "a", From: 5, Until: 10}
+	if _, err := store.Prepare(t.Context(), "gone", "a"); err != nil {
+		t.Fatal(err)
+	}
+	for _, add := range []struct {
+		row  grant.Row
+		want bool
+	}{{row, true}, {row, false}, {grant.Row{Number: 2, Holder: "b", From: 9, Until: 10}, false}, {grant.Row{Number: 2, Holder: "b", From: 10, Until: 11}, true}} {
+		if ok, err := store.Swap(t.Context(), "gone", none(add.row.Number), add.row); err != nil || ok != add.want {
+			t.Errorf("adding %+v: got %t, %v, want %t", add.row, ok, err, add.want)
+		}
+		s.do("HDEL", "snowkey:{gone}", "1")
 	}
 	if _, err := store.Prepare(t.Context(), "row", "a"); err != nil {
 		t.Fatal(err)
