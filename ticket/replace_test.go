@@ -132,7 +132,7 @@ func TestReplaceBesideTransactions(t *testing.T) {
 				t.Parallel()
 				d, r := k.database(t), newRecorder(t)
 				server := serverOf(t, d)
-				source := flickr(t, ticket.Config{}, server)
+				source := flickr(t, quick(ticket.Config{}), server)
 				mustSetUp(t, source)
 				db := server.DB
 				if pool == "other pool" {
@@ -161,7 +161,7 @@ func TestReplaceBesideTransactions(t *testing.T) {
 					must(t, tx.Rollback())
 					r.draw("after it", source, 5)
 				}
-				r.draw("a new process", sourceOf(t, ticket.Config{}, d), 5)
+				r.draw("a new process", sourceOf(t, quick(ticket.Config{}), d), 5)
 			})
 		}
 	}
