@@ -183,7 +183,14 @@ func TestChangeWhileProgramsWrite(t *testing.T) {
 			}
 			return true
 		}
-		for enough := int64(0); (enough < 300 || !changed()) && !t.Failed(); { // keys of the new layout, by the programs together
+		ended := func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return refused != nil
+		}
+		begin := time.Now()
+		// Keys of the new layout, by the programs together, and the end of the former program, whose statement may be under way for long.
+		for enough := int64(0); (enough < 300 || !changed() || !ended() && time.Since(begin) < time.Minute) && !t.Failed(); {
 			if err := db.Model(&Missive{}).Where("id >= ?", first).Count(&enough).Error; err != nil {
 				t.Fatal(err)
 			}
