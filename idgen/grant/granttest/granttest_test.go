@@ -161,7 +161,7 @@ func (n *notAtomic) Swap(ctx context.Context, space string, old, new grant.Row) 
 	}
 	for {
 		l, err := n.List(ctx, space, old.Number, old.Number)
-		if err != nil {
+		if err != nil || len(l.Rows) == 0 { // the space was moved
 			return false, err
 		}
 		if done, err := n.Store.Swap(ctx, space, l.Rows[0], new); done || err != nil {
