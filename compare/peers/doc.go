@@ -1,5 +1,5 @@
 // Package peers measures idgen and uid beside other generators of keys: [bwmarrin/snowflake], [sony/sonyflake] (version 2, its current one),
-// [rs/xid], [google/uuid], [gofrs/uuid], [oklog/ulid] and the ObjectIDs of [MongoDB's driver]. It holds benchmarks and tests alone, and is a module of its own so that who uses snowkey gets none of
+// [rs/xid], [google/uuid], [gofrs/uuid], [oklog/ulid] and the ObjectIDs of [MongoDB's driver]; and publicid beside [sqids]. It holds benchmarks and tests alone, and is a module of its own so that who uses snowkey gets none of
 // them. The figures are in README.md, and what they were made of in results.
 //
 // # What is compared
@@ -28,6 +28,9 @@
 //	bwmarrin    4,096 keys a millisecond, 244 ns each; node 0
 //	sonyflake   256 keys in 10 ms, 39,063 ns each; machine 1
 //
+// BenchmarkPublic makes a text of a key, and reads it. The texts differ in what they hide. Decimal and base62 hide nothing. sqids is a shuffled alphabet, and no
+// encryption by its authors' own words. publicid is a permutation of 64 bits with a key of 256.
+//
 // # What the figures do not show
 //
 // The keys are not alike. Those of the snowflakes are integers of 64 bits and unique as long as the node numbers are; xid's have 96
@@ -49,5 +52,6 @@
 // [gofrs/uuid]: https://pkg.go.dev/github.com/gofrs/uuid/v5
 // [oklog/ulid]: https://pkg.go.dev/github.com/oklog/ulid/v2
 // [MongoDB's driver]: https://pkg.go.dev/go.mongodb.org/mongo-driver/v2/bson
+// [sqids]: https://pkg.go.dev/github.com/sqids/sqids-go
 // [google/uuid]: https://pkg.go.dev/github.com/google/uuid
 package peers

@@ -10,5 +10,6 @@ require (
 	github.com/rs/xid v1.6.0
 	github.com/snowkey-go/snowkey v0.0.0
 	github.com/sony/sonyflake/v2 v2.2.0
+	github.com/sqids/sqids-go v0.4.1
 	go.mongodb.org/mongo-driver/v2 v2.10.0
 )
