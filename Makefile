@@ -22,7 +22,7 @@ test race: export TMPDIR := $(shell internal/dbtest/folder.sh)
 # Test programs without tables for debuggers link in half the time. Stack traces and the race detector's reports are the same.
 test race: export GOFLAGS := $(shell $(GO) env GOFLAGS) -ldflags=-s
 # What takes longest begins first. make lint runs go vet.
-test: ## install MariaDB, PostgreSQL and Redis where missing, and run all tests
+test: ## install MariaDB, PostgreSQL and Redis where missing, and run the tests, but for the long ones
 	internal/dbtest/install.sh
 	$(GO) test -count=1 -v -run '^TestVersion$$' ./internal/dbtest
 	$(GO) test -count=1 -vet=off -timeout 30m ./migrate $(PACKAGES) ./examples/apis ./examples/goose
@@ -35,7 +35,7 @@ test: ## install MariaDB, PostgreSQL and Redis where missing, and run all tests
 race: export GORACE ?= atexit_sleep_ms=100
 # The tests that `make test` leaves out, and all cases of those that have a choice.
 race torture: export SNOWKEY_TEST_LONG ?= 1
-race: ## run all tests with the race detector, and with the oldest GORM and drivers
+race: ## run all tests, the long ones too, with the race detector, and with the oldest GORM and drivers
 	internal/dbtest/install.sh
 	GOWORK=off $(GO) test -count=1 -race -timeout 60m $$($(GO) list ./... | sed 1d)
 	$(GO) test -count=1 -race -timeout 60m ./compare/... ./cmd/snowkey/... ./idgen/grant/redisgrant ./monitor/otelmeter ./monitor/promcollector

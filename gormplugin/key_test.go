@@ -376,12 +376,17 @@ func TestBadOptions(t *testing.T) {
 }
 
 func TestTablesWithoutModel(t *testing.T) {
+	nano, err := uid.NanoID(uid.NanoIDAlphabet, 21)
+	if err != nil {
+		t.Fatal(err)
+	}
 	onEach(t, func(t *testing.T, db *gorm.DB) {
 		made := 0
 		use(t, db, &Order{}, &Line{},
 			gormplugin.Named("uuid", octets[[16]byte]{&made}), gormplugin.Named("tickets", &counter{}),
-			gormplugin.Table("orders", "id"), gormplugin.Table("texts", "id", "uuid"), gormplugin.Table("forms", "key", "tickets,base32"))
-		for _, table := range []string{"texts", "forms"} {
+			gormplugin.Table("orders", "id"), gormplugin.Table("texts", "id", "uuid"), gormplugin.Table("forms", "key", "tickets,base32"),
+			gormplugin.Named("nano", nano), gormplugin.Table("nanos", "id", "nano"))
+		for _, table := range []string{"texts", "forms", "nanos"} {
 			if err := db.Exec("CREATE TABLE " + table + " (id varchar(40), " + map[bool]string{true: "`key`", false: `"key"`}[db.Name() == "mysql"] + " varchar(40))").Error; err != nil {
 				t.Fatal(err)
 			}
@@ -395,6 +400,11 @@ func TestTablesWithoutModel(t *testing.T) {
 		requireRows(t, db, map[sqltype.ID]string{one["id"].(sqltype.ID): "a", many[0]["id"].(sqltype.ID): "b", 50: "c"})
 		if len(one) != 2 || len(many) != 2 || len(many[0]) != 2 || len(many[1]) != 2 {
 			t.Errorf("got %v and %v back, want what was inserted", one, many)
+		}
+		short := map[string]any{}
+		create(t, db.Table("nanos"), short)
+		if id, ok := short["id"].(string); !ok || len(id) != 21 {
+			t.Errorf("got %v, want a NanoID", short)
 		}
 		text, form := map[string]any{}, map[string]any{"id": "x"}
 		create(t, db.Table("texts"), text)

@@ -27,18 +27,19 @@ func Generator(options ...idgen.Option) Option {
 // the grants.
 func Grants(config grant.Config, options ...grant.SQLOption) Option {
 	return func(p *Plugin) error {
-		p.config, p.grants = config, options
+		p.config, p.grants, p.grantsIn = config, options, nil
 		return nil
 	}
 }
 
-// GrantsIn is [Grants] in a store that is not the application's database, redisgrant.New(client) for one. Any databases may share the plugin then.
+// GrantsIn is [Grants] in a store that is not the application's database, redisgrant.New(client) for one. Any databases may share the plugin then. Of Grants and
+// GrantsIn the last one counts. A nil store is a [grant.ErrConfig].
 func GrantsIn(store grant.Store, config grant.Config) Option {
 	return func(p *Plugin) error {
 		if store == nil {
 			return fmt.Errorf("%w: GrantsIn: the store is nil", grant.ErrConfig)
 		}
-		p.config, p.grantsIn = config, store
+		p.config, p.grants, p.grantsIn = config, nil, store
 		return nil
 	}
 }

@@ -214,14 +214,14 @@ func (p *plan) checkColumns(db *gorm.DB) error {
 			if k.of.Kind() != reflect.String || k.source.width > 0 || k.source.width == 0 && !k.encoding.CaseSensitive() {
 				continue
 			}
-			texts := "those of its source"
+			of := "its source"
 			if k.source.width == 0 {
-				texts = "texts of " + k.encoding.Name()
+				of = k.encoding.Name()
 			}
 			column := strings.ToLower(db.Migrator().FullDataTypeOf(k.field).SQL)
 			if !strings.Contains(column, "bin") && !strings.Contains(column, "_cs") {
-				p.columnErr = fmt.Errorf("%w: field %s: %s may differ in the case of letters, which a column of MySQL takes no notice of; "+
-					"give it a type such as `type:varchar(30) COLLATE ascii_bin`, or take texts without it, such as base32", ErrKey, k.field.Name, texts)
+				p.columnErr = fmt.Errorf("%w: field %s: texts of %s may differ in the case of letters, which a column of MySQL takes no notice of; "+
+					"give it a type such as `type:varchar(30) COLLATE ascii_bin`, or take texts without it, such as base32", ErrKey, k.field.Name, of)
 			}
 		}
 	})

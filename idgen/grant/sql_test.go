@@ -152,7 +152,10 @@ func TestStores(t *testing.T) {
 			db := openSessions(t, withParameters(t, databases[test.dialect](t), test.parameters), test.statements...)
 			db.SetMaxOpenConns(test.conns)
 			db.SetMaxIdleConns(10)
-			tables := 0
+			tables, options := 0, test.options
+			if test.dialect == grant.MySQL {
+				options = append(options, granttest.SplitCommits())
+			}
 			granttest.Run(t, func(t *testing.T) grant.Store {
 				tables++
 				t.Cleanup(func() {
@@ -161,7 +164,7 @@ func TestStores(t *testing.T) {
 					}
 				})
 				return grant.SQL(db, test.dialect, grant.WithTable(fmt.Sprint("grants_", tables)))
-			}, test.options...)
+			}, options...)
 		})
 	}
 }
