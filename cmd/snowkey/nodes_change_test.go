@@ -101,6 +101,20 @@ func TestNodesChange(t *testing.T) {
 			last, _ := idgen.Snowkey.MaxID(at.Add(time.Minute - 1))
 			least, _ := idgen.Packed.MinID(at.Add(-time.Minute))
 			has(doubt, "ids of "+idgen.Snowkey.String()+" made", "ids of "+idgen.Packed.String()+" made", jsonNumber(last), jsonNumber(least))
+
+			// One loss was moved with the rows, the other was recorded after.
+			for rows, number := range map[string]int64{"default~1": 3, "default": 4} {
+				if err := store.Record(t.Context(), rows, grant.Loss{Number: number, Holder: "lost", From: 1 << 30, Until: 1<<30 + 1000}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			lines, _ = nodes(0, "--json")
+			has(lines, `"losses":2`, `"kind":"loss","space":"default"`)
+			doubt, _ = nodes(0, "doubt")
+			has(doubt, "number 3, lost by lost", "number 4, lost by lost")
+			if n := strings.Count(doubt, " are in doubt"); n != 4 {
+				t.Errorf("got %d ranges, want one of each loss in each layout, in\n%s", n, doubt)
+			}
 		})
 	}
 }
