@@ -87,11 +87,6 @@ type Config struct {
 
 var validSpace = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,64}$`)
 
-// validRows is a space, or the name that its rows have after changes of its layout.
-var validRows = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,64}(~[1-9])?$`)
-
-const mostSpace = 64
-
 // complete returns the configuration with its defaults.
 func (c Config) complete(layout idgen.Layout) (Config, error) {
 	if c.Space == "" {

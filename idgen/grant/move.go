@@ -14,7 +14,7 @@ var errNotMoved = errors.New("the space is another one, or has changed")
 // Move is [Store.Move], in one transaction. It first takes the lock of the space's own row, which each swap that adds a row or raises the mark waits for.
 func (s *SQLStore) Move(ctx context.Context, space, to, old, new string, most int64) (moved bool, err error) {
 	defer func() { err = s.explain(ctx, err, "moving space %q to %q", space, to) }()
-	if err := errors.Join(s.check(space), s.check(to), checkLayout(new)); err != nil {
+	if err := errors.Join(s.check(space), s.check(to), CheckLayout(new)); err != nil {
 		return false, err
 	}
 	at, err := s.place(ctx)

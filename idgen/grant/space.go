@@ -51,7 +51,7 @@ func (s *SQLStore) Prepare(ctx context.Context, space, layout string) (inForce s
 	if err := s.check(space); err != nil {
 		return "", err
 	}
-	if err := checkLayout(layout); err != nil {
+	if err := CheckLayout(layout); err != nil {
 		return "", err
 	}
 	at, warnings, err := s.locate(ctx, space)
@@ -97,13 +97,6 @@ func (s *SQLStore) Prepare(ctx context.Context, space, layout string) (inForce s
 		s.prepared[space], s.warnings = true, warnings
 		return h.layout, nil
 	}
-}
-
-func checkLayout(layout string) error {
-	if len(layout) > maxLayout || !printable(layout) {
-		return fmt.Errorf("the layout %q is not up to %d printable ASCII characters", layout, maxLayout)
-	}
-	return nil
 }
 
 func noPrimaryKey(rows int) error {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,9 +81,6 @@ func SQL(db *sql.DB, d Dialect, options ...SQLOption) *SQLStore {
 const (
 	headerNode = -1 // the node of a space's own row
 	absentNode = -2 // of the one for numbers without a row
-	maxNumber  = 1<<62 - 1
-	maxHolder  = 128
-	maxLayout  = 255
 )
 
 // List is [Store.List].
@@ -139,24 +135,14 @@ func (s *SQLStore) List(ctx context.Context, space string, least, most int64) (l
 	return l, nil
 }
 
-// Swap is [Store.Swap]. It refuses, with an error, a new row that is not valid, and one that has the holder and the until of the old
-// one: such a swap could be made twice, and a database that counts only the rows that became different would deny it.
+// Swap is [Store.Swap]. It refuses, with an error, what [CheckSwap] does.
 func (s *SQLStore) Swap(ctx context.Context, space string, old, new Row) (swapped bool, err error) {
 	defer func() { err = s.explain(ctx, err, "swapping node %d of space %q", new.Number, space) }()
 	if err := s.check(space); err != nil {
 		return false, err
 	}
-	switch {
-	case old.Number != new.Number:
-		return false, fmt.Errorf("the old row is of node %d", old.Number)
-	case new.Number < 0 || new.Number > maxNumber:
-		return false, errors.New("a node's number is 0 to 2^62-1")
-	case new.From < 0 || new.From > new.Until || new.Until > Forever:
-		return false, fmt.Errorf("ticks %d to %d are no range of ticks up to 2^62", new.From, new.Until)
-	case new.Holder == Absent || len(new.Holder) > maxHolder || !printable(new.Holder):
-		return false, fmt.Errorf("the holder %q is not up to %d printable ASCII characters, other than %q", new.Holder, maxHolder, Absent)
-	case old.Holder == new.Holder && old.Until == new.Until:
-		return false, errors.New("the new row has the holder and the until of the old one")
+	if err := CheckSwap(old, new); err != nil {
+		return false, err
 	}
 	at, err := s.place(ctx)
 	if err != nil {
@@ -346,13 +332,5 @@ func (s *SQLStore) check(space string) error {
 	if s.err != nil {
 		return s.err
 	}
-	if !validRows.MatchString(space) || len(space) > mostSpace {
-		return errors.New("the space is not 1 to 64 of the characters a-z, A-Z, 0-9, dash, dot and underline")
-	}
-	return nil
-}
-
-// printable reports whether the text has ASCII characters from space to tilde only.
-func printable(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
+	return CheckSpace(space)
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,10 +84,6 @@ func New(client redis.UniversalClient, options ...Option) *Store {
 }
 
 const (
-	maxNumber   = 1<<62 - 1
-	maxHolder   = 128
-	maxLayout   = 255
-	maxSpace    = 64
 	mostLosses  = 100
 	replicaWait = time.Second // less than the client waits for an answer
 )
@@ -97,7 +92,7 @@ const (
 // [grant.ErrStore] where the space is not as it was written.
 func (s *Store) Prepare(ctx context.Context, space, layout string) (inForce string, err error) {
 	defer func() { err = explain(ctx, err, "preparing space %q", space) }()
-	if err := errors.Join(s.check(space), checkLayout(layout)); err != nil {
+	if err := errors.Join(s.check(space), grant.CheckLayout(layout)); err != nil {
 		return "", err
 	}
 	key := s.key(space)
@@ -136,23 +131,14 @@ func (s *Store) List(ctx context.Context, space string, least, most int64) (l gr
 	return parseListing(answer, least, most)
 }
 
-// Swap is [grant.Store]. It refuses, with an error, a new row that is not valid, and one that has the holder and the until of the old one.
+// Swap is [grant.Store]. It refuses, with an error, what [grant.CheckSwap] does.
 func (s *Store) Swap(ctx context.Context, space string, old, new grant.Row) (swapped bool, err error) {
 	defer func() { err = explain(ctx, err, "swapping node %d of space %q", new.Number, space) }()
 	if err := s.check(space); err != nil {
 		return false, err
 	}
-	switch {
-	case old.Number != new.Number:
-		return false, fmt.Errorf("the old row is of node %d", old.Number)
-	case new.Number < 0 || new.Number > maxNumber:
-		return false, errors.New("a node's number is 0 to 2^62-1")
-	case new.From < 0 || new.From > new.Until || new.Until > grant.Forever:
-		return false, fmt.Errorf("ticks %d to %d are no range of ticks up to 2^62", new.From, new.Until)
-	case new.Holder == grant.Absent || len(new.Holder) > maxHolder || !printable(new.Holder):
-		return false, fmt.Errorf("the holder %q is not up to %d printable ASCII characters, other than %q", new.Holder, maxHolder, grant.Absent)
-	case old.Holder == new.Holder && old.Until == new.Until:
-		return false, errors.New("the new row has the holder and the until of the old one")
+	if err := grant.CheckSwap(old, new); err != nil {
+		return false, err
 	}
 	reach := new.Until
 	if reach == grant.Forever {
@@ -165,7 +151,7 @@ func (s *Store) Swap(ctx context.Context, space string, old, new grant.Row) (swa
 // Move is [grant.Store].
 func (s *Store) Move(ctx context.Context, space, to, old, new string, most int64) (moved bool, err error) {
 	defer func() { err = explain(ctx, err, "moving space %q to %q", space, to) }()
-	if err := errors.Join(s.check(space), s.check(to), checkLayout(new)); err != nil {
+	if err := errors.Join(s.check(space), s.check(to), grant.CheckLayout(new)); err != nil {
 		return false, err
 	}
 	if tag(space) != tag(to) {
@@ -326,26 +312,9 @@ func explain(ctx context.Context, err error, doing string, args ...any) error {
 	return fmt.Errorf("redisgrant: %s: %w", fmt.Sprintf(doing, args...), err)
 }
 
-var validSpace = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,64}(~[1-9])?$`)
-
 func (s *Store) check(space string) error {
 	if s.err != nil {
 		return s.err
 	}
-	if !validSpace.MatchString(space) || len(space) > maxSpace {
-		return errors.New("the space is not 1 to 64 of the characters a-z, A-Z, 0-9, dash, dot and underline")
-	}
-	return nil
-}
-
-func checkLayout(layout string) error {
-	if len(layout) > maxLayout || !printable(layout) {
-		return fmt.Errorf("the layout %q is not up to %d printable ASCII characters", layout, maxLayout)
-	}
-	return nil
-}
-
-// printable reports whether the text has ASCII characters from space to tilde only.
-func printable(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
+	return grant.CheckSpace(space)
 }
