@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/compare"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // A budget gets as many rows as fit, all rounds as long as a tenth of the rows fits, and then fewer rounds.
@@ -48,7 +49,7 @@ func TestFit(t *testing.T) {
 // Rows that are asked for stay. The budget that they need is told before the rounds, and after them whose share the time was.
 func TestBudgetKeepsRows(t *testing.T) {
 	t.Parallel()
-	long(t)
+	dbtest.Long(t)
 	profile := small
 	profile.Rows, profile.KeepRows, profile.Batch, profile.Rounds, profile.Budget = 100_000, true, 100, 40, compare.MinBudget
 	var plan string

@@ -58,14 +58,6 @@ func choose(t *testing.T, names ...string) []strategy.Strategy {
 	return chosen
 }
 
-// long skips a test that starts servers of its own, or waits for a budget, when only the short tests are asked for.
-func long(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("it takes many seconds: -short leaves it out")
-	}
-}
-
 // requireNothingLeft fails when anything of a run is still there.
 func requireNothingLeft(t *testing.T, database dbtest.Database, db *sql.DB) {
 	t.Helper()
@@ -139,7 +131,7 @@ func TestRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if name != "sqlite" {
-				long(t)
+				dbtest.Long(t)
 			}
 			profile := small
 			profile.Rounds = test.rounds
@@ -302,7 +294,7 @@ func TestInterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if name != "sqlite" {
-				long(t)
+				dbtest.Long(t)
 			}
 			database := kinds[name](t)
 			why := errors.New("the test has seen enough")
@@ -360,7 +352,7 @@ func TestServerDies(t *testing.T) {
 	for name, start := range map[string]func(testing.TB, ...string) *dbtest.Server{"mysql": dbtest.StartMySQL, "postgres": dbtest.StartPostgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			long(t)
+			dbtest.Long(t)
 			server := start(t)
 			var once atomic.Bool
 			r, err := compare.Run(t.Context(), compare.Config{
@@ -409,7 +401,7 @@ func TestNoRights(t *testing.T) {
 
 // A private server is killed under each strategy; an interrupt amid that keeps what was measured.
 func TestPrivateServers(t *testing.T) {
-	long(t)
+	dbtest.Long(t)
 	dbtest.MySQL(t) // skips the test where there are none
 	t.Parallel()
 	target := open(t, "private:mysql?innodb_buffer_pool_size=16M")
@@ -449,7 +441,7 @@ func TestPrivateServers(t *testing.T) {
 // A budget that does not suffice for the rows of the profile gets fewer, and the result says so.
 func TestBudget(t *testing.T) {
 	t.Parallel()
-	long(t)
+	dbtest.Long(t)
 	profile := small
 	profile.Rows, profile.Batch, profile.Slow, profile.Budget = 400_000, 100, time.Minute, compare.MinBudget
 	began := time.Now()

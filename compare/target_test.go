@@ -63,7 +63,7 @@ func TestLeftovers(t *testing.T) {
 // Sessions with the two servers of a pair count odd and even numbers, whatever the servers' own settings are.
 func TestPairOfMySQL(t *testing.T) {
 	t.Parallel()
-	long(t)
+	dbtest.Long(t)
 	target, err := compare.OpenTarget(t.Context(), dbtest.MySQL(t).DSN, dbtest.MySQL(t).DSN)
 	if err != nil {
 		t.Fatal(err)

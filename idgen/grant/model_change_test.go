@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // The third model is of a change of the layout. Two processes, each of a version that knows of changes or of one that does not, two numbers, and the two
@@ -271,7 +273,7 @@ func TestModelChange(t *testing.T) {
 		t.Run(fmt.Sprint(knows), func(t *testing.T) {
 			t.Parallel()
 			m := changes{end: 4, knows: knows}
-			if testing.Short() {
+			if !dbtest.IsLong() {
 				m.end = 3
 			}
 			states, fault, trace := m.exploration().explore(5_000_000)
@@ -285,9 +287,7 @@ func TestModelChange(t *testing.T) {
 
 // TestModelChangeWithout shows what comes of it when a rule is taken away.
 func TestModelChangeWithout(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the model with all its rules alone, with -short")
-	}
+	dbtest.Long(t)
 	for name, without := range map[string]func(*changes){
 		"the begin of a band":    func(m *changes) { m.without.band = true },
 		"the mark":               func(m *changes) { m.without.mark = true },

@@ -3,6 +3,8 @@ package grant
 import (
 	"strings"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 var (
@@ -43,9 +45,7 @@ func TestModelFaults(t *testing.T) {
 
 // TestModelFaultsWithout shows what comes of it when a rule is taken away: the same id twice, and nothing that says so.
 func TestModelFaultsWithout(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the model with all its guards alone, with -short")
-	}
+	dbtest.Long(t)
 	var (
 		lost     = rules{terms: brief, faults: faults{losses: 1}, strict: true}
 		restored = rules{terms: brief, faults: faults{copies: 1, restores: 1, restarts: 1}}

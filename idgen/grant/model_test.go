@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // TestModel looks at the protocol as it is.
@@ -14,8 +16,8 @@ func TestModel(t *testing.T) {
 		{procs: 3, numbers: 1, terms: terms{first: 1, length: 2, skew: 1, end: 4}},
 	} {
 		t.Run(fmt.Sprintf("keepers=%d numbers=%d ticks=%d", m.procs, m.numbers, m.terms.end), func(t *testing.T) {
-			if testing.Short() && (m.procs > 2 || m.numbers > 1) {
-				t.Skip("two keepers and one number alone, with -short")
+			if m.procs > 2 || m.numbers > 1 {
+				dbtest.Long(t)
 			}
 			t.Parallel()
 			states, fault, trace := m.exploration().explore(1_000_000)
@@ -30,9 +32,7 @@ func TestModel(t *testing.T) {
 // TestModelWithout shows what comes of it when a guard is taken away, though the database's clock never steps back: the same id twice.
 // Those that are covered by the others do not show it alone: see [TestModelWithoutBoth].
 func TestModelWithout(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the model with all its guards alone, with -short")
-	}
+	dbtest.Long(t)
 	for _, c := range []struct {
 		name    string
 		ticks   int64
@@ -85,9 +85,6 @@ func TestModelWithout(t *testing.T) {
 // without. The shortest way there is among many millions of states, and is followed here: an acquisition that was given up (b, [5, 6)) comes
 // after the keeper has had the number with the next attempt ([1, 2)), takes it from c, and makes way for the release.
 func TestModelWithoutBoth(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the model with all its guards alone, with -short")
-	}
 	trace := strings.Split(strings.TrimSpace(`
 A reads the rows at 0 and sends the acquisition of number 0 by a, [1, 2)
 A is told that the database has made the acquisition of number 0 by a, [1, 2)

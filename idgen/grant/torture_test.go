@@ -84,7 +84,7 @@ var tableFaults = []string{faultRestore, faultRestoreEnded, faultDelete, faultDr
 var tortureBits = map[string]int{"sqlite": 4, "mysql": 4, "postgres": 3}
 
 // TestTorture has processes make ids with grants and insert them into a table, while they are killed, stopped and given wrong clocks, and
-// the database is killed and paused. No two grants of a number may overlap. SNOWKEY_TORTURE=10m makes it last for that long, on each
+// the database is killed and paused. No two grants of a number may overlap. The short tests have one database. SNOWKEY_TORTURE=10m makes it last for that long, on each
 // database.
 //
 // The table of grants is also restored from copies of before, dropped, and rows of it deleted, and keepers are cloned with their memory. Ids
@@ -114,6 +114,9 @@ func TestTorture(t *testing.T) {
 	t.Logf("%s=%d", tortureSeedVariable, seed)
 	for i, kind := range []string{"sqlite", "mysql", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
+			if kind != "mysql" {
+				dbtest.Long(t)
+			}
 			t.Parallel()
 			var server *dbtest.Server
 			database := dbtest.SQLite
