@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // block is a code block of a page.
@@ -74,7 +76,8 @@ func TestPages(t *testing.T) {
 						r.runProgram(b.text, programName(page, programs))
 					case "console":
 						for _, c := range consoles(b.text) {
-							if !slices.Contains(alone, c.line) {
+							// Comparing on servers takes a minute; TestFirstCommand compares.
+							if !slices.Contains(alone, c.line) && (dbtest.IsLong() || !strings.Contains(c.line, goRun+" compare --db-file -")) {
 								r.runCommand(c)
 							}
 						}

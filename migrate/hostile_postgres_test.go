@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/migrate"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // TestShadowLongNames swaps columns whose names leave no room for more letters, of which PostgreSQL allows 63 bytes.
@@ -31,6 +33,7 @@ func TestShadowLongNames(t *testing.T) {
 // TestForeignKeysOfForeignKeys has foreign keys to columns that are references themselves: a composite key with a tenant in it, a key that is
 // another's and that a third table refers to, of a table that nobody names; and one that was never validated.
 func TestForeignKeysOfForeignKeys(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for _, mode := range []migrate.Mode{migrate.Widen, migrate.Rekey} {
 		t.Run(string(mode), func(t *testing.T) {

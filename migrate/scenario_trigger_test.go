@@ -14,6 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/migrate"
 	"github.com/snowkey-go/snowkey/migrate/internal/run"
 	"github.com/snowkey-go/snowkey/migrate/plan"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // stamping has triggers on UPDATE that stamp rows, and one that raises an error, which a rewriting of keys must not fire; and foreign keys of
@@ -67,6 +69,9 @@ func TestStampingTriggers(t *testing.T) {
 	for _, user := range []string{"superuser", "granted"} {
 		for _, mode := range []migrate.Mode{migrate.Rekey, migrate.Shadow} {
 			t.Run(user+" "+string(mode), func(t *testing.T) {
+				if user == "granted" {
+					dbtest.Long(t)
+				}
 				t.Parallel()
 				d := open(t, "postgres")
 				d.exec(stamping...)
@@ -113,6 +118,7 @@ func stampless(t *testing.T, d *database, mode migrate.Mode) {
 // TestAuditTriggersOfARollback undoes a swap when rows were written since, which a trigger copies into another table of the plan, as a superuser and as one who may not
 // set session_replication_role, for whom the trigger fires in the batches.
 func TestAuditTriggersOfARollback(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for _, user := range []string{"superuser", "owner"} {
 		t.Run(user, func(t *testing.T) {
@@ -190,6 +196,7 @@ func TestStampingTriggersOfOthers(t *testing.T) {
 
 // TestTriggersThatFireAlways are in no session silent, or in replicas' alone, which the migration's are.
 func TestTriggersThatFireAlways(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for _, enable := range []string{"ALWAYS", "REPLICA"} {
 		t.Run(enable, func(t *testing.T) {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/snowkey-go/snowkey/migrate"
 	"github.com/snowkey-go/snowkey/migrate/internal/journal"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // library makes authors and their books, by auto-increment.
@@ -201,6 +203,7 @@ func TestUpGoesOn(t *testing.T) {
 
 // Up refuses what is being rolled back, which Down goes on with.
 func TestUpAfterHalfDown(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	forEach(t, func(t *testing.T, d *database) {
 		d.library()

@@ -103,6 +103,7 @@ func TestKilledBetweenSessions(t *testing.T) {
 // TestKilledBesideOpenTransaction is TestKilledBetweenSessions with the session that writes the log record in a transaction that never ends: nobody's commit puts the
 // record on disk but that of those who draw the numbers which it is for.
 func TestKilledBesideOpenTransaction(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	server := dbtest.StartPostgres(t, "commit_delay=100000", "commit_siblings=0", "wal_writer_delay=10s", "autovacuum=off")
 	d, r, config := server.Database(t), newRecorder(t), quick(ticket.Config{Timeout: retryFactor, ServerTimeout: retryFactor})

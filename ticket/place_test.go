@@ -325,6 +325,7 @@ func database(d dbtest.Database) string {
 
 // TestPlaceOfResetSessions has a pool that resets its sessions between uses, as a pooler between two clients does, so that the search path which was set at the start is gone.
 func TestPlaceOfResetSessions(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for _, m := range makers {
 		for _, reset := range []string{"DISCARD ALL", "RESET ALL"} {

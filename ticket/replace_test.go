@@ -10,26 +10,25 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/ticket"
 )
 
-// many is how many ids are drawn where that matters: six thousand, or a million when SNOWKEY_TORTURE is set.
-func many() int64 {
-	if torture() {
-		return 1_000_000
-	}
-	return 6_000
-}
+// many is how many ids are drawn where that matters: three thousand, six where the long tests run, or a million when SNOWKEY_TORTURE is set.
+func many() int64 { return int64(rounds(6_000, 1_000_000)) }
 
 // torture reports whether tests are to run for longer.
 func torture() bool { return os.Getenv("SNOWKEY_TORTURE") != "" }
 
-// rounds is how often something is done again: few times, or many when SNOWKEY_TORTURE is set.
+// rounds is how often something is done again: few times where the long tests run, or many when SNOWKEY_TORTURE is set; else half of the few.
 func rounds(few, many int) int {
-	if torture() {
+	switch {
+	case torture():
 		return many
+	case dbtest.IsLong():
+		return few
 	}
-	return few
+	return (few + 1) / 2
 }
 
 // TestReplaceAtOnce has more goroutines draw than the pool has connections.

@@ -15,6 +15,8 @@ import (
 
 	"github.com/snowkey-go/snowkey/compare/report"
 	"github.com/snowkey-go/snowkey/compare/result"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 func html(t *testing.T, r result.Document) string {
@@ -28,6 +30,7 @@ func html(t *testing.T, r result.Document) string {
 
 // TestHTMLInBrowser opens pages as a reader would: nothing is asked for, nothing complains, nothing is cut off, all can be read.
 func TestHTMLInBrowser(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	browser := startBrowser(t)
 	for _, test := range []struct {

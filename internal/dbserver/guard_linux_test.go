@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbserver"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // TestNothingOutlives ends processes in all ways, and wants each server, all that
@@ -36,6 +37,9 @@ func TestNothingOutlives(t *testing.T) {
 		{"SIGKILL while its guards work", "busy", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			if test.what != "interrupt" && test.what != "paused" {
+				dbtest.Long(t)
+			}
 			t.Parallel()
 			cmd := child(t, test.what, templatesVariable+"="+templates)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

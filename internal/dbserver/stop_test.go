@@ -14,6 +14,7 @@ import (
 
 // A server whose processes begin and end all the time, one for each connection, is stopped without an error.
 func TestStopWhileProcessesEnd(t *testing.T) {
+	dbtest.Long(t)
 	server := dbtest.StartPostgres(t)
 	d := server.Database(t)
 	for range 10 {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 func write(t *testing.T, path, text string) {
@@ -77,9 +79,7 @@ func makeCheckout(t *testing.T) string {
 
 // TestRun runs the tests in testdata instead of GORM's.
 func TestRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("no programs are compiled with -short")
-	}
+	dbtest.Long(t)
 	checkout := makeCheckout(t)
 	tree, err := moduleFolder(t.Context())
 	if err != nil {

@@ -730,9 +730,7 @@ func TestAdoptProcess(t *testing.T) {
 
 // TestAdoptProcessKilled kills the process at once when it has been told to send a statement, so before it, or while the server does it.
 func TestAdoptProcessKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing is killed at every statement with -short")
-	}
+	dbtest.Long(t)
 	onEach(t, func(t *testing.T, e *engine) {
 		db := e.purchases(t)
 		at := []string{"PARTITION BY", "LOCK TABLES", "BEGIN NOT ATOMIC", "BEGIN NOT ATOMIC", "UNLOCK", "ADD PARTITION", "DROP PARTITION"}

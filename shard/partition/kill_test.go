@@ -18,6 +18,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/snowkey-go/snowkey/shard/partition"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // scene is a table with one partition to archive, one to make with rows to move, and one to make ahead.
@@ -95,9 +97,7 @@ func (s *scene) check(t *testing.T, after string) {
 // TestConnectionKilledAtEveryStatement ends the keeper's connection before the first, second, … statement, until a run has no more of them. On PostgreSQL it is
 // every second one, the odd or the even, but with SNOWKEY_TORTURE.
 func TestConnectionKilledAtEveryStatement(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing is killed at every statement with -short")
-	}
+	dbtest.Long(t)
 	for name, concurrently := range map[string]bool{"with a default partition": false, "concurrently": true} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, e *engine) {

@@ -10,6 +10,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowkey-go/snowkey/migrate/internal/merge"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // values are a table of hostile names with the values that are easily lost on the way, and a query for all of them exactly.
@@ -191,6 +193,7 @@ func TestTwoMerges(t *testing.T) {
 // TestNeighbours merges keys of two columns whose numbers floating-point numbers do not tell apart, in several pages, and once more, when all
 // of them were copied.
 func TestNeighbours(t *testing.T) {
+	dbtest.Long(t)
 	eachKind(t, func(t *testing.T, kind string) {
 		const ddl = "CREATE TABLE a (id BIGINT, line BIGINT, PRIMARY KEY (id, line))"
 		into, from := anew(t, kind, ddl), anew(t, kind, ddl)
@@ -224,6 +227,7 @@ func TestNeighbours(t *testing.T) {
 
 // TestHeavyRows merges rows of a megabyte, of which a page and a statement hold few.
 func TestHeavyRows(t *testing.T) {
+	dbtest.Long(t)
 	eachKind(t, func(t *testing.T, kind string) {
 		ddl := "CREATE TABLE a (id BIGINT PRIMARY KEY, body " + map[string]string{"sqlite": "TEXT", "mysql": "MEDIUMTEXT", "postgres": "TEXT"}[kind] + ")"
 		into, from := anew(t, kind, ddl), anew(t, kind, ddl)

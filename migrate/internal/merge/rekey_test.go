@@ -13,6 +13,8 @@ import (
 	"github.com/snowkey-go/snowkey/migrate/internal/merge"
 	"github.com/snowkey-go/snowkey/migrate/internal/run"
 	"github.com/snowkey-go/snowkey/migrate/plan"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // settle merges databases that numbered their rows apart: it wants plans that make their ids differ, runs them, and merges.
@@ -102,6 +104,7 @@ func TestRekeys(t *testing.T) {
 // TestGameServers is the published case: servers of a game that each numbered its players from 1 on become one, again and again, and an empty
 // database takes all of them as well. No merge changes a row of those that are merged but for its ids.
 func TestGameServers(t *testing.T) {
+	dbtest.Long(t)
 	eachKind(t, func(t *testing.T, kind string) {
 		servers := []*place{guild(t, kind, "A"), guild(t, kind, "B"), guild(t, kind, "C")}
 		o := merge.Options{Plan: plan.Options{Zone: "UTC", Window: 1}}

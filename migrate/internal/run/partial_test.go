@@ -14,6 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/migrate/internal/journal"
 	"github.com/snowkey-go/snowkey/migrate/internal/run"
 	"github.com/snowkey-go/snowkey/migrate/plan"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // A transaction that fails in its second statement leaves nothing of its first, and no open transaction in the pool.
@@ -98,6 +100,7 @@ func (w *world) threeColumns() (do, undo plan.Action) {
 // The first of several statements that commit by themselves is fenced. A run that takes over amid them waits for the rest, and then goes on or
 // undoes them; none is run twice.
 func TestTakenOverAmidSeveral(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for _, kind := range []string{"mysql", "postgres"} { // SQLite has no locks of sessions: each statement is fenced
 		for name, other := range map[string]doing{"run": run.Plan, "rollback": run.Rollback} {
@@ -158,6 +161,7 @@ func TestTakenOverAmidSeveral(t *testing.T) {
 // Of several statements that commit by themselves, a run that goes on, and a rollback, leave out those whose effect is there; one that does
 // not get its lock does not keep the others back.
 func TestSeveralApart(t *testing.T) {
+	dbtest.Long(t)
 	everywhere(t, func(t *testing.T, w *world) {
 		before := w.contents(t)
 		do, undo := w.threeColumns()
