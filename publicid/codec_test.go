@@ -205,7 +205,7 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys, err := publicid.FromFile(path)
-	if err != nil || len(keys) != 2 || fmt.Sprintf("%v %+v %#v %x", keys[0], keys[0], keys[1], keys[1]) != "key 4 key 4 key 3 key 3" {
+	if err != nil || len(keys) != 2 || fmt.Sprintf("%v %+v %#v %x", keys[0], keys[0], keys[1], keys[1]) != "key 4 key 4 key 3 key 3" || keys[0].Number() != 4 {
 		t.Errorf("got %v, %v", keys, err)
 	}
 	if _, err := publicid.FromFile(path + "x"); !errors.Is(err, publicid.ErrKeys) || !errors.Is(err, os.ErrNotExist) {
