@@ -72,7 +72,7 @@ var (
 	monitoring = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype", "/internal/crockford", "/uid", "/gormplugin", "/ticket"))
 	prometheus = []string{"github.com/prometheus/", "github.com/beorn7/perks/", "github.com/cespare/xxhash/v2", "github.com/munnerz/goautoneg", "google.golang.org/protobuf/", "go.yaml.in/yaml/v2", "golang.org/x/sys/"}
 	gormAlone  = []string{"gorm.io/gorm", "gorm.io/gorm/", "github.com/jinzhu/", "golang.org/x/text/"}
-	strategies = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/sqltype", "/internal/crockford", "/uid", "/gormplugin", "/ticket", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken"), []string{"github.com/google/uuid"})
+	strategies = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/sqltype", "/internal/crockford", "/uid", "/publicid", "/gormplugin", "/ticket", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken"), []string{"github.com/google/uuid"})
 	statistics = []string{"github.com/aclements/go-moremath/", "github.com/santhosh-tekuri/jsonschema/", "golang.org/x/text/"} // with the schema of results
 	measuring  = slices.Concat(statistics, own("/internal/dsn"), []string{"golang.org/x/sync/"})
 	servers    = []string{

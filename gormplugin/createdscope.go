@@ -22,7 +22,7 @@ import (
 // condition alone, without an ORDER BY. CreatedBetween(from, to)(db) does the same, also for conditions that follow. GORM accepts a
 // scope in a few places where it never calls it, such as the condition of a join: docs/statements.md lists them.
 //
-// Keys of [sqltype.UUID] and [sqltype.ULID] are selected by their milliseconds. UUIDs of other versions than 7 count as the time that their first bytes would be.
+// Keys of [sqltype.UUID], [sqltype.UUIDKey], [sqltype.PublicUUID] and [sqltype.ULID] are selected by their milliseconds. UUIDs of other versions than 7 count as the time that their first bytes would be.
 //
 // Both instants are cut to their ticks: a key of the tick of from is in the range, a key of the tick of to is not. Adjoining ranges share no row and miss
 // none. When from and to are in one tick, no row is selected.
@@ -113,7 +113,7 @@ func (c created) Build(builder clause.Builder) {
 func leastOctets(key *schema.Field) func(time.Time) any {
 	switch {
 	case key == nil || key.Serializer != nil:
-	case key.IndirectFieldType == uuidType:
+	case isUUID(key.IndirectFieldType):
 		return func(t time.Time) any { return sqltype.MinUUID(t) }
 	case key.IndirectFieldType == ulidType:
 		return func(t time.Time) any { return sqltype.MinULID(t) }

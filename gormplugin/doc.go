@@ -38,7 +38,8 @@
 //	ID int64, uint64, int, uint, *int64           by [AllKeys], when it is the only column of the primary key and not autoIncrement:false
 //	any of these, and string                      by the tag `gorm:"snowkey"`, or of a named source `gorm:"snowkey:tickets"`
 //	string in another text form than decimal      by the tag `gorm:"snowkey:,base32"`, or `gorm:"snowkey:tickets,base58"`
-//	sqltype.UUID, sqltype.ULID, *sqltype.UUID     by its type, when it is the primary key: by [uid.V7] and [uid.ULID], or the source of 16 bytes of [From]
+//	sqltype.UUID, sqltype.ULID, *sqltype.UUID     by its type, when it is the primary key: by [uid.V7] and [uid.ULID], or the source of 16 bytes of [From];
+//	                                              sqltype.UUIDKey[T] and sqltype.PublicUUID[T] as a UUID
 //	[16]byte, [12]byte, []byte, string            by the tag of a named source of 16 or 12 bytes
 //	string                                        by the tag of a named source of texts, such as NanoIDs
 //	the key of a sharded table                    by the tag `gorm:"snowkey:shard=UserID"`

@@ -21,9 +21,13 @@ const tag = "SNOWKEY"
 
 var (
 	idType   = reflect.TypeFor[sqltype.ID]()
-	uuidType = reflect.TypeFor[sqltype.UUID]()
 	ulidType = reflect.TypeFor[sqltype.ULID]()
 )
+
+// isUUID reports whether a type is sqltype.UUID, or a UUIDKey or PublicUUID of some model.
+func isUUID(of reflect.Type) bool {
+	return of.PkgPath() == idType.PkgPath() && of.Kind() == reflect.Array && of != ulidType
+}
 
 // key is a column that is filled, and how.
 type key struct {
@@ -56,10 +60,10 @@ func (p *Plugin) newKey(column string, of reflect.Type, setting string) (*key, e
 		k.pointer, k.of = true, of.Elem()
 	}
 	if name == "" && p.source.width != 16 {
-		switch k.of {
-		case uuidType:
+		switch {
+		case isUUID(k.of):
 			k.source = p.uuids
-		case ulidType:
+		case k.of == ulidType:
 			k.source = p.ulids
 		}
 	}

@@ -10,8 +10,6 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
-
-	"github.com/snowkey-go/snowkey/sqltype"
 )
 
 // After selects the rows whose primary key is greater than id, in ascending order of the key. With a limit it reads a table page by page at the
@@ -19,22 +17,22 @@ import (
 //
 //	db.Scopes(gormplugin.After(last)).Limit(20).Find(&page) // last = page[len(page)-1].ID, until the page is not full
 //
-// The zero id begins with the first page. The key is any number, a [sqltype.UUID] or a [sqltype.ULID], filled in by the plugin or not; of a composite key the member named ID.
-// After fits wherever [CreatedBetween] does, and goes with it, but only in statements that read.
+// The zero id begins with the first page. The key is any number, or a key of 16 bytes of package sqltype, filled in by the plugin or not; of a composite
+// key the member named ID. After fits wherever [CreatedBetween] does, and goes with it, but only in statements that read.
 //
 // A row present from the first page to the last is read once, whatever is inserted or deleted meanwhile. A row inserted meanwhile is read only when
 // its key is greater than that of the last page. Keys of several generators, and of long transactions, become visible out of their order: to follow a
 // table for new rows, stay behind the present by the longest transaction, with [CreatedBefore].
 //
-// The statement fails with [ErrKey] for keys that are text in the database, or of another type than a UUID or ULID given, [gorm.ErrModelValueRequired] without a model, and [ErrScope] in an
+// The statement fails with [ErrKey] for keys that are text in the database, or of another type than the 16 bytes given, [gorm.ErrModelValueRequired] without a model, and [ErrScope] in an
 // Update or Delete, or with another order: of db.Order, Last or [Before]. First, FindInBatches and Count are welcome.
-func After[K ~int | ~int64 | ~uint | ~uint64 | sqltype.UUID | sqltype.ULID](id K) func(*gorm.DB) *gorm.DB {
+func After[K ~int | ~int64 | ~uint | ~uint64 | ~[16]byte](id K) func(*gorm.DB) *gorm.DB {
 	return keyset{id: id, start: id == *new(K)}.scope
 }
 
 // Before selects the rows whose primary key is less than id, in descending order of the key. The zero id begins with the newest row. All
 // else is as with [After], with Last in place of First.
-func Before[K ~int | ~int64 | ~uint | ~uint64 | sqltype.UUID | sqltype.ULID](id K) func(*gorm.DB) *gorm.DB {
+func Before[K ~int | ~int64 | ~uint | ~uint64 | ~[16]byte](id K) func(*gorm.DB) *gorm.DB {
 	return keyset{id: id, start: id == *new(K), desc: true}.scope
 }
 
@@ -75,13 +73,14 @@ func (k keyset) Build(builder clause.Builder) {
 	builder.AddVar(builder, k.id)
 }
 
-// requireOrder fails unless the id is in one order with the keys: UUIDs with UUIDs, ULIDs with ULIDs, and numbers with numbers.
+// requireOrder fails unless the id is in one order with the keys: 16 bytes with those of their type, and numbers with numbers.
 func (k keyset) requireOrder(stmt *gorm.Statement, key *schema.Field) error {
 	of := reflect.TypeOf(k.id)
-	if leastOctets(key) == nil && of.Kind() != reflect.Array {
+	octets := leastOctets(key) != nil
+	if !octets && of.Kind() != reflect.Array {
 		return requireNumber(stmt, key)
 	}
-	if key == nil || key.IndirectFieldType != of {
+	if !octets || key.IndirectFieldType != of {
 		return fmt.Errorf("%w: After and Before were given a %s, and the keys of %s are no such ones", ErrKey, of, stmt.Schema.Name)
 	}
 	return nil

@@ -134,7 +134,7 @@ func (p *Plugin) setting(s *schema.Schema, field *schema.Field) (string, bool) {
 		return "", false
 	}
 	of := field.IndirectFieldType
-	if of.PkgPath() == idType.PkgPath() && (of.Kind() == reflect.Int64 || of == uuidType || of == ulidType) {
+	if of.PkgPath() == idType.PkgPath() && (of.Kind() == reflect.Int64 || of.Kind() == reflect.Array) {
 		return "", true
 	}
 	return "", p.allKeys && len(s.PrimaryFields) == 1 && !isAutoIncrementOff(field) && canHold(of, 0) && of.Kind() != reflect.String
@@ -204,10 +204,10 @@ func (p *plan) checkColumns(db *gorm.DB) error {
 			if k.field == nil {
 				continue
 			}
-			if k.of == uuidType {
+			if isUUID(k.of) {
 				if column := strings.ToLower(sqltype.UUID{}.GormDBDataType(db, k.field)); strings.Contains(column, "char") || strings.Contains(column, "text") {
-					p.columnErr = fmt.Errorf("%w: field %s: a sqltype.UUID is written as 16 bytes on MySQL and MariaDB, and its column is %s; "+
-						"make that a BINARY(16), or the field a string with the tag `snowkey:name` of a source", ErrKey, k.field.Name, column)
+					p.columnErr = fmt.Errorf("%w: field %s: a %s is written as 16 bytes on MySQL and MariaDB, and its column is %s; "+
+						"make that a BINARY(16), or the field a string with the tag `snowkey:name` of a source", ErrKey, k.field.Name, k.of, column)
 				}
 				continue
 			}

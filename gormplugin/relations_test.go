@@ -158,8 +158,8 @@ func requireStored[P, M any, K number, Q person[P, M, K]](t *testing.T, db *gorm
 	w := Q(want).self()
 	requireID(t, w.Base)
 	got := new(P)
-	if err := db.Preload("Account").Preload("Company").Preload("Pets", inOrder).Preload("Pets.Toy").Preload("Toys", inOrder).
-		Preload("Languages", func(db *gorm.DB) *gorm.DB { return db.Order("code") }).Preload("Manager").Preload("Team", inOrder).Preload("Friends", inOrder).
+	if err := db.Preload("Account").Preload("Company").Preload("Pets", by("id")).Preload("Pets.Toy").Preload("Toys", by("id")).
+		Preload("Languages", func(db *gorm.DB) *gorm.DB { return db.Order("code") }).Preload("Manager").Preload("Team", by("id")).Preload("Friends", by("id")).
 		Take(got, "id = ?", idOf(w.Base)).Error; err != nil {
 		t.Fatal(err)
 	}

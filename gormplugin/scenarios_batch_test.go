@@ -14,11 +14,11 @@ import (
 
 var batchScenarios = []scenario{
 	{name: "28 auto-increment off under concurrency", id: coldSchema[sqltype.ID], i64: coldSchema[int64], uint: coldSchema[uint], uuid: coldSchema[sqltype.UUID], ulid: coldSchema[sqltype.ULID]},
-	{name: "32 CreateInBatches across batches", id: inBatches[sqltype.ID], i64: inBatches[int64], uint: inBatches[uint], uuid: inBatches[sqltype.UUID], ulid: inBatches[sqltype.ULID]},
-	{name: "33 batch of preset and zero keys", id: mixedBatch[sqltype.ID], i64: mixedBatch[int64], uint: mixedBatch[uint], uuid: mixedBatch[sqltype.UUID], ulid: mixedBatch[sqltype.ULID]},
-	{name: "34 Save of a slice with rows that are there", id: saveSlice[sqltype.ID], i64: saveSlice[int64], uint: saveSlice[uint], uuid: saveSlice[sqltype.UUID], ulid: saveSlice[sqltype.ULID]},
-	{name: "35 child that is there keeps its key", id: existingChild[sqltype.ID], i64: existingChild[int64], uint: existingChild[uint], uuid: existingChild[sqltype.UUID], ulid: existingChild[sqltype.ULID]},
-	{name: "38 empty slice", id: emptySlice[sqltype.ID], i64: emptySlice[int64], uint: emptySlice[uint], uuid: emptySlice[sqltype.UUID], ulid: emptySlice[sqltype.ULID]},
+	{name: "32 CreateInBatches across batches", id: inBatches[sqltype.ID], i64: inBatches[int64], uint: inBatches[uint], uuid: inBatches[sqltype.UUID], ulid: inBatches[sqltype.ULID], text: inBatches[nano]},
+	{name: "33 batch of preset and zero keys", id: mixedBatch[sqltype.ID], i64: mixedBatch[int64], uint: mixedBatch[uint], uuid: mixedBatch[sqltype.UUID], ulid: mixedBatch[sqltype.ULID], text: mixedBatch[nano]},
+	{name: "34 Save of a slice with rows that are there", id: saveSlice[sqltype.ID], i64: saveSlice[int64], uint: saveSlice[uint], uuid: saveSlice[sqltype.UUID], ulid: saveSlice[sqltype.ULID], text: saveSlice[nano]},
+	{name: "35 child that is there keeps its key", id: existingChild[sqltype.ID], i64: existingChild[int64], uint: existingChild[uint], uuid: existingChild[sqltype.UUID], ulid: existingChild[sqltype.ULID], text: existingChild[nano]},
+	{name: "38 empty slice", id: emptySlice[sqltype.ID], i64: emptySlice[int64], uint: emptySlice[uint], uuid: emptySlice[sqltype.UUID], ulid: emptySlice[sqltype.ULID], text: emptySlice[nano]},
 }
 
 // Eight goroutines meet the schema at once, before anything has been done with it.
@@ -80,7 +80,7 @@ func inBatches[K key](t *testing.T, s scene) {
 	}
 	for i, m := range members {
 		requireMade(t, m.ID)
-		if i > 0 && sortable(m.ID) <= sortable(members[i-1].ID) {
+		if i > 0 && sortable(m.ID) <= sortable(members[i-1].ID) && !s.text {
 			t.Fatalf("row %d has the key %d after %d, want increasing keys", i, m.ID, members[i-1].ID)
 		}
 	}
@@ -91,7 +91,8 @@ func mixedBatch[K key](t *testing.T, s scene) {
 	db := useMembers[K](t, s)
 	batch := []Member[K]{{Email: "a"}, {ID: numbered[K](50), Email: "b"}, {Email: "c"}, {ID: numbered[K](7), Email: "d"}, {Email: "e"}}
 	create(t, db, &batch)
-	if batch[1].ID != numbered[K](50) || batch[3].ID != numbered[K](7) || sortable(batch[0].ID) >= sortable(batch[2].ID) || sortable(batch[2].ID) >= sortable(batch[4].ID) {
+	increasing := sortable(batch[0].ID) < sortable(batch[2].ID) && sortable(batch[2].ID) < sortable(batch[4].ID)
+	if batch[1].ID != numbered[K](50) || batch[3].ID != numbered[K](7) || !increasing && !s.text {
 		t.Errorf("got the keys %d, want 50 and 7 where they were and the others increasing", []K{batch[0].ID, batch[1].ID, batch[2].ID, batch[3].ID, batch[4].ID})
 	}
 	requireMade(t, batch[0].ID, batch[2].ID, batch[4].ID)
@@ -100,7 +101,7 @@ func mixedBatch[K key](t *testing.T, s scene) {
 
 func saveSlice[K key](t *testing.T, s scene) {
 	generator := newCounting(t)
-	db := s.useOptions(t, s.open(t), []gormplugin.Option{gormplugin.From(generator)}, &Member[K]{}, &Letter[K]{})
+	db := s.useOptions(t, s.open(t), s.from(generator), &Member[K]{}, &Letter[K]{})
 	there := []Member[K]{{Email: "a", Name: "first"}, {Email: "b", Name: "first"}}
 	create(t, db, &there)
 	given := generator.given
@@ -114,7 +115,7 @@ func saveSlice[K key](t *testing.T, s scene) {
 	mixed := []Member[K]{there[1], {Email: "c", Name: "third"}, there[0], {Email: "d", Name: "third"}}
 	mixed[0].Name = "third"
 	save(t, db, &mixed)
-	if generator.given != given+2 && !s.octets {
+	if generator.given != given+2 && !s.other {
 		t.Errorf("Save took %d keys, want 2", generator.given-given)
 	}
 	if mixed[0].ID != there[1].ID || mixed[2].ID != there[0].ID {
@@ -169,7 +170,7 @@ func existingChild[K key](t *testing.T, s scene) {
 
 func emptySlice[K key](t *testing.T, s scene) {
 	generator := newCounting(t)
-	db := s.useOptions(t, s.open(t), []gormplugin.Option{gormplugin.From(generator)}, &Member[K]{}, &Letter[K]{})
+	db := s.useOptions(t, s.open(t), s.from(generator), &Member[K]{}, &Letter[K]{})
 	for name, value := range map[string]any{
 		"values": &[]Member[K]{}, "pointers": []*Member[K]{}, "nil": []Member[K](nil), "array": &[0]Member[K]{},
 	} {

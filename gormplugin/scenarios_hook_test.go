@@ -14,10 +14,10 @@ import (
 )
 
 var hookScenarios = []scenario{
-	{name: "26 hook resets the struct", id: hookResets[sqltype.ID], i64: hookResets[int64], uint: hookResets[uint], uuid: hookResets[sqltype.UUID], ulid: hookResets[sqltype.ULID]},
-	{name: "27 source panics", id: sourcePanics[sqltype.ID], i64: sourcePanics[int64], uint: sourcePanics[uint], uuid: sourcePanics[sqltype.UUID], ulid: sourcePanics[sqltype.ULID]},
-	{name: "31 hook reads or sets the key", id: hookReads[sqltype.ID], i64: hookReads[int64], uint: hookReads[uint], uuid: hookReads[sqltype.UUID], ulid: hookReads[sqltype.ULID]},
-	{name: "39 shadowed hooks and SkipHooks", id: hooksShadowed[sqltype.ID], i64: hooksShadowed[int64], uint: hooksShadowed[uint], uuid: hooksShadowed[sqltype.UUID], ulid: hooksShadowed[sqltype.ULID]},
+	{name: "26 hook resets the struct", id: hookResets[sqltype.ID], i64: hookResets[int64], uint: hookResets[uint], uuid: hookResets[sqltype.UUID], ulid: hookResets[sqltype.ULID], text: hookResets[nano]},
+	{name: "27 source panics", id: sourcePanics[sqltype.ID], i64: sourcePanics[int64], uint: sourcePanics[uint], uuid: sourcePanics[sqltype.UUID], ulid: sourcePanics[sqltype.ULID], text: sourcePanics[nano]},
+	{name: "31 hook reads or sets the key", id: hookReads[sqltype.ID], i64: hookReads[int64], uint: hookReads[uint], uuid: hookReads[sqltype.UUID], ulid: hookReads[sqltype.ULID], text: hookReads[nano]},
+	{name: "39 shadowed hooks and SkipHooks", id: hooksShadowed[sqltype.ID], i64: hooksShadowed[int64], uint: hooksShadowed[uint], uuid: hooksShadowed[sqltype.UUID], ulid: hooksShadowed[sqltype.ULID], text: hooksShadowed[nano]},
 }
 
 // Forgetful has a hook that remembers the key and then loses it.

@@ -13,14 +13,14 @@ import (
 )
 
 var mapScenarios = []scenario{
-	{name: "08 model and maps by value", id: mapsByValue[sqltype.ID], i64: mapsByValue[int64], uint: mapsByValue[uint], uuid: mapsByValue[sqltype.UUID], ulid: mapsByValue[sqltype.ULID]},
-	{name: "09 model and pointer to maps", id: mapsByPointer[sqltype.ID], i64: mapsByPointer[int64], uint: mapsByPointer[uint], uuid: mapsByPointer[sqltype.UUID], ulid: mapsByPointer[sqltype.ULID]},
-	{name: "10 maps, one key preset, one missing", id: mapsMixed[sqltype.ID], i64: mapsMixed[int64], uint: mapsMixed[uint], uuid: mapsMixed[sqltype.UUID], ulid: mapsMixed[sqltype.ULID]},
-	{name: "11 model and map", id: oneMap[sqltype.ID], i64: oneMap[int64], uint: oneMap[uint], uuid: oneMap[sqltype.UUID], ulid: oneMap[sqltype.ULID]},
-	{name: "12 map with a zero key", id: mapZeroKey[sqltype.ID], i64: mapZeroKey[int64], uint: mapZeroKey[uint], uuid: mapZeroKey[sqltype.UUID], ulid: mapZeroKey[sqltype.ULID]},
-	{name: "13 generics Set and Create", id: genericSet[sqltype.ID], i64: genericSet[int64], uint: genericSet[uint], uuid: genericSet[sqltype.UUID], ulid: genericSet[sqltype.ULID]},
-	{name: "14 Append of a map to many2many", id: appendMap[idClub, sqltype.ID], i64: appendMap[int64Club, int64], uint: appendMap[uintClub, uint], uuid: appendMap[uuidClub, sqltype.UUID], ulid: appendMap[ulidClub, sqltype.ULID]},
-	{name: "15 source error on the map path", id: mapSourceError[sqltype.ID], i64: mapSourceError[int64], uint: mapSourceError[uint], uuid: mapSourceError[sqltype.UUID], ulid: mapSourceError[sqltype.ULID]},
+	{name: "08 model and maps by value", id: mapsByValue[sqltype.ID], i64: mapsByValue[int64], uint: mapsByValue[uint], uuid: mapsByValue[sqltype.UUID], ulid: mapsByValue[sqltype.ULID], text: mapsByValue[nano]},
+	{name: "09 model and pointer to maps", id: mapsByPointer[sqltype.ID], i64: mapsByPointer[int64], uint: mapsByPointer[uint], uuid: mapsByPointer[sqltype.UUID], ulid: mapsByPointer[sqltype.ULID], text: mapsByPointer[nano]},
+	{name: "10 maps, one key preset, one missing", id: mapsMixed[sqltype.ID], i64: mapsMixed[int64], uint: mapsMixed[uint], uuid: mapsMixed[sqltype.UUID], ulid: mapsMixed[sqltype.ULID], text: mapsMixed[nano]},
+	{name: "11 model and map", id: oneMap[sqltype.ID], i64: oneMap[int64], uint: oneMap[uint], uuid: oneMap[sqltype.UUID], ulid: oneMap[sqltype.ULID], text: oneMap[nano]},
+	{name: "12 map with a zero key", id: mapZeroKey[sqltype.ID], i64: mapZeroKey[int64], uint: mapZeroKey[uint], uuid: mapZeroKey[sqltype.UUID], ulid: mapZeroKey[sqltype.ULID], text: mapZeroKey[nano]},
+	{name: "13 generics Set and Create", id: genericSet[sqltype.ID], i64: genericSet[int64], uint: genericSet[uint], uuid: genericSet[sqltype.UUID], ulid: genericSet[sqltype.ULID], text: genericSet[nano]},
+	{name: "14 Append of a map to many2many", id: appendMap[idClub, sqltype.ID], i64: appendMap[int64Club, int64], uint: appendMap[uintClub, uint], uuid: appendMap[uuidClub, sqltype.UUID], ulid: appendMap[ulidClub, sqltype.ULID], text: appendMap[nanoClub, nano]},
+	{name: "15 source error on the map path", id: mapSourceError[sqltype.ID], i64: mapSourceError[int64], uint: mapSourceError[uint], uuid: mapSourceError[sqltype.UUID], ulid: mapSourceError[sqltype.ULID], text: mapSourceError[nano]},
 	{name: "16 table and map without a model", id: tableMap[sqltype.ID], i64: tableMap[int64], uint: tableMap[uint]},
 }
 
@@ -142,6 +142,7 @@ type (
 	idClub    struct{ Club[sqltype.ID] }
 	uuidClub  struct{ Club[sqltype.UUID] }
 	ulidClub  struct{ Club[sqltype.ULID] }
+	nanoClub  struct{ Club[nano] }
 	int64Club struct{ Club[int64] }
 	uintClub  struct{ Club[uint] }
 )

@@ -1,6 +1,7 @@
 package gormplugin_test
 
 import (
+	"slices"
 	"testing"
 
 	"gorm.io/gorm"
@@ -10,8 +11,8 @@ import (
 )
 
 var relationScenarios = []scenario{
-	{name: "36 every kind of association, and models without a key", id: everyAssociation[idGuild, sqltype.ID], i64: everyAssociation[int64Guild, int64], uint: everyAssociation[uintGuild, uint], uuid: everyAssociation[uuidGuild, sqltype.UUID], ulid: everyAssociation[ulidGuild, sqltype.ULID]},
-	{name: "37 join model with a key of its own", id: joinModel[idClub, sqltype.ID], i64: joinModel[int64Club, int64], uint: joinModel[uintClub, uint], uuid: joinModel[uuidClub, sqltype.UUID], ulid: joinModel[ulidClub, sqltype.ULID]},
+	{name: "36 every kind of association, and models without a key", id: everyAssociation[idGuild, sqltype.ID], i64: everyAssociation[int64Guild, int64], uint: everyAssociation[uintGuild, uint], uuid: everyAssociation[uuidGuild, sqltype.UUID], ulid: everyAssociation[ulidGuild, sqltype.ULID], text: everyAssociation[nanoGuild, nano]},
+	{name: "37 join model with a key of its own", id: joinModel[idClub, sqltype.ID], i64: joinModel[int64Club, int64], uint: joinModel[uintClub, uint], uuid: joinModel[uuidClub, sqltype.UUID], ulid: joinModel[ulidClub, sqltype.ULID], text: joinModel[nanoClub, nano]},
 	{name: "40 other plugins and settings of GORM", test: otherSettings},
 }
 
@@ -63,6 +64,7 @@ type (
 	idGuild    struct{ Guild[sqltype.ID] }
 	uuidGuild  struct{ Guild[sqltype.UUID] }
 	ulidGuild  struct{ Guild[sqltype.ULID] }
+	nanoGuild  struct{ Guild[nano] }
 	int64Guild struct{ Guild[int64] }
 	uintGuild  struct{ Guild[uint] }
 )
@@ -80,14 +82,14 @@ func everyAssociation[G any, K key, P guild[G, K]](t *testing.T, s scene) {
 	made := P(new(G))
 	*made.self() = Guild[K]{
 		Name: "smiths", Founder: &Member[K]{Email: "a"}, Hall: Hall[K]{Signs: []Sign[K]{{Text: "in"}, {Text: "out"}}},
-		Rules: []*Rule[K]{{Text: "one"}, {Text: "two"}}, Banner: &Sign[K]{Text: "hammer"}, Crafts: []Craft[K]{{Name: "iron"}, {Name: "gold"}},
+		Rules: []*Rule[K]{{Text: "one"}, {Text: "two"}}, Banner: &Sign[K]{Text: "hammer"}, Crafts: []Craft[K]{{Name: "gold"}, {Name: "iron"}},
 	}
 	create(t, db, made)
 	g := made.self()
 	requireMade(t, g.ID, g.Founder.ID, g.Hall.ID, g.Hall.Signs[0].ID, g.Hall.Signs[1].ID, g.Rules[0].ID, g.Rules[1].ID, g.Banner.ID, g.Crafts[0].ID, g.Crafts[1].ID)
 
 	read := P(new(G))
-	if err := db.Preload("Founder").Preload("Hall.Signs", inOrder).Preload("Rules", inOrder).Preload("Banner").Preload("Crafts", inOrder).Take(read).Error; err != nil {
+	if err := db.Preload("Founder").Preload("Hall.Signs", by("text")).Preload("Rules", by("text")).Preload("Banner").Preload("Crafts", by("name")).Take(read).Error; err != nil {
 		t.Fatal(err)
 	}
 	r := read.self()
@@ -116,8 +118,10 @@ func everyAssociation[G any, K key, P guild[G, K]](t *testing.T, s scene) {
 	}
 }
 
-// inOrder reads rows in the order in which they were made: keys increase.
-func inOrder(db *gorm.DB) *gorm.DB { return db.Order("id") }
+// by reads rows in the order of a column, in which they were made.
+func by(column string) func(*gorm.DB) *gorm.DB {
+	return func(db *gorm.DB) *gorm.DB { return db.Order(column) }
+}
 
 // Enrolment is a row of a join table with a key of its own. GORM writes those that are there once more with DoNothing, so they need a
 // unique index.
@@ -144,10 +148,16 @@ func joinModel[C any, K key, P club[C, K]](t *testing.T, s scene) {
 		t.Fatal(err)
 	}
 	var enrolments []Enrolment[K]
-	if err := db.Order("id").Find(&enrolments).Error; err != nil {
+	if err := db.Find(&enrolments).Error; err != nil {
 		t.Fatal(err)
 	}
 	members := c.self().Members
+	slices.SortFunc(enrolments, func(a, b Enrolment[K]) int { // as the members are
+		of := func(e Enrolment[K]) int {
+			return slices.IndexFunc(members, func(m Member[K]) bool { return m.ID == e.MemberID })
+		}
+		return of(a) - of(b)
+	})
 	if len(enrolments) != 3 || len(members) != 3 {
 		t.Fatalf("got %d members and %d rows of the join table, want 3", len(members), len(enrolments))
 	}

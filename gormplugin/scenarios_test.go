@@ -17,15 +17,45 @@ import (
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/sqltype"
+	"github.com/snowkey-go/snowkey/uid"
 )
 
 // key is a type of keys: one that is filled by its type, and the plain integers, uint being that of gorm.Model.
 type key interface {
-	number | sqltype.UUID | sqltype.ULID
+	number | sqltype.UUID | sqltype.ULID | nano
 }
 
 // number is a type of keys that are integers.
 type number interface{ sqltype.ID | int64 | uint }
+
+// nano is a type of keys that are NanoIDs.
+type nano string
+
+const nanoSize = 21
+
+func (nano) GormDataType() string { return "varchar(21)" }
+
+func (nano) GormDBDataType(db *gorm.DB, field *schema.Field) string {
+	switch {
+	case db.Name() == "mysql":
+		return "varchar(21) COLLATE ascii_bin"
+	case db.Name() == "sqlite" && field.PrimaryKey:
+		return "varchar(21) NOT NULL"
+	}
+	return "varchar(21)"
+}
+
+// Format writes the text for all verbs, %d too.
+func (n nano) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, string(n)) }
+
+func mustNanoIDs(t *testing.T) idgen.Source[string] {
+	t.Helper()
+	source, err := uid.NanoID(uid.NanoIDAlphabet, nanoSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
 
 // numbered returns the key of a number below 100, and for 0 the key that is none.
 func numbered[K key](number int) K {
@@ -41,12 +71,19 @@ func numbered[K key](number int) K {
 		k[15] = byte(number)
 	case *sqltype.ULID:
 		k[15] = byte(number)
+	case *nano:
+		if number != 0 {
+			*k = nano(fmt.Sprintf("number-%d", number))
+		}
 	}
 	return made
 }
 
 // sortable is a text of a key that is in the order of the keys.
 func sortable[K key | int32](k K) string {
+	if text, ok := any(k).(nano); ok {
+		return string(text)
+	}
 	if text, ok := any(k).(fmt.Stringer); ok && reflect.TypeFor[K]().Kind() == reflect.Array {
 		return text.String()
 	}
@@ -63,6 +100,7 @@ type scenario struct {
 	uint func(*testing.T, scene)     // uint
 	uuid func(*testing.T, scene)     // sqltype.UUID
 	ulid func(*testing.T, scene)     // sqltype.ULID
+	text func(*testing.T, scene)     // nano
 }
 
 // scenarios are numbered for good: a number is never given to another one.
@@ -92,8 +130,9 @@ func TestScenarios(t *testing.T) {
 					{"int64 on auto-increment", sc.i64, scene{prefix: "b", all: true}},
 					{"int64", sc.i64, scene{prefix: "c", all: true, prepared: true}},
 					{"uint on auto-increment", sc.uint, scene{prefix: "d", all: true}},
-					{"sqltype.UUID", sc.uuid, scene{prefix: "e", octets: true}},
-					{"sqltype.ULID", sc.ulid, scene{prefix: "f", octets: true}},
+					{"sqltype.UUID", sc.uuid, scene{prefix: "e", other: true}},
+					{"sqltype.ULID", sc.ulid, scene{prefix: "f", other: true}},
+					{"NanoID", sc.text, scene{prefix: "g", other: true, text: true}},
 				} {
 					if kind.test == nil { // a table without a model has no UUID
 						continue
@@ -114,7 +153,8 @@ type scene struct {
 	prefix   string // of its tables
 	all      bool   // with AllKeys
 	prepared bool   // with Prepare: no table is auto-increment
-	octets   bool   // of keys of 16 bytes
+	other    bool   // keys are no integers
+	text     bool   // keys are NanoIDs
 }
 
 // auto reports whether keys that are left out are made by the column. SQLite makes them of an integer key in any case.
@@ -128,21 +168,46 @@ func (s scene) returning() bool {
 
 // failing is the option of a source of the scenario's keys that returns an error, or panics when that is nil.
 func (s scene) failing(cause error) gormplugin.Option {
-	if s.octets {
-		return gormplugin.From(failingOctets{failing{cause}})
+	switch {
+	case s.text:
+		return gormplugin.From(failingOther[string]{failing{cause}})
+	case s.other:
+		return gormplugin.From(failingOther[[16]byte]{failing{cause}})
 	}
 	return gormplugin.From(failing{cause})
 }
 
-// failingOctets is failing for keys of 16 bytes.
-type failingOctets struct{ failing }
+// failingOther is failing for keys that are no integers.
+type failingOther[K any] struct{ failing }
 
-func (f failingOctets) Next(ctx context.Context) (key [16]byte, err error) {
+func (f failingOther[K]) Next(ctx context.Context) (key K, err error) {
 	_, err = f.failing.Next(ctx)
 	return key, err
 }
 
-func (f failingOctets) Fill(ctx context.Context, _ [][16]byte) error { return f.failing.Fill(ctx, nil) }
+func (f failingOther[K]) Fill(ctx context.Context, _ []K) error { return f.failing.Fill(ctx, nil) }
+
+// from has the keys made by a source, unless it makes none of their kind.
+func (s scene) from(source idgen.Source[int64]) []gormplugin.Option {
+	if s.text {
+		return nil
+	}
+	return []gormplugin.Option{gormplugin.From(source)}
+}
+
+// tag gives the keys of models the tag snowkey, which texts need, and which other kinds of keys must not have to be filled.
+func tag(t *testing.T, db *gorm.DB, models []any) {
+	t.Helper()
+	for _, model := range models {
+		stmt := &gorm.Statement{DB: db}
+		if err := stmt.Parse(model); err != nil {
+			t.Fatal(err)
+		}
+		if field := stmt.Schema.LookUpField("ID"); field != nil {
+			field.TagSettings["SNOWKEY"] = "SNOWKEY"
+		}
+	}
+}
 
 // open returns a gorm.DB on the scenario's tables, without the plugin.
 func (s scene) open(t *testing.T) *gorm.DB {
@@ -165,7 +230,12 @@ func (s scene) use(t *testing.T, models ...any) *gorm.DB {
 // useOptions is use with more options; a From among them is the source.
 func (s scene) useOptions(t *testing.T, db *gorm.DB, options []gormplugin.Option, models ...any) *gorm.DB {
 	t.Helper()
-	options = append([]gormplugin.Option{gormplugin.From(mustGenerator(t))}, options...)
+	source := gormplugin.From(mustGenerator(t))
+	if s.text {
+		source = gormplugin.From(mustNanoIDs(t))
+		tag(t, db, models)
+	}
+	options = append([]gormplugin.Option{source}, options...)
 	if s.all {
 		options = append(options, gormplugin.AllKeys())
 	}
@@ -217,6 +287,10 @@ func requireMade[K key](t *testing.T, keys ...K) {
 			requireTime(t, k.Time(), k)
 		case sqltype.ULID:
 			requireTime(t, k.Time(), k)
+		case nano:
+			if len(k) != nanoSize {
+				t.Errorf("got the key %q, want a NanoID", string(k))
+			}
 		case sqltype.ID:
 			requireKey(t, k)
 		default:
@@ -265,7 +339,9 @@ func requireKeys[K key | int32](t *testing.T, db *gorm.DB, model any, want ...K)
 	if err := db.Session(&gorm.Session{NewDB: true}).Unscoped().Model(model).Order(column).Pluck(column, &got).Error; err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(want, func(a, b K) int { return strings.Compare(sortable(a), sortable(b)) })
+	for _, keys := range [][]K{got, want} { // not all databases order texts as Go does
+		slices.SortFunc(keys, func(a, b K) int { return strings.Compare(sortable(a), sortable(b)) })
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%T: got the keys %v in the table, want %v", model, got, want)
 	}

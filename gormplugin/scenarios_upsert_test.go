@@ -15,14 +15,14 @@ import (
 )
 
 var upsertScenarios = []scenario{
-	{name: "01 upsert on unique email", id: upsertOne[sqltype.ID], i64: upsertOne[int64], uint: upsertOne[uint], uuid: upsertOne[sqltype.UUID], ulid: upsertOne[sqltype.ULID]},
-	{name: "02 upsert of a batch, one row conflicts", id: upsertBatch[sqltype.ID], i64: upsertBatch[int64], uint: upsertBatch[uint], uuid: upsertBatch[sqltype.UUID], ulid: upsertBatch[sqltype.ULID]},
-	{name: "03 DoNothing, the row conflicts", id: doNothingOne[sqltype.ID], i64: doNothingOne[int64], uint: doNothingOne[uint], uuid: doNothingOne[sqltype.UUID], ulid: doNothingOne[sqltype.ULID]},
-	{name: "04 DoNothing batch, rows are skipped", id: doNothingBatch[sqltype.ID], i64: doNothingBatch[int64], uint: doNothingBatch[uint], uuid: doNothingBatch[sqltype.UUID], ulid: doNothingBatch[sqltype.ULID]},
-	{name: "05 DoNothing batch, RowsAffected", id: doNothingAffected[sqltype.ID], i64: doNothingAffected[int64], uint: doNothingAffected[uint], uuid: doNothingAffected[sqltype.UUID], ulid: doNothingAffected[sqltype.ULID]},
-	{name: "06 belongs-to with a unique clash", id: belongsToClash[sqltype.ID], i64: belongsToClash[int64], uint: belongsToClash[uint], uuid: belongsToClash[sqltype.UUID], ulid: belongsToClash[sqltype.ULID]},
-	{name: "07 upsert of a parent with has-many", id: upsertParent[sqltype.ID], i64: upsertParent[int64], uint: upsertParent[uint], uuid: upsertParent[sqltype.UUID], ulid: upsertParent[sqltype.ULID]},
-	{name: "29 clientFoundRows and a DoNothing no-op", id: clientFoundRows[sqltype.ID], i64: clientFoundRows[int64], uint: clientFoundRows[uint], uuid: clientFoundRows[sqltype.UUID], ulid: clientFoundRows[sqltype.ULID]},
+	{name: "01 upsert on unique email", id: upsertOne[sqltype.ID], i64: upsertOne[int64], uint: upsertOne[uint], uuid: upsertOne[sqltype.UUID], ulid: upsertOne[sqltype.ULID], text: upsertOne[nano]},
+	{name: "02 upsert of a batch, one row conflicts", id: upsertBatch[sqltype.ID], i64: upsertBatch[int64], uint: upsertBatch[uint], uuid: upsertBatch[sqltype.UUID], ulid: upsertBatch[sqltype.ULID], text: upsertBatch[nano]},
+	{name: "03 DoNothing, the row conflicts", id: doNothingOne[sqltype.ID], i64: doNothingOne[int64], uint: doNothingOne[uint], uuid: doNothingOne[sqltype.UUID], ulid: doNothingOne[sqltype.ULID], text: doNothingOne[nano]},
+	{name: "04 DoNothing batch, rows are skipped", id: doNothingBatch[sqltype.ID], i64: doNothingBatch[int64], uint: doNothingBatch[uint], uuid: doNothingBatch[sqltype.UUID], ulid: doNothingBatch[sqltype.ULID], text: doNothingBatch[nano]},
+	{name: "05 DoNothing batch, RowsAffected", id: doNothingAffected[sqltype.ID], i64: doNothingAffected[int64], uint: doNothingAffected[uint], uuid: doNothingAffected[sqltype.UUID], ulid: doNothingAffected[sqltype.ULID], text: doNothingAffected[nano]},
+	{name: "06 belongs-to with a unique clash", id: belongsToClash[sqltype.ID], i64: belongsToClash[int64], uint: belongsToClash[uint], uuid: belongsToClash[sqltype.UUID], ulid: belongsToClash[sqltype.ULID], text: belongsToClash[nano]},
+	{name: "07 upsert of a parent with has-many", id: upsertParent[sqltype.ID], i64: upsertParent[int64], uint: upsertParent[uint], uuid: upsertParent[sqltype.UUID], ulid: upsertParent[sqltype.ULID], text: upsertParent[nano]},
+	{name: "29 clientFoundRows and a DoNothing no-op", id: clientFoundRows[sqltype.ID], i64: clientFoundRows[int64], uint: clientFoundRows[uint], uuid: clientFoundRows[sqltype.UUID], ulid: clientFoundRows[sqltype.ULID], text: clientFoundRows[nano]},
 }
 
 // onEmail is what to do about a row of the same address.

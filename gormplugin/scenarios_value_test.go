@@ -15,18 +15,18 @@ import (
 )
 
 var columnScenarios = []scenario{
-	{name: "17 Select without the key", id: selectWithoutKey[sqltype.ID], i64: selectWithoutKey[int64], uint: selectWithoutKey[uint], uuid: selectWithoutKey[sqltype.UUID], ulid: selectWithoutKey[sqltype.ULID]},
-	{name: "18 Select without the key, autoIncrement:false", id: selectNoAuto[sqltype.ID], i64: selectNoAuto[int64], uint: selectNoAuto[uint], uuid: selectNoAuto[sqltype.UUID], ulid: selectNoAuto[sqltype.ULID]},
-	{name: "19 Omit of the key", id: omitKey[sqltype.ID], i64: omitKey[int64], uint: omitKey[uint], uuid: omitKey[sqltype.UUID], ulid: omitKey[sqltype.ULID]},
+	{name: "17 Select without the key", id: selectWithoutKey[sqltype.ID], i64: selectWithoutKey[int64], uint: selectWithoutKey[uint], uuid: selectWithoutKey[sqltype.UUID], ulid: selectWithoutKey[sqltype.ULID], text: selectWithoutKey[nano]},
+	{name: "18 Select without the key, autoIncrement:false", id: selectNoAuto[sqltype.ID], i64: selectNoAuto[int64], uint: selectNoAuto[uint], uuid: selectNoAuto[sqltype.UUID], ulid: selectNoAuto[sqltype.ULID], text: selectNoAuto[nano]},
+	{name: "19 Omit of the key", id: omitKey[sqltype.ID], i64: omitKey[int64], uint: omitKey[uint], uuid: omitKey[sqltype.UUID], ulid: omitKey[sqltype.ULID], text: omitKey[nano]},
 }
 
 var valueScenarios = []scenario{
-	{name: "20 nil element", id: nilElement[sqltype.ID], i64: nilElement[int64], uint: nilElement[uint], uuid: nilElement[sqltype.UUID], ulid: nilElement[sqltype.ULID]},
-	{name: "21 struct by value", id: byValue[sqltype.ID], i64: byValue[int64], uint: byValue[uint], uuid: byValue[sqltype.UUID], ulid: byValue[sqltype.ULID]},
+	{name: "20 nil element", id: nilElement[sqltype.ID], i64: nilElement[int64], uint: nilElement[uint], uuid: nilElement[sqltype.UUID], ulid: nilElement[sqltype.ULID], text: nilElement[nano]},
+	{name: "21 struct by value", id: byValue[sqltype.ID], i64: byValue[int64], uint: byValue[uint], uuid: byValue[sqltype.UUID], ulid: byValue[sqltype.ULID], text: byValue[nano]},
 	{name: "22 narrow key", test: narrowKey},
 	{name: "23 empty natural key", test: naturalKey},
-	{name: "24 key that is a foreign key", id: foreignKey[sqltype.ID], i64: foreignKey[int64], uint: foreignKey[uint], uuid: foreignKey[sqltype.UUID], ulid: foreignKey[sqltype.ULID]},
-	{name: "25 pointer key", id: pointerKey[sqltype.ID], i64: pointerKey[int64], uint: pointerKey[uint], uuid: pointerKey[sqltype.UUID], ulid: pointerKey[sqltype.ULID]},
+	{name: "24 key that is a foreign key", id: foreignKey[sqltype.ID], i64: foreignKey[int64], uint: foreignKey[uint], uuid: foreignKey[sqltype.UUID], ulid: foreignKey[sqltype.ULID], text: foreignKey[nano]},
+	{name: "25 pointer key", id: pointerKey[sqltype.ID], i64: pointerKey[int64], uint: pointerKey[uint], uuid: pointerKey[sqltype.UUID], ulid: pointerKey[sqltype.ULID], text: pointerKey[nano]},
 	{name: "30 old key column", test: oldKeyColumn},
 }
 
@@ -68,7 +68,7 @@ func selectNoAuto[K key](t *testing.T, s scene) {
 // Where nothing makes a key the database refuses the row.
 func omitKey[K key](t *testing.T, s scene) {
 	db := useMembers[K](t, s)
-	makes := s.auto() || s.base.Name() == "sqlite" && !s.octets
+	makes := s.auto() || s.base.Name() == "sqlite" && !s.other
 	a, pointers := Member[K]{Email: "a"}, []*Member[K]{{Email: "b"}, {Email: "c"}}
 	one, several := db.Omit("ID").Create(&a).Error, db.Omit("id").Create(pointers).Error
 	if !makes {

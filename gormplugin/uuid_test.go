@@ -3,7 +3,6 @@ package gormplugin_test
 import (
 	"errors"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/gormplugin"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/publicid"
 	"github.com/snowkey-go/snowkey/sqltype"
 	"github.com/snowkey-go/snowkey/uid"
 )
@@ -95,10 +95,20 @@ func TestUUIDInText(t *testing.T) {
 func TestUUIDScopes(t *testing.T) {
 	t.Run("UUID", func(t *testing.T) { octetScopes[sqltype.UUID](t, uid.V7) })
 	t.Run("ULID", func(t *testing.T) { octetScopes[sqltype.ULID](t, uid.ULID) })
+	t.Run("UUIDKey", func(t *testing.T) { octetScopes[sqltype.UUIDKey[prefixed]](t, uid.V7) })
+	t.Run("PublicUUID", func(t *testing.T) {
+		sqltype.UsePublicIDs(publicid.TypeIDs{})
+		t.Cleanup(func() { sqltype.UsePublicIDs(nil) })
+		octetScopes[sqltype.PublicUUID[prefixed]](t, uid.V7)
+	})
 }
 
+type prefixed struct{}
+
+func (prefixed) Prefix() string { return "row" }
+
 func octetScopes[K interface {
-	sqltype.UUID | sqltype.ULID
+	~[16]byte
 	String() string
 }](t *testing.T, open func(...uid.Option) idgen.Source[[16]byte]) {
 	onEach(t, func(t *testing.T, db *gorm.DB) {
@@ -139,16 +149,14 @@ func octetScopes[K interface {
 				t.Errorf("%s: got %v, want %v", name, got, made[c.from:c.to])
 			}
 		}
-		others := []func(*gorm.DB) *gorm.DB{gormplugin.After(5), gormplugin.Before(5), gormplugin.After(sqltype.UUID(made[3])), gormplugin.Before(sqltype.ULID(made[3]))}
-		if reflect.TypeFor[K]() == reflect.TypeFor[sqltype.UUID]() {
-			others[2] = gormplugin.After(sqltype.ULID(made[3]))
-		} else {
-			others[3] = gormplugin.Before(sqltype.UUID(made[3]))
-		}
-		for i, scope := range others {
+		type other [16]byte
+		for i, scope := range []func(*gorm.DB) *gorm.DB{gormplugin.After(5), gormplugin.Before(5), gormplugin.After(other(made[3])), gormplugin.Before([16]byte(made[3]))} {
 			if err := db.Scopes(scope).Find(&[]Lone[K]{}).Error; !errors.Is(err, gormplugin.ErrKey) {
 				t.Errorf("a key of another type, %d: got %v, want %v", i, err, gormplugin.ErrKey)
 			}
+		}
+		if err := db.Scopes(gormplugin.After(uuid.UUID(made[3]))).Find(&[]Lone[uuid.UUID]{}).Error; !errors.Is(err, gormplugin.ErrKey) {
+			t.Errorf("a key of another package's type: got %v, want %v", err, gormplugin.ErrKey)
 		}
 		if err := db.Scopes(gormplugin.CreatedBetween(now, begin)).Find(&[]Lone[K]{}).Error; !errors.Is(err, gormplugin.ErrRange) {
 			t.Errorf("got %v, want %v", err, gormplugin.ErrRange)

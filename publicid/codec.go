@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,6 +34,7 @@ type Codec struct {
 	keys     map[uint64]Key // by their last bit
 	primary  Key
 	accept   func(id int64) bool
+	versions []int
 	readOnly bool
 
 	ciphers sync.Map     // purpose → *ff1 or cipher.Block
@@ -54,6 +56,10 @@ type Option func(*Codec)
 
 // Accept has Decode refuse numbers of which the function says false, with [ErrForged]: such as [MadeBy] and [Counted]. Without it all that are not negative are read.
 func Accept(made func(id int64) bool) Option { return func(c *Codec) { c.accept = made } }
+
+// Versions has DecodeUUID refuse what is no UUID of one of the versions, such as 7, with [ErrForged]: of guesses all but 1 of 64 for each version. Versions that a call
+// gives come before it. Without both all keys of 16 bytes are read.
+func Versions(versions ...int) Option { return func(c *Codec) { c.versions = versions } }
 
 // ReadOnly has a program read names of the greatest key, and make those of the one before, until all programs have both.
 func ReadOnly() Option { return func(c *Codec) { c.readOnly = true } }
@@ -204,19 +210,19 @@ func (c *Codec) DecodeUUID(prefix, text string, versions ...int) (id [16]byte, e
 	binary.BigEndian.PutUint64(id[:], high)
 	binary.BigEndian.PutUint64(id[8:], low)
 	block.Decrypt(id[:], id[:])
-	if len(versions) > 0 && !isUUID(id, versions) {
-		return [16]byte{}, fmt.Errorf("%w: %q", ErrForged, text)
+	if len(versions) == 0 {
+		versions = c.versions
 	}
-	return id, nil
+	return id, checkVersion(&id, text, versions)
 }
 
-func isUUID(id [16]byte, versions []int) bool {
-	for _, version := range versions {
-		if int(id[6]>>4) == version && id[8]>>6 == 2 {
-			return true
-		}
+// checkVersion fails, and takes the key away, unless it is a UUID of one of the versions. Of none it takes any key.
+func checkVersion(id *[16]byte, text string, versions []int) error {
+	if len(versions) == 0 || id[8]>>6 == 2 && slices.Contains(versions, int(id[6]>>4)) {
+		return nil
 	}
-	return false
+	*id = [16]byte{}
+	return fmt.Errorf("%w: %q", ErrForged, clipped(text))
 }
 
 // cipherOf returns the cipher of a prefix, which is made once for the first prefixes.

@@ -71,7 +71,7 @@ func TestCodec(t *testing.T) {
 }
 
 func TestUUIDs(t *testing.T) {
-	c, ids := codec(t, first), make([][16]byte, 2000)
+	c, random, ids := codec(t, first), codec(t, first, publicid.Versions(4)), make([][16]byte, 2000)
 	if err := uid.V7().Fill(t.Context(), ids); err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +86,12 @@ func TestUUIDs(t *testing.T) {
 		}
 		if _, err := c.DecodeUUID("usr", text, 1, 4); !errors.Is(err, publicid.ErrForged) {
 			t.Fatalf("another version: got %v", err)
+		}
+		if got, err := random.DecodeUUID("usr", text); !errors.Is(err, publicid.ErrForged) || got != [16]byte{} {
+			t.Fatalf("another version than the codec's: got %x, %v", got, err)
+		}
+		if back, err := random.DecodeUUID("usr", text, 4, 7); err != nil || back != id {
+			t.Fatalf("a version of the call: got %x, %v", back, err)
 		}
 		if _, err := c.DecodeUUID("ord", "ord"+text[3:], 7); err == nil {
 			through++
@@ -199,7 +205,7 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys, err := publicid.FromFile(path)
-	if err != nil || len(keys) != 2 || fmt.Sprintf("%v %+v %#v %x", keys[0], keys[0], keys[1], keys[1]) != "key 4 key 4 key 3 key 3" {
+	if err != nil || len(keys) != 2 || fmt.Sprintf("%v %+v %#v %x", keys[0], keys[0], keys[1], keys[1]) != "key 4 key 4 key 3 key 3" || keys[0].Number() != 4 {
 		t.Errorf("got %v, %v", keys, err)
 	}
 	if _, err := publicid.FromFile(path + "x"); !errors.Is(err, publicid.ErrKeys) || !errors.Is(err, os.ErrNotExist) {

@@ -1,6 +1,6 @@
 // Package publicid shows the keys of a database to the world under other names, which give nothing away: ord_JYZTXD6H1EXM9 for the key 152249823437717504.
 //
-//	keys, err := publicid.FromFile("/run/secrets/public-id-keys") // 1:64 hexadecimal digits, made by publicid.NewKey(1)
+//	keys, err := publicid.FromFile("/run/secrets/public-id-keys") // made by the command: snowkey secret
 //	ids, err := publicid.New(keys, publicid.Accept(publicid.MadeBy(idgen.Snowkey.Layout)))
 //	text, err := ids.Encode("ord", order.ID.Int64())
 //	id, err := ids.Decode("ord", text)
@@ -16,7 +16,7 @@
 //
 //   - It is no permission. Who has a name can ask for its row, as with any id: check who asks.
 //   - A guess finds some row's name with the chance of rows to 2^63, which is that of a UUID only where there are few rows or attempts. [Accept] refuses most
-//     guesses before the database is asked.
+//     guesses before the database is asked, [Versions] those of UUIDs.
 //   - The key that is lost or published takes all protection with it, for the names of the past too. Names cannot be read without the key any more.
 //
 // # How it works

@@ -64,6 +64,9 @@ func NewKey(number uint32) string {
 	return fmt.Sprintf("%d:%x", number, secret)
 }
 
+// Number returns the number, from 1 up, and 0 of the zero Key.
+func (k Key) Number() uint32 { return uint32(k.generation) } // ParseKeys reads 32 bits
+
 // String returns the number.
 func (k Key) String() string { return fmt.Sprintf("key %d", k.generation) }
 

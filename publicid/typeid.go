@@ -41,6 +41,42 @@ func ParseTypeID(text string) (prefix string, id [16]byte, err error) {
 	return prefix, id, nil
 }
 
+// TypeIDs has the methods of a [Codec], and makes TypeIDs: it has no secret and hides nothing. It is for [sqltype.UsePublicIDs], and for codecs that keep a secret for some
+// prefixes alone. It converts keys of 16 bytes; a number is an [ErrKeys].
+//
+// [sqltype.UsePublicIDs]: https://pkg.go.dev/github.com/snowkey-go/snowkey/sqltype#UsePublicIDs
+type TypeIDs struct{}
+
+var errTypeIDs = fmt.Errorf("%w: TypeIDs are of UUIDs, and this key is a number", ErrKeys)
+
+// Encode returns an [ErrKeys].
+func (TypeIDs) Encode(string, int64) (string, error) { return "", errTypeIDs }
+
+// Decode returns an [ErrKeys].
+func (TypeIDs) Decode(string, string) (int64, error) { return 0, errTypeIDs }
+
+// EncodeUUID is [TypeID], but that an empty prefix is an [ErrPrefix].
+func (TypeIDs) EncodeUUID(prefix string, id [16]byte) (string, error) {
+	if err := checkPrefix(prefix); err != nil {
+		return "", err
+	}
+	return TypeID(prefix, id)
+}
+
+// DecodeUUID is [ParseTypeID] of a prefix and of versions, any without them. The error wraps [ErrPrefix], [ErrSyntax] or [ErrForged].
+func (TypeIDs) DecodeUUID(prefix, text string, versions ...int) (id [16]byte, err error) {
+	if err := checkPrefix(prefix); err != nil {
+		return id, err
+	}
+	if i := strings.LastIndexByte(text, '_'); i < 0 || text[:i] != prefix {
+		return id, fmt.Errorf("%w: %q, want %s_ and %d digits", ErrPrefix, clipped(text), prefix, crockford.Length)
+	}
+	if _, id, err = ParseTypeID(text); err != nil {
+		return id, err
+	}
+	return id, checkVersion(&id, text, versions)
+}
+
 func checkTypePrefix(prefix string) error {
 	fine := len(prefix) <= 63 && !strings.HasPrefix(prefix, "_") && !strings.HasSuffix(prefix, "_")
 	for _, c := range []byte(prefix) {

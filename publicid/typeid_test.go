@@ -47,3 +47,35 @@ func TestTypeID(t *testing.T) {
 		}
 	}
 }
+
+// TypeIDs stand where a codec with a secret does, for UUIDs of a prefix alone.
+func TestTypeIDs(t *testing.T) {
+	const text = "user_01h455vb4pex5vsknk084sn02q"
+	var c publicid.TypeIDs
+	id, err := c.DecodeUUID("user", text, 4, 7)
+	if again, err2 := c.EncodeUUID("user", id); err != nil || err2 != nil || again != text {
+		t.Errorf("got %x, %v, and %s, %v back", id, err, again, err2)
+	}
+	_, numberErr := c.Encode("user", 1)
+	_, digitsErr := c.Decode("user", "user_JYZTXD6H1EXM9")
+	_, emptyErr := c.EncodeUUID("", id)
+	for name, got := range map[string]struct{ err, want error }{
+		"number": {numberErr, publicid.ErrKeys}, "13 digits": {digitsErr, publicid.ErrKeys}, "no prefix": {emptyErr, publicid.ErrPrefix},
+	} {
+		if !errors.Is(got.err, got.want) {
+			t.Errorf("%s: got %v, want %v", name, got.err, got.want)
+		}
+	}
+	for _, tt := range []struct {
+		prefix, text string
+		versions     []int
+		want         error
+	}{
+		{"ord", text, nil, publicid.ErrPrefix}, {"", text, nil, publicid.ErrPrefix}, {"", text[5:], nil, publicid.ErrPrefix}, {"user", text[:30], nil, publicid.ErrSyntax},
+		{"user", text, []int{4}, publicid.ErrForged},
+	} {
+		if id, err := c.DecodeUUID(tt.prefix, tt.text, tt.versions...); !errors.Is(err, tt.want) || id != [16]byte{} {
+			t.Errorf("%q, %q, %d: got %x, %v, want %v", tt.prefix, tt.text, tt.versions, id, err, tt.want)
+		}
+	}
+}

@@ -1,5 +1,6 @@
 // Package sqltype has the types of keys in GORM models. Of 64 bits are [ID], the usual one, [Key], which is another type for each model,
-// [Number], which stays a number in JSON, and [PublicID], which hides the number from the world; of 16 bytes are [UUID] and [ULID].
+// [Number], which stays a number in JSON, and [PublicID], which hides the number from the world; of 16 bytes are [UUID], and in the same way [UUIDKey] and [PublicUUID],
+// and [ULID].
 //
 //	type User struct {
 //		ID     sqltype.Key[User]
@@ -20,7 +21,7 @@
 // ID(key), Key[User](id), Number(id).
 //
 // All that follows is of these three. In the database and in other formats a PublicID is the same, its comment says what it is as text and in JSON. The comments
-// of UUID and ULID say what those are.
+// of UUID, PublicUUID and ULID say what those are.
 //
 // # In the database
 //

@@ -8,7 +8,7 @@ var (
 	ErrNull = errors.New("sqltype: NULL is no key, use a sql.Null of the key's type for a column that may be NULL")
 	// ErrNoKey says that a row is to be created whose primary key is 0, where no plugin makes it one.
 	ErrNoKey = errors.New("sqltype: the row has no key, and nothing makes one")
-	// ErrNoSecret says that a [PublicID] was to be converted before [UsePublicIDs] was called.
+	// ErrNoSecret says that a [PublicID] or [PublicUUID] was to be converted before [UsePublicIDs] was called.
 	ErrNoSecret = errors.New("sqltype: no secret for public ids; call sqltype.UsePublicIDs with a publicid.Codec when the program starts")
 	// ErrSyntax says that a text or a value of a type is no key.
 	ErrSyntax = errors.New("sqltype: not a key")

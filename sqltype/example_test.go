@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/snowkey-go/snowkey/publicid"
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
@@ -84,4 +85,30 @@ func ExampleID() {
 	// Output:
 	// [1541815603606036480 1541815603606036481] <nil>
 	// ["1541815603606036480","1541815603606036481"] <nil>
+}
+
+type Session struct {
+	ID sqltype.PublicUUID[Session] `json:"id"`
+}
+
+func (Session) Prefix() string { return "ses" }
+
+// A UUID in the database is a TypeID for the world. With a publicid.Codec in place of TypeIDs it would tell nothing, not even its time.
+func ExamplePublicUUID() {
+	sqltype.UsePublicIDs(publicid.TypeIDs{}) // once, when the program starts
+	defer sqltype.UsePublicIDs(nil)
+
+	session := Session{ID: sqltype.PublicUUID[Session]{0x01, 0x89, 0x0a, 0x5d, 0xac, 0x96, 0x77, 0x4b, 0xbc, 0xce, 0xb3, 0x02, 0x09, 0x9a, 0x80, 0x57}}
+	text, err := json.Marshal(session)
+	fmt.Println(string(text), err)
+
+	id, err := sqltype.ParsePublicUUID[Session]("ses_01h455vb4pex5vsknk084sn02q") // of a URL
+	fmt.Println(sqltype.UUID(id), err)
+
+	_, err = sqltype.ParsePublicUUID[Session]("usr_01h455vb4pex5vsknk084sn02q")
+	fmt.Println(errors.Is(err, sqltype.ErrSyntax))
+	// Output:
+	// {"id":"ses_01h455vb4pex5vsknk084sn02q"} <nil>
+	// 01890a5d-ac96-774b-bcce-b302099a8057 <nil>
+	// true
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
+	"strings"
 	"time"
 
 	"gorm.io/gorm/schema"
@@ -93,10 +94,10 @@ func timeOf(key [16]byte) time.Time {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(key[:]) >> 16)).UTC()
 }
 
-// clipped is a text as an error shows it.
+// clipped is a copy of a text as an error shows it, so that the text itself need not be allocated.
 func clipped(s string) string {
 	if len(s) > 50 {
 		return s[:50] + "…"
 	}
-	return s
+	return strings.Clone(s)
 }

@@ -24,7 +24,7 @@ import (
 
 // octetKey is a type of keys of 16 bytes.
 type octetKey interface {
-	sqltype.UUID | sqltype.ULID
+	~[16]byte
 	String() string
 }
 
@@ -39,6 +39,10 @@ func TestOctetTexts(t *testing.T) {
 	}
 	if got, want := aUUID.Time(), time.UnixMilli(0x017f22e279b0).UTC(); got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+	key, err := sqltype.ParseUUIDKey[user](aUUID.String())
+	if err != nil || sqltype.UUID(key) != aUUID || key.Time() != aUUID.Time() {
+		t.Errorf("UUIDKey: got %s of %s, %v", key, key.Time(), err)
 	}
 	if got := (sqltype.UUID{6: 0x40}).Time(); !got.IsZero() {
 		t.Errorf("version 4: got the time %s", got)
@@ -105,6 +109,7 @@ func TestLeastOctets(t *testing.T) {
 func TestOctetFormats(t *testing.T) {
 	t.Run("UUID", func(t *testing.T) { octetFormats(t, aUUID, new(sqltype.UUID)) })
 	t.Run("ULID", func(t *testing.T) { octetFormats(t, aULID, new(sqltype.ULID)) })
+	t.Run("UUIDKey", func(t *testing.T) { octetFormats(t, sqltype.UUIDKey[user](aUUID), new(sqltype.UUIDKey[user])) })
 }
 
 func octetFormats[K octetKey, P interface {
@@ -205,12 +210,15 @@ func (s *statements) Trace(_ context.Context, _ time.Time, sql func() (string, i
 }
 
 func TestOctetGORM(t *testing.T) {
-	t.Run("UUID", func(t *testing.T) {
-		octetGORM(t, func(n byte) sqltype.UUID { id := aUUID; id[15] = n; return id })
-	})
-	t.Run("ULID", func(t *testing.T) {
-		octetGORM(t, func(n byte) sqltype.ULID { id := aULID; id[15] = n; return id })
-	})
+	t.Run("UUID", func(t *testing.T) { octetGORM(t, last[sqltype.UUID](aUUID)) })
+	t.Run("ULID", func(t *testing.T) { octetGORM(t, last[sqltype.ULID](aULID)) })
+	t.Run("UUIDKey", func(t *testing.T) { octetGORM(t, last[sqltype.UUIDKey[user]](aUUID)) })
+	t.Run("PublicUUID", func(t *testing.T) { octetGORM(t, last[sqltype.PublicUUID[order]](aUUID)) }) // which needs no secret
+}
+
+// last returns what makes keys that differ in the last byte.
+func last[K octetKey](of [16]byte) func(byte) K {
+	return func(n byte) K { of[15] = n; return of }
 }
 
 func octetGORM[K octetKey](t *testing.T, id func(byte) K) {

@@ -1,14 +1,10 @@
 package sqltype
 
 import (
-	"bytes"
 	"context"
 	"database/sql/driver"
-	"encoding/json"
 	"fmt"
 	"io"
-	"reflect"
-	"sync/atomic"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -31,8 +27,8 @@ import (
 // The zero PublicID is no id: null in JSON and GraphQL, the empty text elsewhere. An empty text is not read.
 //
 // The number stays where no public id belongs: in SQL and its log, gob and BSON, Int64, and in the maps that GORM finds rows into, whose JSON has it too. fmt writes
-// the public id with %v and %s, and an error in parentheses in place of one that cannot be made; it writes the number with %d, %x and %#v, and in fields of structs
-// that are not exported.
+// the public id with %v and %s, and an error in parentheses in place of one that cannot be made; it writes the number with %d and %#v, and in fields of structs that
+// are not exported.
 //
 // In all else it is what an ID is, but that it has no Time, Parts and Short, which tell what it hides: ID(id) has them.
 type PublicID[T interface{ Prefix() string }] int64
@@ -41,35 +37,6 @@ var (
 	_ value   = PublicID[interface{ Prefix() string }](0)
 	_ pointer = (*PublicID[interface{ Prefix() string }])(nil)
 )
-
-// PublicCodec makes public ids of numbers above 0 and reads them, for any prefix. It must be safe for concurrent use. The Codec of package publicid is one.
-type PublicCodec interface {
-	Encode(prefix string, id int64) (string, error)
-	Decode(prefix, text string) (int64, error)
-}
-
-// publicCodec is read and replaced atomically.
-var publicCodec atomic.Pointer[PublicCodec]
-
-// UsePublicIDs has all PublicIDs of the process converted by a codec, from now on. A program calls it once when it starts, before the first request, and again to
-// replace a secret. nil takes the codec away. It is safe for concurrent use.
-func UsePublicIDs(codec PublicCodec) { publicCodec.Store(&codec) }
-
-// publicCodecOf returns the codec, and the prefix of a type.
-func publicCodecOf[T interface{ Prefix() string }]() (codec PublicCodec, prefix string, err error) {
-	used := publicCodec.Load()
-	if used == nil || *used == nil {
-		return nil, "", ErrNoSecret
-	}
-	switch of := reflect.TypeFor[T](); of.Kind() {
-	case reflect.Interface: // has no method to call, and the codec refuses no prefix
-		return *used, "", nil
-	case reflect.Pointer:
-		return *used, reflect.New(of.Elem()).Interface().(T).Prefix(), nil
-	}
-	var model T
-	return *used, model.Prefix(), nil
-}
 
 // ParsePublicID returns the PublicID of a text, as in a URL. The error wraps [ErrSyntax] and that of the codec, or [ErrNoSecret].
 func ParsePublicID[T interface{ Prefix() string }](s string) (PublicID[T], error) {
@@ -91,13 +58,7 @@ func ParsePublicID[T interface{ Prefix() string }](s string) (PublicID[T], error
 func (id PublicID[T]) Int64() int64 { return int64(id) }
 
 // String returns the public id, the empty text for zero, and an error in parentheses, without the number, where there is no public id.
-func (id PublicID[T]) String() string {
-	text, err := id.text()
-	if err != nil {
-		return "(" + err.Error() + ")"
-	}
-	return text
-}
+func (id PublicID[T]) String() string { return publicString(id.text()) }
 
 func (id PublicID[T]) text() (string, error) {
 	if id == 0 {
@@ -127,7 +88,7 @@ func (id PublicID[T]) Value() (driver.Value, error) { return int64(id), nil }
 func (id *PublicID[T]) Scan(src any) error { return scan((*int64)(id), src) }
 
 // MarshalText gives the public id, also for the keys of JSON objects, and no text for zero. The error is [ErrNoSecret], [ErrRange] for a negative number, or that
-// of the codec.
+// of the codec. Of a key of a JSON object encoding/json returns the error's text alone, which errors.Is does not know.
 func (id PublicID[T]) MarshalText() ([]byte, error) { return id.AppendText(nil) }
 
 // AppendText appends the text of [PublicID.MarshalText] to b.
@@ -140,47 +101,20 @@ func (id PublicID[T]) AppendText(b []byte) ([]byte, error) {
 func (id *PublicID[T]) UnmarshalText(text []byte) error { return id.Set(string(text)) }
 
 // MarshalJSON gives the public id as a string, and null for zero. The error is that of [PublicID.MarshalText].
-func (id PublicID[T]) MarshalJSON() ([]byte, error) {
-	if id == 0 {
-		return []byte("null"), nil
-	}
-	text, err := id.text()
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(text)
-}
+func (id PublicID[T]) MarshalJSON() ([]byte, error) { return publicJSON(id.text()) }
 
 // UnmarshalJSON takes a public id as [ParsePublicID] does, and null, which like in any Go value changes nothing. A number is [ErrSyntax].
-func (id *PublicID[T]) UnmarshalJSON(data []byte) error {
-	if bytes.Equal(data, []byte("null")) {
-		return nil
-	}
-	var text string
-	if err := json.Unmarshal(data, &text); err != nil {
-		return fmt.Errorf("%w: want a public id in a string: %w", ErrSyntax, err)
-	}
-	return id.Set(text)
-}
+func (id *PublicID[T]) UnmarshalJSON(data []byte) error { return unmarshalPublicJSON(data, id.Set) }
 
 // MarshalGQLContext writes the public id as a string, and null for zero, for gqlgen, which reports an error at the field. It is that of [PublicID.MarshalText].
 func (id PublicID[T]) MarshalGQLContext(_ context.Context, w io.Writer) error {
-	text, err := id.MarshalJSON()
-	if err == nil {
-		_, err = w.Write(text)
-	}
-	return err
+	text, err := id.text()
+	return writePublicJSON(w, text, err)
 }
 
 // UnmarshalGQLContext takes a public id as [ParsePublicID] does, for gqlgen. Without a value the error is [ErrNull].
 func (id *PublicID[T]) UnmarshalGQLContext(_ context.Context, value any) error {
-	switch value := value.(type) {
-	case string:
-		return id.Set(value)
-	case nil:
-		return ErrNull
-	}
-	return fmt.Errorf("%w: %T, want a public id in a string", ErrSyntax, value)
+	return unmarshalPublicGQL(value, id.Set)
 }
 
 // GormDataType says that the PublicID is no auto-increment number.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -104,7 +105,7 @@ func TestPublicIDTexts(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	for name, read := range publicIDReaders {
+	for name, read := range publicIDReaders(sqltype.ParsePublicID[order]) {
 		k := sqltype.PublicID[order](7)
 		if err := read(&k, orderText); err != nil || k != id {
 			t.Errorf("%s: got %d, %v", name, k, err)
@@ -123,32 +124,35 @@ func TestPublicIDTexts(t *testing.T) {
 	}
 }
 
-// publicIDReaders are the ways in.
-var publicIDReaders = map[string]func(*sqltype.PublicID[order], string) error{
-	"parser": func(k *sqltype.PublicID[order], text string) error {
-		parsed, err := sqltype.ParsePublicID[order](text)
-		if err == nil {
-			*k = parsed
-		} else if parsed != 0 {
-			return fmt.Errorf("got %d beside %w", parsed, err)
-		}
-		return err
-	},
-	"text": func(k *sqltype.PublicID[order], text string) error { return k.UnmarshalText([]byte(text)) },
-	"JSON": func(k *sqltype.PublicID[order], text string) error {
-		return json.Unmarshal(fmt.Appendf(nil, "%q", text), k)
-	},
-	"GraphQL": func(k *sqltype.PublicID[order], text string) error {
-		return k.UnmarshalGQLContext(context.Background(), text)
-	},
-	"flag": func(k *sqltype.PublicID[order], text string) error {
-		set := flag.NewFlagSet("", flag.ContinueOnError)
-		set.SetOutput(io.Discard)
-		var failed error
-		set.Func("id", "", func(s string) error { failed = k.Set(s); return failed })
-		_ = set.Parse([]string{"-id", text})
-		return failed
-	},
+// publicIDReaders are the ways in of a type of public ids.
+func publicIDReaders[K comparable, P interface {
+	*K
+	encoding.TextUnmarshaler
+	flag.Value
+	UnmarshalGQLContext(context.Context, any) error
+}](parse func(string) (K, error)) map[string]func(P, string) error {
+	return map[string]func(P, string) error{
+		"parser": func(k P, text string) error {
+			parsed, err := parse(text)
+			if err == nil {
+				*k = parsed
+			} else if parsed != *new(K) {
+				return fmt.Errorf("got %v beside %w", parsed, err)
+			}
+			return err
+		},
+		"text":    func(k P, text string) error { return k.UnmarshalText([]byte(text)) },
+		"JSON":    func(k P, text string) error { return json.Unmarshal(fmt.Appendf(nil, "%q", text), k) },
+		"GraphQL": func(k P, text string) error { return k.UnmarshalGQLContext(context.Background(), text) },
+		"flag": func(k P, text string) error {
+			set := flag.NewFlagSet("", flag.ContinueOnError)
+			set.SetOutput(io.Discard)
+			var failed error
+			set.Func("id", "", func(s string) error { failed = k.Set(s); return failed })
+			_ = set.Parse([]string{"-id", text})
+			return failed
+		},
+	}
 }
 
 // logged is what the handlers of slog write of values.
@@ -181,7 +185,7 @@ func TestPublicIDRefused(t *testing.T) {
 		user: publicid.ErrPrefix, "JYZTXD6H1EXM9": publicid.ErrPrefix, "": publicid.ErrPrefix, "152249823437717504": publicid.ErrPrefix, strings.ToLower(orderText): publicid.ErrSyntax,
 		orderText + " ": publicid.ErrSyntax, future: publicid.ErrForged, zero: sqltype.ErrSyntax, "ord_0YZTXD6H1EXM9": publicid.ErrForged,
 	} {
-		for name, read := range publicIDReaders {
+		for name, read := range publicIDReaders(sqltype.ParsePublicID[order]) {
 			k := sqltype.PublicID[order](7)
 			if err := read(&k, text); !errors.Is(err, sqltype.ErrSyntax) || !errors.Is(err, want) || k != 7 {
 				t.Errorf("%s of %q: got %d, %v, want %v", name, text, k, err, want)
@@ -239,7 +243,7 @@ func TestPublicIDWithoutSecret(t *testing.T) {
 	use(t, firstSecret)
 	sqltype.UsePublicIDs(nil)
 	testNoText(t, sqltype.PublicID[order](orderNumber), sqltype.ErrNoSecret)
-	for name, read := range publicIDReaders {
+	for name, read := range publicIDReaders(sqltype.ParsePublicID[order]) {
 		k := sqltype.PublicID[order](7)
 		if err := read(&k, orderText); !errors.Is(err, sqltype.ErrNoSecret) || errors.Is(err, sqltype.ErrSyntax) || k != 7 {
 			t.Errorf("%s: got %d, %v, want ErrNoSecret", name, k, err)
@@ -253,11 +257,16 @@ func TestPublicIDWithoutSecret(t *testing.T) {
 }
 
 // testNoText has an id that cannot be converted fail by each way out, without a digit of its number.
-func testNoText[T interface{ Prefix() string }](t *testing.T, id sqltype.PublicID[T], want error) {
+func testNoText[K interface {
+	comparable
+	fmt.Stringer
+	encoding.TextMarshaler
+	MarshalGQLContext(context.Context, io.Writer) error
+}](t *testing.T, id K, want error) {
 	t.Helper()
 	text, textErr := id.MarshalText()
-	object, objectErr := json.Marshal(struct{ ID sqltype.PublicID[T] }{id})
-	keys, keysErr := json.Marshal(map[sqltype.PublicID[T]]bool{id: true})
+	object, objectErr := json.Marshal(struct{ ID K }{id})
+	keys, keysErr := json.Marshal(map[K]bool{id: true})
 	var gql strings.Builder
 	gqlErr := id.MarshalGQLContext(t.Context(), &gql)
 	for i, err := range []error{textErr, objectErr, gqlErr} {
@@ -269,7 +278,7 @@ func testNoText[T interface{ Prefix() string }](t *testing.T, id sqltype.PublicI
 		t.Errorf("keys of a JSON object: got %v, want %v", keysErr, want)
 	}
 	shown := string(text) + string(object) + string(keys) + gql.String() + fmt.Sprintf("%v %s %q %+v %v", id, id, id, struct{ ID any }{id}, &id) + logged(id, &id)
-	if strings.Contains(shown, "15224982") || !strings.Contains(shown, "(") || strings.Contains(shown, "panic") || string(text)+string(object)+string(keys)+gql.String() != "" {
+	if strings.Contains(shown, "15224982") || strings.Contains(shown, "017f22e2") || !strings.Contains(shown, "(") || strings.Contains(shown, "panic") || string(text)+string(object)+string(keys)+gql.String() != "" {
 		t.Errorf("got %s", shown)
 	}
 }

@@ -28,11 +28,11 @@ func ParseULID(s string) (id ULID, err error) {
 		return id, fmt.Errorf("%w: %q, want a ULID of 26 characters", ErrSyntax, clipped(s))
 	}
 	if s[0] > '7' {
-		return id, fmt.Errorf("%w: %q, want at most 7ZZZZZZZZZZZZZZZZZZZZZZZZZ", ErrRange, s)
+		return id, fmt.Errorf("%w: %q, want at most 7ZZZZZZZZZZZZZZZZZZZZZZZZZ", ErrRange, clipped(s))
 	}
 	octets, ok := crockford.Parse(crockford.Capital, strings.ToUpper(s))
 	if !ok {
-		return id, fmt.Errorf("%w: %q, want digits and letters without I, L, O and U", ErrSyntax, s)
+		return id, fmt.Errorf("%w: %q, want digits and letters without I, L, O and U", ErrSyntax, clipped(s))
 	}
 	return octets, nil
 }

@@ -48,7 +48,7 @@ func ParseUUID(s string) (id UUID, err error) {
 		digits = append(digits, group...)
 	}
 	if _, err := hex.Decode(id[:], digits); err != nil {
-		return UUID{}, fmt.Errorf("%w: %q, want hexadecimal digits between hyphens", ErrSyntax, s)
+		return UUID{}, fmt.Errorf("%w: %q, want hexadecimal digits between hyphens", ErrSyntax, clipped(s))
 	}
 	return id, nil
 }

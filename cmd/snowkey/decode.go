@@ -21,6 +21,8 @@ func newDecode() *cobra.Command {
 		Long: `Show what the keys carry: the time they were made at, the numbers of their node, the sequence.
 UUIDs, ULIDs and ObjectIDs are recognized by their texts, unless --layout or --format says that the keys are snowflakes. So are
 TypeIDs, such as user_01h455vb4pex5vsknk084sn02q, and public ids, such as ord_JYZTXD6H1EXM9, unless --format does.
+With 26 digits these stand for 16 bytes: "holds" is the version of the UUID, such as uuidv7, or no-uuid for
+others, such as a ULID, and what wrong keys make of a public id.
 
 The ID "-" reads keys from standard input, one a line.`,
 		Example: `  snowkey decode --layout twitter 1541815603606036480

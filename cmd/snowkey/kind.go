@@ -85,7 +85,8 @@ func (k *kindChoice) Set(text string) error {
 type wideKey struct {
 	ID      string     `json:"id"`
 	Kind    string     `json:"kind"`
-	UUID    string     `json:"uuid,omitempty"` // that a text with a prefix stands for
+	UUID    string     `json:"uuid,omitempty"`  // that a text with a prefix stands for
+	Holds   string     `json:"holds,omitempty"` // one of uuidKinds, or no-uuid: a ULID, or what wrong keys make of a public id
 	Time    *time.Time `json:"time,omitempty"`
 	Process string     `json:"process,omitempty"` // of an ObjectID: random, or as published the hash of the host and the process
 	Counter *uint32    `json:"counter,omitempty"`
@@ -107,6 +108,9 @@ func recognize(text string) (wideKey, bool) {
 	}
 	return wideKey{}, false
 }
+
+// uuidKinds are the kinds of UUIDs that RFC 9562 has.
+var uuidKinds = []string{"uuidv1", "uuidv2", "uuidv3", "uuidv4", "uuidv5", "uuidv6", "uuidv7", "uuidv8"}
 
 // gregorian is how many ticks of 100 ns lie between 1582-10-15, where versions 1 and 6 count from, and 1970.
 const gregorian = 0x01b21dd213814000
@@ -146,7 +150,7 @@ func (k wideKey) line() string {
 	}
 	line += " kind=" + k.Kind
 	if k.UUID != "" {
-		line += " uuid=" + k.UUID
+		line += " uuid=" + k.UUID + " holds=" + k.Holds
 	}
 	if k.Counter != nil {
 		line += fmt.Sprintf(" process=%s counter=%d", k.Process, *k.Counter)

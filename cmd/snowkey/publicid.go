@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,18 +41,20 @@ func publicKeysFlag(c *cobra.Command) *publicKeys {
 // errNoPublicKeys says that neither the flag nor the variable is there.
 var errNoPublicKeys = errors.New("name the file of its keys with --public-id-keys, or set " + publicKeysVariable)
 
-// codec returns the codec of the keys, or an errNoPublicKeys.
-func (k publicKeys) codec(options ...publicid.Option) (*publicid.Codec, error) {
-	var keys []publicid.Key
-	var err error
+// read returns the keys, or an errNoPublicKeys.
+func (k publicKeys) read() ([]publicid.Key, error) {
 	switch {
 	case k != "":
-		keys, err = publicid.FromFile(string(k))
+		return publicid.FromFile(string(k))
 	case os.Getenv(publicKeysVariable) == "":
 		return nil, errNoPublicKeys
-	default:
-		keys, err = publicid.FromEnv(publicKeysVariable)
 	}
+	return publicid.FromEnv(publicKeysVariable)
+}
+
+// codec returns the codec of the keys, or an errNoPublicKeys.
+func (k publicKeys) codec(options ...publicid.Option) (*publicid.Codec, error) {
+	keys, err := k.read()
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +128,9 @@ func (d decoder) octetsLine(p prefixed, kind string, id [16]byte, err error) (st
 		return "", err
 	}
 	key := recognizeUUID(sqltype.UUID(id))
+	if key.Holds = key.Kind; !slices.Contains(uuidKinds, key.Kind) {
+		key.Holds = "no-uuid"
+	}
 	key.ID, key.UUID, key.Kind = p.text, key.ID, kind
 	return d.wideLine(key)
 }

@@ -40,7 +40,7 @@ func TestConformance(t *testing.T) {
 			t.Parallel()
 			made := kind.make(t)
 			keysDB, rowsDB, pair := open(t, made), open(t, made), open(t, kind.make(t))
-			for _, s := range strategy.All()[:22] { // the built-in ones
+			for _, s := range strategy.All()[:24] { // the built-in ones
 				name := s.Info().Name
 				t.Run(name, func(t *testing.T) {
 					at := strategy.Environment{DB: keysDB, Kind: kind.name, Pair: pair, Prefix: prefix, Processes: 2}

@@ -10,8 +10,8 @@
 //
 //   - What a strategy makes in the database has a name that begins with the environment's prefix: tables, and on PostgreSQL and MariaDB sequences. That of
 //     flickr is on the pair too. An index of a table of orders is named after the table.
-//   - Rows get their keys in the way that an application would have it: numbers by the plugin of package gormplugin, which asks the source once a
-//     statement; other keys are set in the structs, from one call of the source a statement where it can make several at once.
+//   - Rows get their keys in the way that an application would have it: numbers and NanoIDs by the plugin of package gormplugin, which asks the
+//     source once a statement; other keys are set in the structs, from one call of the source a statement where it can make several at once.
 //   - A strategy never makes up for the faults of what it stands for. Two processes of objectid-published whose numbers agree in their low 16 bits
 //     have one name, uuidv1 of a clock that steps back goes back, objectid comes round after 2^24 keys of a second.
 //

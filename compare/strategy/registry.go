@@ -144,6 +144,7 @@ func builtIn() []Strategy {
 	return slices.Concat(
 		[]Strategy{autoIncrement()},
 		uuids(),
+		[]Strategy{nanoID()},
 		objectIDs(),
 		tickets(),
 		snowflakes(),

@@ -16,9 +16,9 @@ import (
 
 func TestAll(t *testing.T) {
 	want := []string{
-		"autoincrement", "uuidv1", "uuidv4", "uuidv7", "uuidv1-text", "uuidv4-text", "uuidv7-text", "objectid-published", "objectid",
+		"autoincrement", "uuidv1", "uuidv4", "uuidv7", "uuidv1-text", "uuidv4-text", "uuidv7-text", "nanoid", "objectid-published", "objectid",
 		"ticket", "flickr", "blocks", "sequence", "twitter", "shardingjdbc", "leaf", "k8sip", "game", "js53", "snowkey", "snowkey-fleet16",
-		"snowkey-packed", "snowkey-packed-fleet16", "snowkey-sharded", "snowkey-scattered",
+		"snowkey-public", "snowkey-packed", "snowkey-packed-fleet16", "snowkey-sharded", "snowkey-scattered",
 	}
 	var got []string
 	for _, s := range strategy.All()[:len(want)] {

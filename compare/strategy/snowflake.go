@@ -15,6 +15,7 @@ import (
 func snowflakes() []Strategy {
 	return append(presets(),
 		snowkey(), fleetOf(snowkey(), idgen.Snowkey, "more page splits than with one generator, and on InnoDB fewer rows a page"),
+		public(),
 		packed(), fleetOf(packed(), idgen.Packed, "the index grows in 16 places, one for each generator"),
 		sharded(), scattered())
 }

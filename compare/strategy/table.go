@@ -9,9 +9,9 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// row is the model of a table whose keys come from a source.
+// row is the model of a table whose keys come from a source. Where the plugin is registered, the tag has it fill in texts too.
 type row[C any] struct {
-	ID C `gorm:"primaryKey;autoIncrement:false"`
+	ID C `gorm:"primaryKey;autoIncrement:false;snowkey"`
 	Order
 }
 

@@ -23,6 +23,10 @@ var (
 
 	_ graphql.ContextMarshaler   = sqltype.PublicID[invoice](0) // which can fail
 	_ graphql.ContextUnmarshaler = (*sqltype.PublicID[invoice])(nil)
+	_ graphql.ContextMarshaler   = sqltype.PublicUUID[invoice]{}
+	_ graphql.ContextUnmarshaler = (*sqltype.PublicUUID[invoice])(nil)
+	_ graphql.Marshaler          = sqltype.UUIDKey[customer]{}
+	_ graphql.Unmarshaler        = (*sqltype.UUIDKey[customer])(nil)
 )
 
 // invoice is a model that the world sees by a public id. In gqlgen.yml, ID's model is the alias: type InvoiceID = sqltype.PublicID[invoice].

@@ -7,8 +7,12 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// array is an array of keys. Its type is registered as bigint[], for parameters of which pgx knows no other.
-type array struct{ pgtype.ArrayGetter }
+// Arrays of keys. The types are registered as bigint[], uuid[] and text[], for parameters of which pgx knows no other.
+type (
+	numbers struct{ pgtype.ArrayGetter }
+	uuids   struct{ pgtype.ArrayGetter }
+	ulids   struct{ pgtype.ArrayGetter }
+)
 
 // tryWrapArray makes an array of what is a slice or an array of keys, or is to pgx, unless it has a Value of its own.
 func tryWrapArray(value any) (pgtype.WrappedEncodePlanNextSetter, any, bool) {
@@ -19,16 +23,28 @@ func tryWrapArray(value any) (pgtype.WrappedEncodePlanNextSetter, any, bool) {
 	return new(arrayPlan), a, ok
 }
 
-func arrayOf(value any) (array, bool) {
+func arrayOf(value any) (any, bool) {
 	switch t := reflect.TypeOf(value); t.Kind() {
 	case reflect.Slice, reflect.Array:
-		return array{elements{reflect.ValueOf(value)}}, isElement(t.Elem())
+		return arrayTo(elements{reflect.ValueOf(value)}, t.Elem())
 	}
-	if _, ok := value.(array); ok {
-		return array{}, false // else a column that is no array is tried until pgx gives up, eight wrappers deep
+	switch value := value.(type) {
+	case numbers, uuids, ulids:
+		return nil, false // else a column that is no array is tried until pgx gives up, eight wrappers deep
+	case pgtype.ArrayGetter:
+		return arrayTo(value, reflect.TypeOf(value.IndexType()))
 	}
-	getter, ok := value.(pgtype.ArrayGetter)
-	return array{getter}, ok && isElement(reflect.TypeOf(getter.IndexType()))
+	return nil, false
+}
+
+func arrayTo(of pgtype.ArrayGetter, element reflect.Type) (any, bool) {
+	switch {
+	case isElement(element, isNumber):
+		return numbers{of}, true
+	case isElement(element, isUUID):
+		return uuids{of}, true
+	}
+	return ulids{of}, isElement(element, isULID)
 }
 
 type arrayPlan struct{ next pgtype.EncodePlan }

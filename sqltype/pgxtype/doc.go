@@ -13,11 +13,11 @@
 //
 // # What it guarantees
 //
-//   - sqltype.ID, every sqltype.Key and sqltype.Number, pointers to them, and sql.Null of them go to and come from bigint columns, in
+//   - sqltype.ID, every sqltype.Key and sqltype.PublicID, and sqltype.Number, pointers to them, and sql.Null of them go to and come from bigint columns, in
 //     every query mode of pgx, in text and binary, with COPY too. So do slices and arrays of all of these, as bigint[].
-//   - sqltype.UUID, pointers to it and sql.Null of it go to and come from uuid columns in the same way, slices as uuid[]. A sqltype.ULID is text: of it pgx
-//     calls Value and Scan.
-//   - One key is written into a buffer, and read, without an allocation; only where pgx does not ask the server for the type of a
+//   - sqltype.UUID, every sqltype.UUIDKey and sqltype.PublicUUID go to and come from uuid columns in the same way, sqltype.ULID text columns, and their slices uuid[] and
+//     text[]. A PublicUUID is its UUID here.
+//   - One key is written into a buffer, and read, without an allocation, but for that of reading a UUID as text; only where pgx does not ask the server for the type of a
 //     parameter, in the last two modes below, it calls Value.
 //   - NULL is a nil pointer, or a sql.Null that is not valid. Read into a plain key it is an error that wraps sqltype.ErrNull.
 //   - Values of all other types go to and come from bigint and text as before, also when the map already had other codecs for these.

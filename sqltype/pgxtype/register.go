@@ -9,7 +9,7 @@ import (
 	"github.com/snowkey-go/snowkey/sqltype"
 )
 
-// Register makes a map encode and scan all types of keys in package sqltype that are an int64, and UUIDs. A second call changes nothing.
+// Register makes a map encode and scan all types of keys in package sqltype. A second call changes nothing.
 //
 // A map belongs to its connection, and is as little safe for concurrent use: call it before the connection's first query.
 func Register(m *pgtype.Map) {
@@ -17,7 +17,9 @@ func Register(m *pgtype.Map) {
 	if _, ok := bigint.Codec.(codec); ok {
 		return
 	}
-	m.RegisterType(&pgtype.Type{Name: bigint.Name, OID: bigint.OID, Codec: codec{bigint.Codec}})
+	m.RegisterType(&pgtype.Type{Name: bigint.Name, OID: bigint.OID, Codec: codec{bigint.Codec, isNumber}})
+	uuid, _ := m.TypeForOID(pgtype.UUIDOID)
+	m.RegisterType(&pgtype.Type{Name: uuid.Name, OID: uuid.OID, Codec: codec{uuid.Codec, isUUID}})
 	for _, oid := range []uint32{pgtype.TextOID, pgtype.VarcharOID} {
 		text, _ := m.TypeForOID(oid)
 		m.RegisterType(&pgtype.Type{Name: text.Name, OID: oid, Codec: textCodec{text.Codec}})
@@ -26,18 +28,16 @@ func Register(m *pgtype.Map) {
 	m.RegisterType(&pgtype.Type{Name: char.Name, OID: char.OID, Codec: charCodec{textCodec{char.Codec}}})
 	m.TryWrapEncodePlanFuncs = slices.Insert(m.TryWrapEncodePlanFuncs, 0, tryWrapArray)
 
-	uuid, _ := m.TypeForOID(pgtype.UUIDOID)
-	m.RegisterType(&pgtype.Type{Name: uuid.Name, OID: uuid.OID, Codec: uuidCodec{uuid.Codec}})
-
 	// For a parameter that the server was not asked about, and for Map.SQLScanner.
-	m.RegisterDefaultPgType(array{}, "_int8")
-	for _, keys := range []any{[]sqltype.ID{}, new([]sqltype.ID), []*sqltype.ID{}, new([]*sqltype.ID)} {
-		m.RegisterDefaultPgType(keys, "_int8")
-	}
-	for _, key := range []any{sqltype.UUID{}, new(sqltype.UUID), sql.Null[sqltype.UUID]{}} {
-		m.RegisterDefaultPgType(key, "uuid")
-	}
-	for _, keys := range []any{[]sqltype.UUID{}, new([]sqltype.UUID), []*sqltype.UUID{}} {
-		m.RegisterDefaultPgType(keys, "_uuid")
+	for name, values := range map[string][]any{
+		"_int8": {numbers{}, []sqltype.ID{}, new([]sqltype.ID), []*sqltype.ID{}, new([]*sqltype.ID)},
+		"uuid":  {sqltype.UUID{}, new(sqltype.UUID), sql.Null[sqltype.UUID]{}},
+		"_uuid": {uuids{}, []sqltype.UUID{}, new([]sqltype.UUID), []*sqltype.UUID{}, new([]*sqltype.UUID)},
+		"text":  {sqltype.ULID{}, new(sqltype.ULID), sql.Null[sqltype.ULID]{}},
+		"_text": {ulids{}, []sqltype.ULID{}, new([]sqltype.ULID), []*sqltype.ULID{}, new([]*sqltype.ULID)},
+	} {
+		for _, value := range values {
+			m.RegisterDefaultPgType(value, name)
+		}
 	}
 }

@@ -56,6 +56,13 @@ func mix(user User, order Order, id sqltype.ID, n int64) {
 	_ = sqltype.Number(user.ID) == sqltype.Number(order.ID)
 	_ = sqltype.Number(id) == id // refused
 
+	find16 := func(sqltype.UUIDKey[User]) {}
+	find16(sqltype.UUIDKey[User]{})
+	find16(sqltype.UUIDKey[Order]{}) // refused
+	find16(sqltype.UUID{})           // refused
+	find16([16]byte{1})
+	find16(sqltype.UUIDKey[User](sqltype.UUIDKey[Order]{}))
+
 	parsed, _ := sqltype.ParseKey[Order]("1")
 	find(parsed) // refused
 	order.ID = parsed
