@@ -9,9 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +16,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/idgen/grant/granttest"
 	"github.com/snowkey-go/snowkey/idgen/grant/redisgrant"
 )
 
@@ -38,62 +36,15 @@ func few(t *testing.T, unit time.Duration) idgen.Layout {
 func TestKeepersWhileRedisIsKilled(t *testing.T) {
 	s := startServer(t, durable...)
 	store := redisgrant.New(s.client())
-	config := grant.Config{Generator: []idgen.Option{few(t, time.Millisecond)}, For: 400 * time.Millisecond, First: 100 * time.Millisecond, Wait: 10 * time.Second, Logger: silent}
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	var made, opened atomic.Int64
-	var mu sync.Mutex
-	var all []int64 // guarded by mu
-	var group sync.WaitGroup
+	fleet := granttest.StartFleet(t, func() grant.Store { return store })
 	for range 6 {
-		group.Go(func() {
-			var ids []int64
-			for ctx.Err() == nil {
-				keys, err := grant.Open(ctx, store, config)
-				if err != nil {
-					pause(ctx)
-					continue
-				}
-				opened.Add(1)
-				for range 2000 {
-					id, err := keys.Next(ctx)
-					if err != nil {
-						pause(ctx)
-						continue
-					}
-					ids = append(ids, id)
-					made.Add(1)
-				}
-				_ = keys.Close() // fails while Redis does not answer
-			}
-			mu.Lock()
-			all = append(all, ids...)
-			mu.Unlock()
-		})
-	}
-	for range 6 {
-		before := made.Load()
-		s.until("2000 ids are made", func() bool { return made.Load() > before+2000 })
+		before := fleet.Made()
+		s.until("2000 ids are made", func() bool { return fleet.Made() > before+2000 })
 		s.kill()
-		pause(ctx)
+		time.Sleep(100 * time.Millisecond) // as long as grants of a young keeper last
 		s.start()
 	}
-	stop()
-	group.Wait()
-	n := len(all)
-	slices.Sort(all)
-	if unique := len(slices.Compact(all)); unique != n {
-		t.Errorf("%d of %d ids are different", unique, n)
-	}
-	t.Logf("%d ids by %d keepers", n, opened.Load())
-}
-
-// pause waits as long as grants of a young keeper last, or until the context ends.
-func pause(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(100 * time.Millisecond):
-	}
+	fleet.Stop()
 }
 
 // TestKeeperNoticesLoss takes what Redis has acknowledged from it, in several ways: the keeper reports the loss, records it, and goes on.
