@@ -73,7 +73,7 @@
 //   - The key of the space is deleted: it is a new space, with another identity. Another key of it, but for its losses and its clock, is deleted or changed by hand: methods
 //     fail with [grant.ErrStore]. Nobody mends it; delete the keys of the space after the processes have ended.
 //   - The alarm NOSPACE: etcd takes no writes, and Swap fails with [grant.ErrReadOnly]. Compact, defragment, and disarm the alarm.
-//   - The alarm CORRUPT: etcd answers nothing, and methods fail with [grant.ErrStore].
+//   - The alarm CORRUPT: etcd takes no writes either, and Swap fails with [grant.ErrStore].
 //   - The client names a learner: it answers no reads of the present. Another endpoint is asked; where there is none, methods fail with [grant.ErrReadOnly].
 //   - The account may not read or write the keys, or has another password: the method fails with etcd's words.
 //   - One member alone: a warning in the state of the keeper. When its disk is lost, so are the grants.

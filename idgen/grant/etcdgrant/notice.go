@@ -93,6 +93,9 @@ func (s *Store) examine(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, perAttempt/2)
 	defer cancel()
 	list, err := s.client.MemberList(ctx)
+	for err != nil && s.again(ctx, err) { // of two endpoints, one may answer each read, and the other one this
+		list, err = s.client.MemberList(ctx)
+	}
 	if err != nil {
 		return
 	}

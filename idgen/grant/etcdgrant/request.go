@@ -56,10 +56,29 @@ func (s *Store) ask(ctx context.Context, gets ...clientv3.Op) ([]*pb.RangeRespon
 	}
 }
 
-// commit makes a change once, and reports whether it was made. After an error that is ambiguous it may have been, or may be later.
-func (s *Store) commit(ctx context.Context, c change) (bool, error) {
-	response, err := s.transact(ctx, c.compare, c.put)
-	return err == nil && response.Succeeded, err
+// commit makes a change, and reports whether it was made. It sends the transaction again where there was no answer, which makes it once at most, since it compares
+// revisions that it changes. Where it was not made, lost is the error of an attempt without an answer, which may have made it.
+func (s *Store) commit(ctx context.Context, c change) (done bool, lost, err error) {
+	for {
+		response, err := s.transact(ctx, c.compare, c.put)
+		if err == nil {
+			return response.Succeeded, lost, nil
+		}
+		if ambiguous(err) {
+			lost = err
+		}
+		if !s.again(ctx, err) {
+			return false, lost, err
+		}
+	}
+}
+
+// unknown says of a change that is not to be seen, and of which an answer was lost, that it may have been made.
+func unknown(lost error) error {
+	if lost == nil {
+		return nil
+	}
+	return fmt.Errorf("the change may have been made, and was changed again since: %w", lost)
 }
 
 // transact is one attempt.

@@ -1,6 +1,7 @@
 package etcdgrant
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -95,7 +96,7 @@ func (s *Store) Prepare(ctx context.Context, space, layout string) (inForce stri
 			s.examine(within)
 			return at.header.Layout, nil
 		}
-		if _, err = s.commit(within, change); err == nil || s.again(within, err) {
+		if _, _, err = s.commit(within, change); err == nil {
 			at, err = s.read(within, k, noRow)
 		}
 	}
@@ -138,7 +139,7 @@ func (s *Store) Swap(ctx context.Context, space string, old, new grant.Row) (swa
 	for {
 		at, err := s.read(within, k, numbers{new.Number, new.Number})
 		if err != nil {
-			return false, errors.Join(lost, err)
+			return false, err
 		}
 		if len(at.listed) == 1 && at.listed[0].call == call {
 			s.made(call)
@@ -148,15 +149,15 @@ func (s *Store) Swap(ctx context.Context, space string, old, new grant.Row) (swa
 		in := k.of(at.header.ID)
 		switch {
 		case !at.there || at.header.Moved != "":
-			return false, lost
+			return false, unknown(lost)
 		case old.Holder != grant.Absent:
 			if len(at.listed) != 1 || at.listed[0].Holder != old.Holder || at.listed[0].Until != old.Until {
-				return false, lost
+				return false, unknown(lost)
 			}
 			change.compare = append(change.compare, at.listed[0].same()...)
 		default:
 			if len(at.listed) > 0 || new.From < at.held() {
-				return false, lost
+				return false, unknown(lost)
 			}
 			change.compare = append(change.compare, absent(in.node(new.Number)), at.made.same())
 			change.put = append(change.put, putDigits(in.made, at.counted+1))
@@ -165,15 +166,15 @@ func (s *Store) Swap(ctx context.Context, space string, old, new grant.Row) (swa
 		if new.Until < grant.Forever {
 			change.put = append(change.put, raise(in.mark, new.Until))
 		}
-		switch done, err := s.commit(within, change); {
-		case done:
+		done, unanswered, err := s.commit(within, change)
+		if done {
 			s.made(call)
 			return true, nil
-		case err != nil && !s.again(within, err):
-			return false, errors.Join(lost, err)
-		case err != nil && ambiguous(err):
-			lost = err
 		}
+		if err != nil {
+			return false, err
+		}
+		lost = cmp.Or(unanswered, lost)
 	}
 }
 
@@ -193,17 +194,17 @@ func (s *Store) Move(ctx context.Context, space, to, old, new string, most int64
 	for {
 		at, err := s.read(within, from, noRow)
 		if err != nil {
-			return false, errors.Join(lost, err)
+			return false, err
 		}
 		if at.header.Moved == call {
 			return true, nil
 		}
 		losses, other, err := s.getTwo(within, from.losses, into.space)
 		if err != nil {
-			return false, errors.Join(lost, err)
+			return false, err
 		}
 		if !at.there || at.header.Moved != "" || at.header.Layout != old || at.mark > most || other.revision > 0 {
-			return false, lost
+			return false, unknown(lost)
 		}
 		h := at.header
 		h.Layout = new
@@ -214,14 +215,11 @@ func (s *Store) Move(ctx context.Context, space, to, old, new string, most int64
 		if losses.revision > 0 {
 			change.put = append(change.put, clientv3.OpPut(into.losses, losses.value), clientv3.OpDelete(from.losses))
 		}
-		switch done, err := s.commit(within, change); {
-		case done:
-			return true, nil
-		case err != nil && !s.again(within, err):
-			return false, errors.Join(lost, err)
-		case err != nil && ambiguous(err):
-			lost = err
+		done, unanswered, err := s.commit(within, change)
+		if done || err != nil {
+			return done, err
 		}
+		lost = cmp.Or(unanswered, lost)
 	}
 }
 
@@ -247,8 +245,8 @@ func (s *Store) Record(ctx context.Context, space string, loss grant.Loss) (err 
 			return nil
 		}
 		all = append(all[max(0, len(all)-mostLosses+1):], lossValue{loss.Number, loss.Holder, loss.From, loss.Until, call})
-		done, err := s.commit(within, change{compare: []clientv3.Cmp{header.same(), was.same()}, put: []clientv3.Op{putJSON(k.losses, all)}})
-		if done || err != nil && !s.again(within, err) {
+		done, _, err := s.commit(within, change{compare: []clientv3.Cmp{header.same(), was.same()}, put: []clientv3.Op{putJSON(k.losses, all)}})
+		if done || err != nil {
 			return err
 		}
 	}
@@ -289,7 +287,9 @@ func (s *Store) Spaces(ctx context.Context) (spaces []grant.Space, err error) {
 			return nil, err
 		}
 		if len(found[0].Kvs) == 0 {
-			return grant.LatestSpaces(spaces), nil
+			spaces = grant.LatestSpaces(spaces)
+			slices.SortFunc(spaces, func(a, b grant.Space) int { return strings.Compare(a.Name, b.Name) })
+			return spaces, nil
 		}
 		folder, _, _ := strings.Cut(strings.TrimPrefix(string(found[0].Kvs[0].Key), s.prefix), "/")
 		k := s.keys(folder)

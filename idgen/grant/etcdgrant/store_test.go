@@ -12,6 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/grant"
 	"github.com/snowkey-go/snowkey/idgen/grant/etcdgrant"
 	"github.com/snowkey-go/snowkey/idgen/grant/granttest"
+	"github.com/snowkey-go/snowkey/internal/testprocess"
 )
 
 // TestStore runs the conformance suite. Each of its tests has keys of its own.
@@ -25,7 +26,9 @@ func TestStore(t *testing.T) {
 		}
 	}
 	t.Run("one member", suite(startMember(t).dial()))
-	t.Run("three members", suite(dial(t, nil, startCluster(t)...)))
+	if testprocess.IsLong() {
+		t.Run("three members", suite(dial(t, nil, startCluster(t)...)))
+	}
 	secured := startMember(t)
 	limitAccount(t, secured)
 	t.Run("account", suite(secured.dial(asApp)))

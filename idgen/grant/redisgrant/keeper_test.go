@@ -3,7 +3,6 @@
 package redisgrant_test
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"os"
@@ -49,18 +48,18 @@ func TestKeepersWhileRedisIsKilled(t *testing.T) {
 
 // TestKeeperNoticesLoss takes what Redis has acknowledged from it, in several ways: the keeper reports the loss, records it, and goes on.
 func TestKeeperNoticesLoss(t *testing.T) {
-	for name, lose := range map[string]func(s *server, number any){
-		"FLUSHALL": func(s *server, _ any) { s.do("FLUSHALL") },
-		"DEL":      func(s *server, _ any) { s.do("DEL", "snowkey:{default}") },
-		"HDEL":     func(s *server, number any) { s.do("HDEL", "snowkey:{default}", number) },
-		"empty data set": func(s *server, _ any) {
+	for name, lose := range map[string]func(s *server, number int64){
+		"FLUSHALL": func(s *server, _ int64) { s.do("FLUSHALL") },
+		"DEL":      func(s *server, _ int64) { s.do("DEL", "snowkey:{default}") },
+		"HDEL":     func(s *server, number int64) { s.do("HDEL", "snowkey:{default}", number) },
+		"empty data set": func(s *server, _ int64) {
 			s.kill()
 			if err := os.RemoveAll(filepath.Join(s.dir, "appendonlydir")); err != nil {
 				s.t.Fatal(err)
 			}
 			s.start()
 		},
-		"older copy": func(s *server, _ any) {
+		"older copy": func(s *server, _ int64) {
 			s.kill()
 			log, older := filepath.Join(s.dir, "appendonlydir"), filepath.Join(s.dir, "older")
 			if err := errors.Join(os.RemoveAll(log), os.Rename(older, log)); err != nil {
@@ -72,30 +71,11 @@ func TestKeeperNoticesLoss(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := startServer(t, durable...)
-			store := redisgrant.New(s.client())
-			keys, err := grant.Open(t.Context(), store, grant.Config{For: 2 * time.Second, First: 2 * time.Second, Every: 20 * time.Millisecond, Logger: silent})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer keys.Close()
-			if out, err := exec.Command("cp", "-r", filepath.Join(s.dir, "appendonlydir"), filepath.Join(s.dir, "older")).CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
-			first := keys.State()
-			s.until("the grant is renewed", func() bool { return keys.State().Renewed > first.Renewed+2 })
-			if _, err := keys.Next(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			lose(s, first.Number)
-			s.until("the loss is reported", func() bool { return len(keys.State().Losses) > 0 })
-			s.until("the loss is recorded", func() bool {
-				losses, err := store.Losses(context.Background(), "default")
-				return err == nil && len(losses) == 1 && losses[0].Number == first.Number
-			})
-			s.until("there are keys again", func() bool { _, err := keys.Next(context.Background()); return err == nil })
-			if after := keys.State(); (after.ID == first.ID) != (name == "HDEL" || name == "older copy") {
-				t.Errorf("the identity was %q, and is %q", first.ID, after.ID)
-			}
+			granttest.NoticesLoss(t, redisgrant.New(s.client()), name != "HDEL" && name != "older copy", func() {
+				if out, err := exec.Command("cp", "-r", filepath.Join(s.dir, "appendonlydir"), filepath.Join(s.dir, "older")).CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+			}, func(number int64) { lose(s, number) })
 		})
 	}
 }
