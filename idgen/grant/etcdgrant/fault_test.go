@@ -293,3 +293,95 @@ func TestAlarms(t *testing.T) {
 		t.Errorf("Swap with the alarm CORRUPT: got the error %v, want ErrStore", err)
 	}
 }
+
+// TestInterleaved has another process make a change between what a method reads and what it writes.
+func TestInterleaved(t *testing.T) {
+	m := startMember(t)
+	held, renewed := grant.Row{Number: 1, Holder: "a", Until: 5}, grant.Row{Number: 1, Holder: "a", Until: 6}
+	second := grant.Row{Number: 2, Holder: "b", Until: 5}
+	swap := func(old, new grant.Row) func(*testing.T, *etcdgrant.Store) bool {
+		return func(t *testing.T, s *etcdgrant.Store) bool {
+			ok, err := s.Swap(t.Context(), "default", old, new)
+			if err != nil {
+				t.Error(err)
+			}
+			return ok
+		}
+	}
+	move := func(t *testing.T, s *etcdgrant.Store) bool {
+		ok, err := s.Move(t.Context(), "default", "default~1", "a", "b", 5)
+		if err != nil {
+			t.Error(err)
+		}
+		return ok
+	}
+	record := func(t *testing.T, s *etcdgrant.Store) bool {
+		return s.Record(t.Context(), "default", grant.Loss{Number: 1}) == nil
+	}
+	moveFurther := func(t *testing.T, s *etcdgrant.Store) bool {
+		ok, err := s.Move(t.Context(), "default", "default~2", "a", "b", 5)
+		return ok && err == nil
+	}
+	prepareOther := func(t *testing.T, s *etcdgrant.Store) bool {
+		_, err := s.Prepare(t.Context(), "default~1", "x")
+		return err == nil
+	}
+	for name, test := range map[string]struct {
+		first, between, call func(*testing.T, *etcdgrant.Store) bool
+		want                 bool
+		rows                 []grant.Row
+		losses               int
+	}{
+		"a row is added":             {nil, swap(none(1), held), swap(none(1), renewed), false, []grant.Row{held}, 0},
+		"another row is added":       {nil, swap(none(1), held), swap(none(2), second), true, []grant.Row{held, second}, 0},
+		"the row is renewed":         {swap(none(1), held), swap(held, renewed), swap(held, grant.Row{Number: 1, Holder: "b", From: 5, Until: 9}), false, []grant.Row{renewed}, 0},
+		"the space moves":            {swap(none(1), held), move, swap(held, renewed), false, []grant.Row{held}, 0},
+		"the space moves, to add":    {nil, move, swap(none(1), held), false, nil, 0},
+		"the mark is beyond Move":    {swap(none(1), held), swap(held, renewed), move, false, []grant.Row{renewed}, 0},
+		"the mark is not beyond":     {swap(none(1), held), swap(none(2), second), move, true, []grant.Row{held, second}, 0},
+		"a loss before Move":         {record, record, move, true, nil, 2},
+		"the first loss before Move": {nil, record, move, true, nil, 1},
+		"another loss":               {nil, record, record, true, nil, 2},
+		"another Move":               {nil, move, move, false, nil, 0},
+		"a Move to another name":     {nil, moveFurther, move, false, nil, 0},
+		"the other name is made":     {nil, prepareOther, move, false, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, prefix := m.dial(), etcdgrant.WithPrefix(strings.ReplaceAll(name, " ", "-")+"/")
+			other := etcdgrant.New(m.dial(), prefix)
+			prepare(t, other)
+			if test.first != nil && !test.first(t, other) {
+				t.Fatal("the first change was not made")
+			}
+			real, once := client.KV, false
+			client.KV = tampered{real, func(write bool, commit func() (*clientv3.TxnResponse, error)) (*clientv3.TxnResponse, error) {
+				if write && !once {
+					if once = true; !test.between(t, other) {
+						t.Error("the change between was not made")
+					}
+				}
+				return commit()
+			}}
+			if got := test.call(t, etcdgrant.New(client, prefix)); got != test.want || !once {
+				t.Errorf("got %t, want %t", got, test.want)
+			}
+			space := "default"
+			if l, err := other.List(t.Context(), "default~1", 0, 0); err != nil {
+				t.Fatal(err)
+			} else if l.ID != "" {
+				space = "default~1"
+			}
+			l, err := other.List(t.Context(), space, 0, 9)
+			if err != nil || !slices.Equal(l.Rows, test.rows) || l.Gone != 0 {
+				t.Errorf("got %+v, %v, want the rows %+v, and none gone", l, err, test.rows)
+			}
+			raw, err := real.Get(t.Context(), strings.ReplaceAll(name, " ", "-")+"/default/"+l.ID+"/made")
+			if err != nil || len(raw.Kvs) != 1 || string(raw.Kvs[0].Value) != fmt.Sprintf("%019d", len(test.rows)) {
+				t.Errorf("got %v, %v, want %d rows counted", raw, err, len(test.rows))
+			}
+			if losses, err := other.Losses(t.Context(), space); err != nil || len(losses) != test.losses {
+				t.Errorf("got the losses %+v, %v, want %d", losses, err, test.losses)
+			}
+		})
+	}
+}
