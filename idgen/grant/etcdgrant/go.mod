@@ -3,7 +3,7 @@ module github.com/snowkey-go/snowkey/idgen/grant/etcdgrant
 go 1.25.0
 
 require (
-	github.com/snowkey-go/snowkey v0.0.0-00010101000000-000000000000
+	github.com/snowkey-go/snowkey v0.0.0
 	go.etcd.io/etcd/api/v3 v3.6.14
 	go.etcd.io/etcd/client/v3 v3.6.14
 	go.uber.org/zap v1.27.0
@@ -25,5 +25,3 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260414002931-afd174a4e478 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 )
-
-replace github.com/snowkey-go/snowkey => ../../..

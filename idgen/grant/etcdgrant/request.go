@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -139,7 +140,7 @@ func codeOf(err error) codes.Code {
 }
 
 // explain says what was being done when the error came, and that the context had ended where it had.
-func explain(ctx context.Context, err error, doing string, args ...any) error {
+func (s *Store) explain(ctx context.Context, err error, doing string, args ...any) error {
 	if err == nil {
 		return nil
 	}
@@ -147,10 +148,12 @@ func explain(ctx context.Context, err error, doing string, args ...any) error {
 		err = fmt.Errorf("%w: %w", ended, err)
 	}
 	switch {
-	case errors.Is(err, rpctypes.ErrNoSpace):
-		err = fmt.Errorf("%w: %w; compact and defragment etcd, and disarm the alarm NOSPACE", grant.ErrReadOnly, err)
 	case errors.Is(err, errLearner):
 		err = fmt.Errorf("%w: %w; name the members that vote", grant.ErrReadOnly, err)
+	case s.client != nil && passing(err) && !errors.Is(err, context.Canceled):
+		err = fmt.Errorf("no answer in time from %s: %w", strings.Join(s.client.Endpoints(), ", "), err)
+	case errors.Is(err, rpctypes.ErrNoSpace):
+		err = fmt.Errorf("%w: %w; compact and defragment etcd, and disarm the alarm NOSPACE", grant.ErrReadOnly, err)
 	case codeOf(err) == codes.DataLoss:
 		err = fmt.Errorf("%w: %w; etcd has the alarm CORRUPT", grant.ErrStore, err)
 	}

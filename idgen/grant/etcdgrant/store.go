@@ -69,7 +69,7 @@ const mostLosses = 100
 
 // Prepare is [grant.Store]. The error wraps [grant.ErrSkew] where the process is about to start with a clock that is too far behind.
 func (s *Store) Prepare(ctx context.Context, space, layout string) (inForce string, err error) {
-	defer func() { err = explain(ctx, err, "preparing space %q", space) }()
+	defer func() { err = s.explain(ctx, err, "preparing space %q", space) }()
 	if err := errors.Join(s.check(space), grant.CheckLayout(layout)); err != nil {
 		return "", err
 	}
@@ -105,7 +105,7 @@ func (s *Store) Prepare(ctx context.Context, space, layout string) (inForce stri
 
 // List is [grant.Store]. The time is that of the process's clock.
 func (s *Store) List(ctx context.Context, space string, least, most int64) (l grant.Listing, err error) {
-	defer func() { err = explain(ctx, err, "listing nodes %d to %d of space %q", least, most, space) }()
+	defer func() { err = s.explain(ctx, err, "listing nodes %d to %d of space %q", least, most, space) }()
 	if err := s.check(space); err != nil {
 		return grant.Listing{}, err
 	}
@@ -124,7 +124,7 @@ func (s *Store) List(ctx context.Context, space string, least, most int64) (l gr
 
 // Swap is [grant.Store]. It refuses, with an error, what [grant.CheckSwap] does.
 func (s *Store) Swap(ctx context.Context, space string, old, new grant.Row) (swapped bool, err error) {
-	defer func() { err = explain(ctx, err, "swapping node %d of space %q", new.Number, space) }()
+	defer func() { err = s.explain(ctx, err, "swapping node %d of space %q", new.Number, space) }()
 	if err := errors.Join(s.check(space), grant.CheckSwap(old, new)); err != nil {
 		return false, err
 	}
@@ -180,7 +180,7 @@ func (s *Store) Swap(ctx context.Context, space string, old, new grant.Row) (swa
 
 // Move is [grant.Store].
 func (s *Store) Move(ctx context.Context, space, to, old, new string, most int64) (moved bool, err error) {
-	defer func() { err = explain(ctx, err, "moving space %q to %q", space, to) }()
+	defer func() { err = s.explain(ctx, err, "moving space %q to %q", space, to) }()
 	if err := errors.Join(s.check(space), s.check(to), grant.CheckLayout(new)); err != nil {
 		return false, err
 	}
@@ -225,7 +225,7 @@ func (s *Store) Move(ctx context.Context, space, to, old, new string, most int64
 
 // Record is [grant.Store].
 func (s *Store) Record(ctx context.Context, space string, loss grant.Loss) (err error) {
-	defer func() { err = explain(ctx, err, "recording a loss of space %q", space) }()
+	defer func() { err = s.explain(ctx, err, "recording a loss of space %q", space) }()
 	if err := s.check(space); err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ func (s *Store) Record(ctx context.Context, space string, loss grant.Loss) (err 
 
 // Losses is [grant.Store].
 func (s *Store) Losses(ctx context.Context, space string) (losses []grant.Loss, err error) {
-	defer func() { err = explain(ctx, err, "listing losses of space %q", space) }()
+	defer func() { err = s.explain(ctx, err, "listing losses of space %q", space) }()
 	if err := s.check(space); err != nil {
 		return nil, err
 	}
@@ -274,7 +274,7 @@ func (s *Store) Losses(ctx context.Context, space string) (losses []grant.Loss, 
 
 // Spaces returns the spaces that etcd has below the prefix, by name.
 func (s *Store) Spaces(ctx context.Context) (spaces []grant.Space, err error) {
-	defer func() { err = explain(ctx, err, "listing spaces") }()
+	defer func() { err = s.explain(ctx, err, "listing spaces") }()
 	if s.err != nil {
 		return nil, s.err
 	}
