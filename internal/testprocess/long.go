@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// LongVariable, set to any text, has the long tests run.
+// LongVariable is the variable of the environment that has the long tests run, set to any text.
 const LongVariable = "SNOWKEY_TEST_LONG"
 
 // IsLong reports whether the long tests run, see package dbtest.

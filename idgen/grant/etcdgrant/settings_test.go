@@ -112,12 +112,20 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestAccount has an account refused, with etcd's words, that may not use the keys.
+// TestAccount has an account that may use the keys of the store alone work, and one refused, with etcd's words, that may not use them.
 func TestAccount(t *testing.T) {
 	m := startMember(t)
 	limitAccount(t, m)
-	if _, err := etcdgrant.New(m.dial(asApp)).Prepare(t.Context(), "default", "a"); err != nil {
-		t.Error(err)
+	store := etcdgrant.New(m.dial(asApp))
+	prepare(t, store)
+	swapped, err := store.Swap(t.Context(), "default", none(1), grant.Row{Number: 1, Holder: "a", Until: 5})
+	recorded := store.Record(t.Context(), "default", grant.Loss{Number: 1})
+	moved, moveErr := store.Move(t.Context(), "default", "default~1", "a", "b", 5)
+	l, listErr := store.List(t.Context(), "default~1", 0, 9)
+	losses, lossErr := store.Losses(t.Context(), "default~1")
+	spaces, spaceErr := store.Spaces(t.Context())
+	if err := errors.Join(err, recorded, moveErr, listErr, lossErr, spaceErr); err != nil || !swapped || !moved || len(l.Rows) != 1 || len(losses) != 1 || len(spaces) != 1 {
+		t.Errorf("got %v, swapped %t, moved %t, %+v, the losses %+v and the spaces %+v", err, swapped, moved, l, losses, spaces)
 	}
 	for want, client := range map[string]*clientv3.Client{"permission denied": m.dial(asApp), "user name is empty": m.dial()} {
 		_, err := etcdgrant.New(client, etcdgrant.WithPrefix("other/")).Prepare(t.Context(), "default", "a")

@@ -15,7 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/testprocess"
 )
 
-// TestStore runs the conformance suite. Each of its tests has keys of its own.
+// TestStore runs the conformance suite, in the long form also with three members and with a limited account. Each of its tests has keys of its own.
 func TestStore(t *testing.T) {
 	var tests atomic.Int64
 	suite := func(client *clientv3.Client) func(t *testing.T) {
@@ -28,10 +28,10 @@ func TestStore(t *testing.T) {
 	t.Run("one member", suite(startMember(t).dial()))
 	if testprocess.IsLong() {
 		t.Run("three members", suite(dial(t, nil, startCluster(t)...)))
+		secured := startMember(t)
+		limitAccount(t, secured)
+		t.Run("account", suite(secured.dial(asApp)))
 	}
-	secured := startMember(t)
-	limitAccount(t, secured)
-	t.Run("account", suite(secured.dial(asApp)))
 }
 
 // limitAccount has a member ask for passwords, and makes the account of an application that may use keys below snowkey/ alone.
