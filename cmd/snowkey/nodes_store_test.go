@@ -227,3 +227,49 @@ func TestOpenStore(t *testing.T) {
 		}
 	}
 }
+
+// A store that speaks TLS alone, and asks for a certificate, is reached with the files that its URL names, and not without.
+func TestNodesStoreTLS(t *testing.T) {
+	dir := t.TempDir()
+	ca := testprocess.Certificate(t, dir, "ca", nil)
+	testprocess.Certificate(t, dir, "server", ca)
+	testprocess.Certificate(t, dir, "client", ca)
+	in := func(name string) string { return filepath.Join(dir, name) }
+	for scheme, start := range map[string]func(host, port string) *exec.Cmd{
+		"rediss": func(_, port string) *exec.Cmd {
+			command := exec.Command(testprocess.Path(t, "redis-server", "redis"), "-")
+			command.Stdin = strings.NewReader(fmt.Sprintf("port 0\ntls-port %s\nbind 127.0.0.1\ndir %s\nlogfile %[2]s/log\nsave \"\"\ntls-ca-cert-file %s\ntls-cert-file %s\ntls-key-file %s\n",
+				port, dir, in("ca.pem"), in("server.pem"), in("server.key")))
+			return command
+		},
+		"etcds": func(host, _ string) *exec.Cmd {
+			peer := fmt.Sprint("http://127.0.0.1:", testprocess.FreePort(t))
+			return exec.Command(testprocess.Path(t, "etcd", "etcd"), "--data-dir", in("data"), "--listen-client-urls", "https://"+host, "--advertise-client-urls", "https://"+host,
+				"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer, "--logger", "zap", "--log-outputs", in("etcd.log"),
+				"--cert-file", in("server.pem"), "--key-file", in("server.key"), "--client-cert-auth", "--trusted-ca-file", in("ca.pem"))
+		},
+	} {
+		t.Run(scheme, func(t *testing.T) {
+			port := fmt.Sprint(testprocess.FreePort(t))
+			host := "127.0.0.1:" + port
+			process := testprocess.Start(t, start(host, port))
+			named := answers(t, process, fmt.Sprintf("%s://%s?ca=%s&cert=%s&key=%s", scheme, host, in("ca.pem"), in("client.pem"), in("client.key")))
+			var out, errOut bytes.Buffer
+			if status := run(t.Context(), []string{"nodes", "--store", named}, nil, &out, &errOut); status != 0 || !strings.Contains(out.String(), "no key spaces yet in store") {
+				t.Errorf("got status %d, %q and %q", status, &out, &errOut)
+			}
+			for _, less := range []string{"?ca=" + in("ca.pem"), "?cert=" + in("client.pem") + "&key=" + in("client.key")} {
+				store, end, err := openStore(t.Context(), scheme+"://"+host+less)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				if _, err := store.Spaces(ctx); err == nil {
+					t.Errorf("with %s alone: got no error", less)
+				}
+				cancel()
+				_ = end() // of a client that has found no server
+			}
+		})
+	}
+}

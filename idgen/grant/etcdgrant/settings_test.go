@@ -4,18 +4,10 @@ package etcdgrant_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
-	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -27,6 +19,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen/grant"
 	"github.com/snowkey-go/snowkey/idgen/grant/etcdgrant"
+	"github.com/snowkey-go/snowkey/internal/testprocess"
 )
 
 func run(t *testing.T, command ...string) {
@@ -36,55 +29,13 @@ func run(t *testing.T, command ...string) {
 	}
 }
 
-// certificate makes a certificate for the loopback interface and its key, signed by another one or by itself, writes both to files, and returns it.
-func certificate(t *testing.T, dir, name string, by *tls.Certificate) *tls.Certificate {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		IsCA: by == nil, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-	}
-	parent, signer := template, any(key)
-	if by != nil {
-		parent, signer = by.Leaf, by.PrivateKey
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, secret := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, name+".pem"), cert, 0o600), os.WriteFile(filepath.Join(dir, name+".key"), secret, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	pair, err := tls.X509KeyPair(cert, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if pair.Leaf, err = x509.ParseCertificate(der); err != nil {
-		t.Fatal(err)
-	}
-	return &pair
-}
-
 // startSecure starts a member that speaks TLS and asks clients for certificates.
 func startSecure(t *testing.T) *member {
 	t.Helper()
 	dir := t.TempDir()
-	ca := certificate(t, dir, "ca", nil)
-	certificate(t, dir, "server", ca)
-	pair := certificate(t, dir, "client", ca)
+	ca := testprocess.Certificate(t, dir, "ca", nil)
+	testprocess.Certificate(t, dir, "server", ca)
+	pair := testprocess.Certificate(t, dir, "client", ca)
 	m := newMember(t, "one", "--cert-file", filepath.Join(dir, "server.pem"), "--key-file", filepath.Join(dir, "server.key"), "--client-cert-auth", "--trusted-ca-file", filepath.Join(dir, "ca.pem"))
 	m.client = strings.Replace(m.client, "http:", "https:", 1)
 	pool := x509.NewCertPool()
