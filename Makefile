@@ -4,7 +4,7 @@ GO          ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The packages of the modules that are released. ./... alone is the root's module.
-PACKAGES := ./... ./compare/... ./cmd/snowkey/... ./idgen/grant/redisgrant ./monitor/otelmeter ./monitor/promcollector
+PACKAGES := ./... ./compare/... ./cmd/snowkey/... ./idgen/grant/etcdgrant ./idgen/grant/redisgrant ./monitor/otelmeter ./monitor/promcollector
 
 .DEFAULT_GOAL := help
 .PHONY: help build test race test-sharding gorm-suite torture tidy lint bench bench-peers compare-results
@@ -17,12 +17,12 @@ build: ## build the command line, bin/snowkey
 
 # The first test prints the versions of the database servers; the tests of all packages do not. SQLite and the race detector need cgo.
 test race: export CGO_ENABLED = 1
-test race: export SNOWKEY_TEST_REQUIRE ?= mysql,postgres,redis
+test race: export SNOWKEY_TEST_REQUIRE ?= mysql,postgres,redis,etcd
 test race: export TMPDIR := $(shell internal/dbtest/folder.sh)
 # Test programs without tables for debuggers link in half the time. Stack traces and the race detector's reports are the same.
 test race: export GOFLAGS := $(shell $(GO) env GOFLAGS) -ldflags=-s
 # What takes longest begins first. make lint runs go vet.
-test: ## install MariaDB, PostgreSQL and Redis where missing, and run the tests, but for the long ones
+test: ## install MariaDB, PostgreSQL, Redis and etcd where missing, and run the tests, but for the long ones
 	internal/dbtest/install.sh
 	$(GO) test -count=1 -v -run '^TestVersion$$' ./internal/dbtest
 	$(GO) test -count=1 -vet=off -timeout 30m ./migrate $(PACKAGES) ./examples/apis ./examples/goose
@@ -38,7 +38,7 @@ race torture: export SNOWKEY_TEST_LONG ?= 1
 race: ## run all tests, the long ones too, with the race detector, and with the oldest GORM and drivers
 	internal/dbtest/install.sh
 	GOWORK=off $(GO) test -count=1 -race -timeout 60m $$($(GO) list ./... | sed 1d)
-	$(GO) test -count=1 -race -timeout 60m ./compare/... ./cmd/snowkey/... ./idgen/grant/redisgrant ./monitor/otelmeter ./monitor/promcollector
+	$(GO) test -count=1 -race -timeout 60m ./compare/... ./cmd/snowkey/... ./idgen/grant/etcdgrant ./idgen/grant/redisgrant ./monitor/otelmeter ./monitor/promcollector
 
 # gorm.io/sharding and the generators of bench-peers are needed by nothing else, so their tests are modules of their own.
 test-sharding: export TMPDIR := $(shell internal/dbtest/folder.sh)

@@ -20,6 +20,7 @@ var allowed = map[string][]string{
 	"/idgen":                     {},
 	"/idgen/grant":               own("/idgen", "/internal/dialect"),
 	"/idgen/grant/redisgrant":    slices.Concat(own("/idgen", "/idgen/grant", "/internal/dialect"), []string{"github.com/redis/go-redis/v9", "github.com/redis/go-redis/v9/", "github.com/cespare/xxhash/v2", "github.com/dgryski/go-rendezvous"}),
+	"/idgen/grant/etcdgrant":     slices.Concat(own("/idgen", "/idgen/grant", "/internal/dialect"), etcd),
 	"/idgen/grant/granttest":     own("/idgen", "/idgen/grant", "/internal/dialect"),
 	"/shard":                     own("/idgen"),
 	"/shard/ddl":                 own("/idgen", "/shard", "/internal/dialect", "/internal/catalog", "/internal/table", "/internal/sqltoken"),
@@ -62,7 +63,8 @@ var allowed = map[string][]string{
 	"/internal/dsn":              slices.Concat(gormAlone, drivers),
 	"/internal/dbserver":         servers,
 	"/internal/gormsuite":        {},
-	"/internal/dbtest":           slices.Concat(drivers, own("/internal/dbserver"), []string{"golang.org/x/sys/"}),
+	"/internal/testprocess":      {},
+	"/internal/dbtest":           slices.Concat(drivers, own("/internal/dbserver", "/internal/testprocess"), []string{"golang.org/x/sys/"}),
 }
 
 var (
@@ -71,6 +73,10 @@ var (
 		"/migrate/internal/journal", "/migrate/internal/mapping", "/migrate/internal/verify", "/migrate/internal/run", "/migrate/internal/merge"))
 	monitoring = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype", "/internal/crockford", "/uid", "/gormplugin", "/ticket"))
 	prometheus = []string{"github.com/prometheus/", "github.com/beorn7/perks/", "github.com/cespare/xxhash/v2", "github.com/munnerz/goautoneg", "google.golang.org/protobuf/", "go.yaml.in/yaml/v2", "golang.org/x/sys/"}
+	etcd       = []string{
+		"go.etcd.io/etcd/", "github.com/coreos/", "github.com/gogo/protobuf/", "github.com/golang/protobuf/", "github.com/grpc-ecosystem/", "go.uber.org/", "golang.org/x/net/", "golang.org/x/sys/",
+		"golang.org/x/text/", "google.golang.org/",
+	}
 	gormAlone  = []string{"gorm.io/gorm", "gorm.io/gorm/", "github.com/jinzhu/", "golang.org/x/text/"}
 	strategies = slices.Concat(gormAlone, own("/idgen", "/idgen/grant", "/shard", "/sqltype", "/internal/crockford", "/uid", "/publicid", "/gormplugin", "/ticket", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken"), []string{"github.com/google/uuid"})
 	statistics = []string{"github.com/aclements/go-moremath/", "github.com/santhosh-tekuri/jsonschema/", "golang.org/x/text/"} // with the schema of results
@@ -95,7 +101,7 @@ func own(packages ...string) []string {
 
 // TestImportRules holds the packages to the one direction in which they may depend on each other.
 func TestImportRules(t *testing.T) {
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Standard,Deps", "./...", "./compare/...", "./cmd/snowkey/...", "./idgen/grant/redisgrant", "./monitor/otelmeter", "./monitor/promcollector")
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Standard,Deps", "./...", "./compare/...", "./cmd/snowkey/...", "./idgen/grant/etcdgrant", "./idgen/grant/redisgrant", "./monitor/otelmeter", "./monitor/promcollector")
 	list.Env = append(os.Environ(), "GOWORK=auto") // all modules, whatever the tests are run with
 	out, err := list.Output()
 	if err != nil {

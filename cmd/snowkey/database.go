@@ -34,10 +34,11 @@ before the variable. --db takes the same text: all users of the machine can read
 // dsnFlag is a flag that takes a DSN, such as --db, with a second one that takes the file of it, --db-file.
 type dsnFlag struct {
 	name     string
-	about    string // what the DSN names
-	variable string // of the environment, which is read when neither flag is given; "" for none
-	several  bool   // the flag may be given again, and the file may have a DSN a line
-	others   []cobra.Completion
+	about    string             // what the DSN names
+	variable string             // of the environment, which is read when neither flag is given; "" for none
+	several  bool               // the flag may be given again, and the file may have a DSN a line
+	schemes  []cobra.Completion // those of databases where there are none
+	others   []cobra.Completion // beside these
 
 	one  string // what the flag was given
 	many []string
@@ -75,15 +76,23 @@ func addDSN(c *cobra.Command, f dsnFlag) *dsnFlag {
 		flags.StringVar(&f.file, f.name+"-file", "", fmt.Sprintf(`file whose first line is what --%s takes, "-" for standard input`, f.name))
 		flags.StringVar(&f.one, f.name, "", about)
 	}
-	schemes := append([]cobra.Completion{"sqlite:", "mysql:", "postgres://"}, f.others...)
+	schemes := f.schemes
+	if schemes == nil {
+		schemes = append([]cobra.Completion{"sqlite:", "mysql:", "postgres://"}, f.others...)
+	}
 	// Fails only for a flag that does not exist. The shell itself completes the names of files.
 	_ = c.RegisterFlagCompletionFunc(f.name, cobra.FixedCompletions(schemes, cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp))
 	return &f
 }
 
+// isGiven reports whether a DSN was given on the command line.
+func (f *dsnFlag) isGiven(c *cobra.Command) bool {
+	return c.Flags().Changed(f.name) || c.Flags().Changed(f.name+"-file")
+}
+
 // isNamed reports whether a DSN was given in any of the ways.
 func (f *dsnFlag) isNamed(c *cobra.Command) bool {
-	return c.Flags().Changed(f.name) || c.Flags().Changed(f.name+"-file") || f.variable != "" && strings.TrimSpace(os.Getenv(f.variable)) != ""
+	return f.isGiven(c) || f.variable != "" && strings.TrimSpace(os.Getenv(f.variable)) != ""
 }
 
 // read returns what was given, nothing when nothing was. The errors are of usage.

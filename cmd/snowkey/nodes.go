@@ -24,7 +24,7 @@ func newNodes() *cobra.Command {
 each number, from when until when, and whether it is held, free (given back), or ended (its holder stopped without giving it
 back, or cannot reach the database); rows that are gone; and the losses: grants that the database has forgotten, so that ids may
 exist twice, see "snowkey nodes doubt". A space that has changed its layout, or is about to, shows each with its time, see
-"snowkey nodes change". Nothing is written. The time that counts is the database's.
+"snowkey nodes change". Nothing is written. The time that counts is the database's. Grants in Redis or etcd are listed as well.
 
 The exit status is 1 when a key space cannot be listed, such as one with a name that is not valid, and when a key space is in
 two tables, which are both listed. The rest is listed all the same. With --max-held 80% it is 1 too when more than that part of
@@ -32,14 +32,15 @@ a space's numbers is held; where rows are gone, numbers without a row count as h
 		Example: `  SNOWKEY_DB=postgres://app:secret@127.0.0.1:5432/app snowkey nodes
   snowkey nodes --db sqlite:app.db --max-held 80%
   snowkey nodes --db-file /run/secrets/app --space orders --json
-  snowkey nodes --db sqlite:app.db
+  SNOWKEY_STORE=rediss://app:secret@redis.internal:6379 snowkey nodes
+  snowkey nodes --store etcd://127.0.0.1:2379 --json
   snowkey nodes doubt --db sqlite:app.db --table orders
   snowkey nodes change --db sqlite:app.db --to packed --dry-run
   snowkey nodes ddl --dialect mysql`,
 		Args: cobra.NoArgs,
 	}
-	named := databaseFlag(c)
-	table := c.Flags().String("table", grant.DefaultTable, "table that the grants are in")
+	named, stored := databaseFlag(c), storeFlag(c)
+	table := c.Flags().String("table", grant.DefaultTable, "table that the grants are in, of a database")
 	space := c.Flags().String("space", "", "list this key space alone")
 	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
 	maxHeld := c.Flags().String("max-held", "", "exit with 1 when more of a space's numbers are held than this `percentage`, such as 80%")
@@ -56,7 +57,7 @@ a space's numbers is held; where rows are gone, numbers without a row count as h
 			write = writeNodesJSON
 		}
 		var full error
-		err := withNodes(c, named, "--table", *table, *space, func(_ database, nodes nodeList) error {
+		err := withNodes(c, named, stored, "table", *table, *space, func(_ grant.Dialect, nodes nodeList) error {
 			full = nodes.checkHeld(most)
 			return write(c.OutOrStdout(), nodes)
 		})
@@ -66,21 +67,39 @@ a space's numbers is held; where rows are gone, numbers without a row count as h
 	return c
 }
 
-// withNodes reads what a database has in the table of that name, which a flag gave, has it written, and fails with what could not be
-// read.
-func withNodes(c *cobra.Command, named *dsnFlag, flag, table, space string, write func(database, nodeList) error) error {
-	return named.with(c, func(ctx context.Context, d database, pool *sql.DB) error {
-		if _, err := grant.DDL(d.dialect, table); err != nil {
-			return usageError{fmt.Errorf("%s: %w", flag, err)}
-		}
-		nodes, err := listNodes(ctx, grant.SQL(pool, d.dialect, grant.WithTable(table)), space)
+// withNodes reads what a database has in the table of that name, which a flag gave, or what a store has, has it written, and fails with what could not be
+// read. The dialect is that of the database.
+func withNodes(c *cobra.Command, named, stored *dsnFlag, flag, table, space string, write func(grant.Dialect, nodeList) error) error {
+	list := func(ctx context.Context, dialect grant.Dialect, store nodeStore) error {
+		nodes, err := listNodes(ctx, store, space)
 		if err != nil {
 			return err
 		}
-		if err := write(d, nodes); err != nil {
+		if err := write(dialect, nodes); err != nil {
 			return err
 		}
 		return nodes.failed()
+	}
+	return withGrants(c, named, stored, flag, table, list)
+}
+
+// withGrants calls do with the grants of a database, in the table of that name, which a flag gave, or with those of a store, whose dialect is 0.
+func withGrants(c *cobra.Command, named, stored *dsnFlag, flag, table string, do func(context.Context, grant.Dialect, nodeStore) error) error {
+	byStore, err := usesStore(c, named, stored)
+	if err != nil {
+		return err
+	}
+	if byStore {
+		if c.Flags().Changed(flag) {
+			return usageError{fmt.Errorf("--%s is for databases; the keys of a store begin with the prefix in its URL", flag)}
+		}
+		return stored.withStore(c, func(ctx context.Context, store nodeStore) error { return do(ctx, 0, store) })
+	}
+	return named.with(c, func(ctx context.Context, d database, pool *sql.DB) error {
+		if _, err := grant.DDL(d.dialect, table); err != nil {
+			return usageError{fmt.Errorf("--%s: %w", flag, err)}
+		}
+		return do(ctx, d.dialect, grant.SQL(pool, d.dialect, grant.WithTable(table)))
 	})
 }
 
@@ -112,8 +131,9 @@ tables itself. It needs SELECT, INSERT and UPDATE on this one then.`,
 	return c
 }
 
-// nodeList is what the tables of a database have.
+// nodeList is what the tables of a database have, or a store.
 type nodeList struct {
+	kind     string // "table" or "store"
 	table    string // where it is
 	warnings []string
 	spaces   []nodeSpace
@@ -123,6 +143,7 @@ type nodeList struct {
 // nodeSpace is a key space with its numbers.
 type nodeSpace struct {
 	grant.Space
+	kind   string // "table" or "store"
 	table  string
 	phases idgen.Phases
 	layout idgen.Layout // in force
@@ -134,9 +155,13 @@ type nodeSpace struct {
 
 // listNodes reads the numbers of all spaces, or of the one with a name. A space that cannot be listed has the error, and the others are
 // read. One that is in several tables comes once for each.
-func listNodes(ctx context.Context, store *grant.SQLStore, name string) (nodes nodeList, err error) {
-	if err := store.Locate(ctx); err != nil {
-		return nodes, err
+func listNodes(ctx context.Context, store nodeStore, name string) (nodes nodeList, err error) {
+	tables, isDatabase := store.(*grant.SQLStore)
+	nodes.kind = kindOf(store)
+	if isDatabase {
+		if err := tables.Locate(ctx); err != nil {
+			return nodes, err
+		}
 	}
 	nodes.table, nodes.warnings = store.Place(), store.Warnings()
 	found, err := listSpaces(ctx, store, name)
@@ -145,10 +170,10 @@ func listNodes(ctx context.Context, store *grant.SQLStore, name string) (nodes n
 	}
 	for _, space := range found {
 		nodes.spaces = append(nodes.spaces, space)
-		if space.err != nil {
+		if space.err != nil || !isDatabase {
 			continue
 		}
-		others, err := store.Others(ctx, space.Name)
+		others, err := tables.Others(ctx, space.Name)
 		if err != nil && !errors.Is(err, grant.ErrTwoTables) {
 			return nodes, err
 		}
@@ -164,8 +189,16 @@ func listNodes(ctx context.Context, store *grant.SQLStore, name string) (nodes n
 	return nodes, nil
 }
 
-// listSpaces reads the spaces of one table, or the one with a name.
-func listSpaces(ctx context.Context, store *grant.SQLStore, name string) (spaces []nodeSpace, err error) {
+// kindOf says what a store is.
+func kindOf(store nodeStore) string {
+	if _, isDatabase := store.(*grant.SQLStore); isDatabase {
+		return "table"
+	}
+	return "store"
+}
+
+// listSpaces reads the spaces of one table or store, or the one with a name.
+func listSpaces(ctx context.Context, store nodeStore, name string) (spaces []nodeSpace, err error) {
 	found, err := store.Spaces(ctx)
 	if err != nil {
 		return nil, err
@@ -176,7 +209,7 @@ func listSpaces(ctx context.Context, store *grant.SQLStore, name string) (spaces
 		if name != "" && f.Name != name {
 			continue
 		}
-		space := nodeSpace{Space: f, table: store.Place()}
+		space := nodeSpace{Space: f, kind: kindOf(store), table: store.Place()}
 		if space.Listing, space.err = store.List(ctx, f.StoredAs, 0, math.MaxInt64); space.err == nil {
 			space.losses, space.err = losses(ctx, store, f)
 		}
@@ -196,7 +229,7 @@ func listSpaces(ctx context.Context, store *grant.SQLStore, name string) (spaces
 }
 
 // losses reads those of a space. A keeper records a loss under the space's own name, and a change of the layout takes what it finds there along.
-func losses(ctx context.Context, store *grant.SQLStore, space grant.Space) ([]grant.Loss, error) {
+func losses(ctx context.Context, store nodeStore, space grant.Space) ([]grant.Loss, error) {
 	found, err := store.Losses(ctx, space.StoredAs)
 	if err != nil || space.StoredAs == space.Name {
 		return found, err
@@ -284,7 +317,7 @@ func writeNodes(w io.Writer, nodes nodeList) error {
 		fmt.Fprintf(text, "warning: %s\n", printable(warning))
 	}
 	if len(nodes.spaces) == 0 {
-		fmt.Fprintf(text, "no key spaces yet in table %s\n", printable(nodes.table))
+		fmt.Fprintf(text, "no key spaces yet in %s %s\n", nodes.kind, printable(nodes.table))
 	}
 	for _, s := range nodes.spaces {
 		if text.Len() > 0 {
@@ -303,8 +336,8 @@ func writeNodes(w io.Writer, nodes nodeList) error {
 // writeTo prints a space and its numbers.
 func (s nodeSpace) writeTo(text *strings.Builder) {
 	states := s.count()
-	fmt.Fprintf(text, "space %s, %d of %d held at %s, %d given back, %d ended\ntable %s\nidentity %s\nlayout %s\n", s.Name, states["held"], s.numbers(),
-		s.Now.Format(time.RFC3339), states["free"], states["ended"], printable(s.table), printable(s.Space.ID), printable(s.Layout))
+	fmt.Fprintf(text, "space %s, %d of %d held at %s, %d given back, %d ended\n%s %s\nidentity %s\nlayout %s\n", s.Name, states["held"], s.numbers(),
+		s.Now.Format(time.RFC3339), states["free"], states["ended"], s.kind, printable(s.table), printable(s.Space.ID), printable(s.Layout))
 	if len(s.phases) > 1 {
 		for _, line := range s.phaseLines() {
 			fmt.Fprintf(text, "from %s, key %d: %s\n", line.From, line.FirstID, line.Layout)

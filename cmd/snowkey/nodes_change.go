@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -33,12 +32,13 @@ ended before the restore, and started at the new time and not before: until then
 
 An announced change cannot be taken back. Another change, back to the former layout, can follow it.`,
 		Example: `  snowkey nodes change --db sqlite:app.db --to packed --dry-run
-  SNOWKEY_DB=mysql://app:secret@127.0.0.1:3306/app snowkey nodes change --to packed`,
+  SNOWKEY_DB=mysql://app:secret@127.0.0.1:3306/app snowkey nodes change --to packed
+  snowkey nodes change --store-file /run/secrets/etcd --to packed --dry-run`,
 		Args: cobra.NoArgs,
 	}
-	named := databaseFlag(c)
+	named, stored := databaseFlag(c), storeFlag(c)
 	to := layoutFlagNamed(c, "to", idgen.Packed)
-	table := c.Flags().String("table", grant.DefaultTable, "table that the grants are in")
+	table := c.Flags().String("table", grant.DefaultTable, "table that the grants are in, of a database")
 	space := c.Flags().String("space", grant.DefaultSpace, "the key space")
 	dryRun := c.Flags().Bool("dry-run", false, "show what would happen, and change nothing")
 	force := c.Flags().Bool("force", false, "go on though programs do not know the new layout")
@@ -46,11 +46,8 @@ An announced change cannot be taken back. Another change, back to the former lay
 		if !c.Flags().Changed("to") {
 			return usageError{errors.New("--to is missing: the layout that the key space is to have")}
 		}
-		return named.with(c, func(ctx context.Context, d database, pool *sql.DB) error {
-			if _, err := grant.DDL(d.dialect, *table); err != nil {
-				return usageError{fmt.Errorf("--table: %w", err)}
-			}
-			change, err := grant.PlanChange(ctx, grant.SQL(pool, d.dialect, grant.WithTable(*table)), *space, to.Layout)
+		return withGrants(c, named, stored, "table", *table, func(ctx context.Context, _ grant.Dialect, store nodeStore) error {
+			change, err := grant.PlanChange(ctx, store, *space, to.Layout)
 			if err != nil {
 				return err
 			}

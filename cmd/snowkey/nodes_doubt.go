@@ -37,15 +37,19 @@ the time to which the database was restored until the last process of before was
 The exit status is 0 with and without ids in doubt, and 1 when a key space cannot be read, or is in two tables: then all ids that were made
 since are in doubt. Losses stay recorded. When the rows have been seen to,
   DELETE FROM snowkey_nodes WHERE space = 'default' AND node < -2
-forgets them; after a change of the layout some have the space default~1. For a space that has changed its layout, the ids in doubt are given in each.`,
+forgets them; after a change of the layout some have the space default~1. In Redis it is the key snowkey:{default}:losses, in etcd
+snowkey/default/losses. For a space that has changed its layout, the ids in doubt are given in each.`,
 		Example: `  SNOWKEY_DB=postgres://app:secret@127.0.0.1:5432/app snowkey nodes doubt --table orders --table payments
   snowkey nodes doubt --db sqlite:app.db --table orders --column order_id --table users --column id
   snowkey nodes doubt --db sqlite:app.db --table orders --from 2026-03-01T12:00:00Z --until 2026-03-01T12:07:30Z
-  snowkey nodes doubt --db-file /run/secrets/app --space orders --json`,
+  snowkey nodes doubt --db-file /run/secrets/app --space orders --json
+  snowkey nodes doubt --store-file /run/secrets/redis --dialect postgres --table orders`,
 		Args: cobra.NoArgs,
 	}
-	named := databaseFlag(c)
-	grants := c.Flags().String("grants", grant.DefaultTable, "table that the grants are in")
+	named, stored := databaseFlag(c), storeFlag(c)
+	grants := c.Flags().String("grants", grant.DefaultTable, "table that the grants are in, of a database")
+	dialectName := c.Flags().String("dialect", "", "with a store, what database the tables with ids are in: mysql (MariaDB too), postgres or sqlite")
+	complete(c, "dialect", "mysql", "postgres", "sqlite")
 	space := c.Flags().String("space", "", "look at this key space alone")
 	tables := c.Flags().StringArray("table", nil, `table with ids, "schema.table" or its name alone; may be given again (default your_table)`)
 	columns := c.Flags().StringArray("column", nil, "column of the ids, one for all tables or one for each (default id)")
@@ -65,15 +69,31 @@ forgets them; after a change of the layout some have the space default~1. For a 
 		if err != nil {
 			return usageError{err}
 		}
+		byStore, err := usesStore(c, named, stored)
+		if err != nil {
+			return err
+		}
+		if byStore != c.Flags().Changed("dialect") {
+			return usageError{errors.New("--dialect goes with a store, which does not tell what database the tables with ids are in: mysql, postgres or sqlite")}
+		}
+		var ofTables grant.Dialect
+		if byStore {
+			if ofTables, err = grant.LookupDialect(*dialectName); err != nil {
+				return usageError{fmt.Errorf("--dialect: %w", err)}
+			}
+		}
 		write := writeDoubts
 		if *asJSON {
 			write = writeJSONLines[doubtLine]
 		}
-		return withNodes(c, named, "--grants", *grants, *space, func(d database, nodes nodeList) error {
+		return withNodes(c, named, stored, "grants", *grants, *space, func(dialect grant.Dialect, nodes nodeList) error {
+			if byStore {
+				dialect = ofTables
+			}
 			if asked != nil {
 				nodes.ask(*asked)
 			}
-			doubts, unknown := listDoubts(d.dialect, nodes, in)
+			doubts, unknown := listDoubts(dialect, nodes, in)
 			return errors.Join(write(c.OutOrStdout(), doubts), unknown)
 		})
 	}
@@ -153,6 +173,7 @@ type doubtLine struct {
 	Greatest  string   `json:"greatest,omitempty"`
 	Rows      []string `json:"rows,omitempty"` // a statement for each table
 	Twice     string   `json:"twice,omitempty"`
+	kind      string   // "table" or "store"
 }
 
 // listDoubts returns the losses of all spaces with their SQL. The error names losses of which the layout is not known.
@@ -164,7 +185,7 @@ func listDoubts(dialect grant.Dialect, nodes nodeList, in []idColumn) (doubts []
 		}
 		for _, loss := range s.losses {
 			line := doubtLine{
-				Space: s.Name, Table: s.table, Node: loss.Number, Holder: loss.Holder,
+				kind: s.kind, Space: s.Name, Table: s.table, Node: loss.Number, Holder: loss.Holder,
 				From: s.formatTick(loss.From), Until: s.formatTick(loss.Until), FromTick: loss.From, UntilTick: loss.Until,
 			}
 			for _, phase := range s.phases { // a loss may be of a time that a restore gave another layout
@@ -202,7 +223,7 @@ func writeDoubts(w io.Writer, doubts []doubtLine) error {
 	text := new(strings.Builder)
 	some := false
 	for _, d := range doubts {
-		fmt.Fprintf(text, "-- space %s in table %s: ", d.Space, printable(d.Table))
+		fmt.Fprintf(text, "-- space %s in %s %s: ", d.Space, d.kind, printable(d.Table))
 		switch {
 		case d.Holder != "":
 			fmt.Fprintf(text, "number %d, lost by %s\n", d.Node, nameOf(d.Holder))

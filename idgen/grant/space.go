@@ -233,38 +233,47 @@ func (s *SQLStore) Spaces(ctx context.Context) (spaces []Space, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var found map[string]Space
 	err = s.transact(ctx, func(conn *sql.Conn) error {
-		spaces, found = nil, map[string]Space{}
+		spaces = nil
 		return dialect.Each(ctx, conn, at.texts.spaces, nil, func(rows *sql.Rows) error {
 			var space Space
 			var h headerRow
-			if err := rows.Scan(&space.Name, &space.Layout, &h.holder, &h.from, &h.until); err != nil {
+			if err := rows.Scan(&space.StoredAs, &space.Layout, &h.holder, &h.from, &h.until); err != nil {
 				return err
 			}
 			space.ID, _ = h.id()
-			space.StoredAs = space.Name
-			found[space.Name] = space
-			if !strings.Contains(space.Name, "~") {
-				spaces = append(spaces, space)
-			}
+			spaces = append(spaces, space)
 			return nil
 		})
 	})
 	if err != nil {
 		return nil, s.tableError(at, err)
 	}
-	for i, space := range spaces {
-		for next := space; ; {
-			phases, err := idgen.ParsePhases(next.Layout)
-			moved, there := found[rowsName(space.Name, phases)]
-			if err != nil || !there || moved.StoredAs <= next.StoredAs {
-				next.Name = space.Name
-				spaces[i] = next
+	return LatestSpaces(spaces), nil
+}
+
+// LatestSpaces returns, for a [Store] that lists its spaces, those that have not come to be by a change of a layout, in their order, each as it is stored now. It is
+// given all that are stored, each with the name that it is stored as.
+func LatestSpaces(stored []Space) (spaces []Space) {
+	found := map[string]Space{}
+	for _, space := range stored {
+		found[space.StoredAs] = space
+	}
+	for _, space := range stored {
+		name := space.StoredAs
+		if strings.Contains(name, "~") {
+			continue
+		}
+		for {
+			phases, err := idgen.ParsePhases(space.Layout)
+			moved, there := found[rowsName(name, phases)]
+			if err != nil || !there || moved.StoredAs <= space.StoredAs {
 				break
 			}
-			next = moved
+			space = moved
 		}
+		space.Name = name
+		spaces = append(spaces, space)
 	}
-	return spaces, nil
+	return spaces
 }

@@ -43,6 +43,6 @@
 //     start a private server nevertheless.
 //   - SNOWKEY_TEST_REQUIRE lists kinds, "mysql,postgres", whose absence makes a test
 //     fail where it would be skipped. With mysql come the plugins that tests ask
-//     MariaDB's server for, see [RequirePlugin]. The words redis, chromium and promtool
+//     MariaDB's server for, see [RequirePlugin]. The words redis, etcd, chromium and promtool
 //     are for the tests that start these programs themselves.
 package dbtest

@@ -1,15 +1,15 @@
 #!/bin/sh
 # install.sh installs the database servers that the tests start, where they are
-# missing: the programs of MariaDB, PostgreSQL and Redis, with apt, as root or through sudo.
+# missing: the programs of MariaDB, PostgreSQL, Redis and etcd, with apt, as root or through sudo.
 #
 # It installs programs only. No database cluster is created, no server is started,
 # and a server that runs on this machine is left alone: nothing that is installed
 # already is upgraded on request, and nothing is removed. Where every program is
 # found, or a server is given in SNOWKEY_TEST_MYSQL and SNOWKEY_TEST_POSTGRES, apt
-# is not called at all. Of Redis the tests need the program; they use no server that runs.
+# is not called at all. Of Redis and etcd the tests need the programs; they use no server that runs.
 #
-# MariaDB's plugin Spider and Prometheus's promtool come with them where apt has them, and
-# are no reason to fail.
+# etcd, MariaDB's plugin Spider and Prometheus's promtool come with them where apt has them, and
+# are no reason to fail: SNOWKEY_TEST_REQUIRE says which of them a test may not be skipped without.
 set -eu
 
 # The folders beside PATH are those of ../dbserver/program.go.
@@ -39,7 +39,7 @@ postgres_found() {
 }
 
 # Debian's package with Spider needs mariadb-server, which makes a cluster and starts
-# it, and promtool's package starts Prometheus. The tests need one file of each package,
+# it, and the packages of promtool and etcd start a server. The tests need one file of each package,
 # so that is all that is installed. Only the server of the same version loads Spider.
 install_extras() {
 	server=$(command -v mariadbd 2>/dev/null) || server=/usr/sbin/mariadbd
@@ -48,6 +48,7 @@ install_extras() {
 		[ -z "$plugins" ] || install_file "mariadb-plugin-spider=$(dpkg-query -W -f '${Version}' mariadb-server-core 2>/dev/null || true)" \
 			usr/lib/mysql/plugin/ha_spider.so "${plugins%/}/ha_spider.so" 644
 	fi
+	found etcd || install_file etcd-server usr/bin/etcd /usr/local/bin/etcd 755
 	found promtool || install_file prometheus usr/bin/promtool /usr/local/bin/promtool 755
 }
 

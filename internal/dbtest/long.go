@@ -1,20 +1,18 @@
 package dbtest
 
 import (
-	"os"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/testprocess"
 )
 
-// longVariable, set to any text, has the long tests run.
-const longVariable = "SNOWKEY_TEST_LONG"
-
 // IsLong reports whether the long tests run: all cases, where a test has a choice of them. `make race` and continuous integration run them.
-func IsLong() bool { return os.Getenv(longVariable) != "" && !testing.Short() }
+func IsLong() bool { return testprocess.IsLong() }
 
 // Long skips a test that takes long and guards what others guard too, in a shorter or simpler form, unless the long tests run.
 func Long(t testing.TB) {
 	t.Helper()
 	if !IsLong() {
-		t.Skip("a long test: " + longVariable + "=1 runs it, as make race does")
+		t.Skip("a long test: " + testprocess.LongVariable + "=1 runs it, as make race does")
 	}
 }

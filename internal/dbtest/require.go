@@ -19,11 +19,11 @@ func required(list, kind string) (bool, error) {
 	var kinds []string
 	for word := range strings.SplitSeq(list, ",") {
 		switch word = strings.TrimSpace(word); word {
-		case "", "chromium", "promtool", "redis": // the programs are for tests of other packages
+		case "", "chromium", "etcd", "promtool", "redis": // the programs are for tests of other packages
 		case dbserver.MySQL, dbserver.Postgres:
 			kinds = append(kinds, word)
 		default:
-			return false, fmt.Errorf("dbtest: %s=%s has the unknown word %q; it is a comma-separated list of chromium, mysql, postgres, promtool and redis",
+			return false, fmt.Errorf("dbtest: %s=%s has the unknown word %q; it is a comma-separated list of chromium, etcd, mysql, postgres, promtool and redis",
 				requireVariable, list, word)
 		}
 	}

@@ -27,7 +27,8 @@ func TestMissingPrograms(t *testing.T) {
 		{"the browser is required", "chromium", programs, true, "no server found"},
 		{"promtool is required", "promtool", programs, true, "no server found"},
 		{"Redis is required", "redis", programs, true, "no server found"},
-		{"unknown word", "postgres,mariadb", programs, false, `unknown word "mariadb"; it is a comma-separated list of chromium, mysql, postgres, promtool and redis`},
+		{"etcd is required", "etcd", programs, true, "no server found"},
+		{"unknown word", "postgres,mariadb", programs, false, `unknown word "mariadb"; it is a comma-separated list of chromium, etcd, mysql, postgres, promtool and redis`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("SNOWKEY_TEST_REQUIRE", test.require)

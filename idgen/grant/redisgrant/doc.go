@@ -52,6 +52,8 @@
 //
 //	~snowkey:* +eval +exists +hget +hgetall +hlen +hmget +hset +hsetnx +lpos +lrange +ltrim +rename +role +rpush +time +config|get +wait
 //
+// and for [Store.Spaces] and the command snowkey nodes +scan.
+//
 // [WithPrefix] gives the keys another beginning than "snowkey:". Processes that name another server, another database number (SELECT) or another prefix have
 // another space, and make the same ids: nothing notices. A [redis.Ring] is refused, since it asks another server when one does not answer.
 //

@@ -21,6 +21,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen/grant"
 	"github.com/snowkey-go/snowkey/idgen/grant/redisgrant"
+	"github.com/snowkey-go/snowkey/internal/testprocess"
 )
 
 // TestKillKeepsWhatWasAcknowledged kills Redis while eight callers change a row each. A Redis without a log has to lose changes in the same test.
@@ -194,7 +195,7 @@ func TestLostAnswer(t *testing.T) {
 func TestReplicasAcknowledge(t *testing.T) {
 	s := startServer(t, append([]string{"repl-diskless-sync-delay 0"}, durable...)...)
 	s.kill()
-	s.port = freePort(t)
+	s.port = testprocess.FreePort(t)
 	s.start()
 	replica := startServer(t, append([]string{fmt.Sprint("replicaof 127.0.0.1 ", s.port)}, durable...)...)
 	replica.until("the replica follows", func() bool { return strings.Contains(fmt.Sprint(replica.do("ROLE")), "connected") })

@@ -5,17 +5,16 @@ package redisgrant_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/snowkey-go/snowkey/internal/testprocess"
 )
 
 // server is a redis-server that a test has started, on a Unix socket in a folder of its own. It ends with the test, and with the process.
@@ -24,8 +23,7 @@ type server struct {
 	dir      string
 	settings []string
 	port     int // 0 without one
-	process  *os.Process
-	ended    chan struct{} // closed when the process has ended
+	process  *testprocess.Process
 }
 
 // durable are the settings with which Redis keeps what it has acknowledged.
@@ -34,7 +32,7 @@ var durable = []string{"appendonly yes", "appendfsync always"}
 // startServer starts a server with the lines of a configuration.
 func startServer(t *testing.T, settings ...string) *server {
 	t.Helper()
-	program(t)
+	testprocess.Path(t, "redis-server", "redis")
 	dir, err := os.MkdirTemp("", "snowkey-redis-")
 	if err != nil {
 		t.Fatal(err)
@@ -53,25 +51,6 @@ func startServer(t *testing.T, settings ...string) *server {
 	return s
 }
 
-// program returns the path of redis-server, and skips the test where it is missing, unless it is required.
-func program(t *testing.T) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("-short starts no servers")
-	}
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		const missing = "no redis-server found: install redis-server, as `make test` does"
-		for word := range strings.SplitSeq(os.Getenv("SNOWKEY_TEST_REQUIRE"), ",") {
-			if strings.TrimSpace(word) == "redis" {
-				t.Fatal("SNOWKEY_TEST_REQUIRE requires redis, but " + missing)
-			}
-		}
-		t.Skip(missing)
-	}
-	return path
-}
-
 func (s *server) socket() string { return filepath.Join(s.dir, "socket") }
 
 // start starts the server on the data that it has, and returns when it answers.
@@ -83,24 +62,9 @@ func (s *server) start() {
 	} else {
 		lines = append(lines, fmt.Sprint("port ", s.port), "bind 127.0.0.1")
 	}
-	command := exec.Command(program(s.t), "-")
+	command := exec.Command(testprocess.Path(s.t, "redis-server", "redis"), "-")
 	command.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	started, ended := make(chan error), make(chan struct{})
-	go func() {
-		runtime.LockOSThread() // the kernel ends the server with the thread that started it
-		defer runtime.UnlockOSThread()
-		err := command.Start()
-		started <- err
-		if err == nil {
-			_ = command.Wait() // killed
-		}
-		close(ended)
-	}()
-	if err := <-started; err != nil {
-		s.t.Fatal(err)
-	}
-	s.process, s.ended = command.Process, ended
+	s.process = testprocess.Start(s.t, command)
 	client := redis.NewClient(&redis.Options{Network: "unix", Addr: s.socket(), MaxRetries: -1})
 	defer client.Close()
 	s.until("the server answers", func() bool { return client.Ping(context.Background()).Err() == nil })
@@ -109,33 +73,19 @@ func (s *server) start() {
 // until waits for something to come about.
 func (s *server) until(what string, done func() bool) {
 	s.t.Helper()
-	for range 2000 {
-		if done() {
-			return
-		}
-		select {
-		case <-s.ended:
-			s.t.Fatalf("the server has ended before %s", what)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-	s.t.Fatalf("ten seconds, and not yet: %s", what)
+	s.process.Until(what, done)
 }
 
 // kill kills the server, and returns when it has ended.
 func (s *server) kill() {
 	if s.process != nil {
-		_ = s.process.Kill() // fails when it has ended
-		<-s.ended
-		s.process = nil
+		s.process.Kill()
 	}
 }
 
 func (s *server) signal(signal syscall.Signal) {
 	s.t.Helper()
-	if err := s.process.Signal(signal); err != nil {
-		s.t.Fatal(err)
-	}
+	s.process.Signal(signal)
 }
 
 // client returns a client of the server, with options of its own.
@@ -159,24 +109,13 @@ func (s *server) do(args ...any) any {
 	return value
 }
 
-// freePort returns a port on which nobody listens.
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
-}
-
 // startCluster starts a cluster of one server that has all slots.
 func startCluster(t *testing.T) (*server, *redis.ClusterClient) {
 	t.Helper()
 	s := startServer(t, durable...)
 	s.kill()
-	s.port = freePort(t)
-	s.settings = append(s.settings[:len(s.settings):len(s.settings)], "cluster-enabled yes", "cluster-announce-ip 127.0.0.1", fmt.Sprint("cluster-port ", freePort(t)))
+	s.port = testprocess.FreePort(t)
+	s.settings = append(s.settings[:len(s.settings):len(s.settings)], "cluster-enabled yes", "cluster-announce-ip 127.0.0.1", fmt.Sprint("cluster-port ", testprocess.FreePort(t)))
 	s.start()
 	s.do("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
 	s.until("the cluster has its slots", func() bool {

@@ -156,6 +156,37 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestSpaces lists the spaces of a prefix, as they are stored after a change of the layout, and nothing beside.
+func TestSpaces(t *testing.T) {
+	s := startServer(t, durable...)
+	_, cluster := startCluster(t)
+	for _, client := range []redis.UniversalClient{s.client(), cluster} {
+		store := redisgrant.New(client, redisgrant.WithPrefix("a*[b]?:"))
+		for _, other := range []*redisgrant.Store{redisgrant.New(client, redisgrant.WithPrefix("aX[b]Y:")), store} {
+			if got, err := other.Spaces(t.Context()); err != nil || len(got) > 0 {
+				t.Errorf("got %+v, %v, want none", got, err)
+			}
+			for _, name := range []string{"b", "a.b", "a"} {
+				if _, err := other.Prepare(t.Context(), name, "layout of "+name); err != nil {
+					t.Fatal(err)
+				}
+				if err := other.Record(t.Context(), name, grant.Loss{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		got, err := store.Spaces(t.Context())
+		if err != nil || len(got) != 3 {
+			t.Fatalf("got %+v, %v, want three", got, err)
+		}
+		for i, name := range []string{"a", "a.b", "b"} {
+			if got[i].Name != name || got[i].StoredAs != name || got[i].Layout != "layout of "+name || got[i].ID == "" {
+				t.Errorf("got %+v, want %s", got[i], name)
+			}
+		}
+	}
+}
+
 // TestNotValid has what cannot work refused before anything is asked.
 func TestNotValid(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Network: "unix", Addr: "/nowhere"})

@@ -3,13 +3,10 @@
 package redisgrant_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -20,6 +17,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/grant"
 	"github.com/snowkey-go/snowkey/idgen/grant/redisgrant"
+	"github.com/snowkey-go/snowkey/internal/testprocess"
 )
 
 // The scheme that many articles describe: who sets the key of a slot first has its number, as long as heartbeats keep the key from expiring.
@@ -98,51 +96,9 @@ func child(t *testing.T, scheme, socket string) {
 	}
 }
 
-// printer is a child, and the ids that it has printed.
-type printer struct {
-	*exec.Cmd
-	mu   sync.Mutex
-	ids  map[int64]bool // guarded by mu
-	done chan struct{}  // closed when it has ended
-}
-
-func startPrinter(t *testing.T, scheme string, s *server) *printer {
+func startPrinter(t *testing.T, scheme string, s *server) *testprocess.Printer {
 	t.Helper()
-	p := &printer{Cmd: exec.Command(os.Args[0], "-test.run=^TestPausedHolder$"), ids: map[int64]bool{}, done: make(chan struct{})}
-	p.Env = append(os.Environ(), childVariable+"="+scheme, childVariable+"_SOCKET="+s.socket())
-	p.Stderr = os.Stderr
-	out, err := p.StdoutPipe()
-	if err == nil {
-		err = p.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(p.done)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if id, err := strconv.ParseInt(lines.Text(), 10, 64); err == nil {
-				p.mu.Lock()
-				p.ids[id] = true
-				p.mu.Unlock()
-			}
-		}
-	}()
-	t.Cleanup(p.end)
-	return p
-}
-
-func (p *printer) made() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.ids)
-}
-
-// end kills the child, and returns when all that it has printed was read.
-func (p *printer) end() {
-	_ = p.Process.Kill() // fails when it has ended
-	<-p.done
-	_ = p.Wait()
+	return testprocess.StartPrinter(t, "TestPausedHolder", childVariable+"="+scheme, childVariable+"_SOCKET="+s.socket())
 }
 
 // TestPausedHolder pauses the holder of number 0 until another process has the number, and lets it go on. With slots that expire both make the same ids:
@@ -158,25 +114,17 @@ func TestPausedHolder(t *testing.T) {
 				rounds++
 				s := startServer(t, durable...)
 				first := startPrinter(t, scheme, s)
-				s.until("the first makes ids", func() bool { return first.made() > 100 })
-				if err := first.Process.Signal(syscall.SIGSTOP); err != nil {
-					t.Fatal(err)
-				}
+				s.until("the first makes ids", func() bool { return first.Made() > 100 })
+				first.Signal(syscall.SIGSTOP)
 				second := startPrinter(t, scheme, s)
-				s.until("the second has the number", func() bool { return second.made() > 0 })
-				if err := first.Process.Signal(syscall.SIGCONT); err != nil {
-					t.Fatal(err)
-				}
-				then := second.made()
-				s.until("both have been at work for half a second", func() bool { return second.made() > then+800 })
-				first.end()
-				second.end()
-				for id := range first.ids {
-					if second.ids[id] {
-						twice++
-					}
-				}
-				t.Logf("%d ids and %d, %d of them twice so far", len(first.ids), len(second.ids), twice)
+				s.until("the second has the number", func() bool { return second.Made() > 0 })
+				first.Signal(syscall.SIGCONT)
+				then := second.Made()
+				s.until("both have been at work for half a second", func() bool { return second.Made() > then+800 })
+				first.Kill()
+				second.Kill()
+				twice += testprocess.Twice(first, second)
+				t.Logf("%d ids and %d, %d of them twice so far", first.Made(), second.Made(), twice)
 			}
 			if (twice > 0) != (scheme == "slots") {
 				t.Errorf("%d ids came twice", twice)

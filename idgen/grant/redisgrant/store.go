@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,6 +195,59 @@ func (s *Store) Losses(ctx context.Context, space string) (losses []grant.Loss, 
 	}
 	return losses, nil
 }
+
+// Spaces returns the spaces that Redis has below the prefix, by name. It goes through all keys, and the account needs the command SCAN.
+func (s *Store) Spaces(ctx context.Context) (spaces []grant.Space, err error) {
+	defer func() { err = explain(ctx, err, "listing spaces") }()
+	if s.err != nil {
+		return nil, s.err
+	}
+	names, err := within(ctx, func() (map[string]bool, error) { return s.scan(ctx) })
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		values, err := within(ctx, func() ([]any, error) { return s.client.HMGet(ctx, s.key(name), "id", "layout").Result() })
+		if err != nil {
+			return nil, err
+		}
+		id, _ := values[0].(string)
+		layout, _ := values[1].(string)
+		spaces = append(spaces, grant.Space{StoredAs: name, ID: id, Layout: layout})
+	}
+	return grant.LatestSpaces(spaces), nil
+}
+
+// scan returns the names of the spaces that have a hash.
+func (s *Store) scan(ctx context.Context) (map[string]bool, error) {
+	var mu sync.Mutex
+	names := map[string]bool{} // guarded by mu
+	each := func(ctx context.Context, node *redis.Client) error {
+		keys := node.Scan(ctx, 0, glob.Replace(s.prefix)+"{*}*", 1000).Iterator()
+		for keys.Next(ctx) {
+			first, later, found := strings.Cut(strings.TrimPrefix(keys.Val(), s.prefix+"{"), "}")
+			if name := first + later; found && grant.CheckSpace(name) == nil && s.key(name) == keys.Val() {
+				mu.Lock()
+				names[name] = true
+				mu.Unlock()
+			}
+		}
+		return keys.Err()
+	}
+	var err error
+	switch client := s.client.(type) {
+	case *redis.ClusterClient:
+		err = client.ForEachMaster(ctx, each)
+	case *redis.Client:
+		err = each(ctx, client)
+	default:
+		err = errors.New("the client is neither a Client nor a ClusterClient")
+	}
+	return names, err
+}
+
+// glob escapes what a pattern of SCAN means otherwise.
+var glob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`)
 
 // Warnings returns what the last Prepare had to say of the server, see [WithUnsafe].
 func (s *Store) Warnings() []string {
