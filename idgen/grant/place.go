@@ -233,7 +233,7 @@ func (s *SQLStore) place(ctx context.Context) (at *settled, err error) {
 
 // missing returns the error for a table that is not there.
 func (s *SQLStore) missing(at *settled) error {
-	return &TableError{Table: at.At.String(), Statement: at.texts.create + ";", Err: errors.New("there is no such table")}
+	return &TableError{Table: at.At.String(), Statement: at.texts.create + ";", Err: errors.New("there is no such table, or this user has no right to see it")}
 }
 
 // Place returns where the table is: database, schema and table with dots between them; empty before Prepare or Locate has found it.

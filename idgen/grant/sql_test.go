@@ -327,6 +327,9 @@ func TestMissingTableWithoutTheRight(t *testing.T) {
 			store := grant.SQL(openSessions(t, d), dialect)
 			_, err := store.Spaces(t.Context())
 			wantTableError(t, err, "snowkey_nodes", "CREATE TABLE")
+			if want := "there is no such table, or this user has no right to see it"; !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q", err, want)
+			}
 			_, err = store.Prepare(t.Context(), "default", "layout")
 			mustRun(t, admin, wantTableError(t, err, "snowkey_nodes", "CREATE TABLE"))
 			if got, err := store.Prepare(t.Context(), "default", "layout"); err != nil || got != "layout" {
