@@ -2,10 +2,12 @@ package gormplugin
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/migrator"
 	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/idgen"
@@ -22,7 +24,8 @@ import (
 // condition alone, without an ORDER BY. CreatedBetween(from, to)(db) does the same, also for conditions that follow. GORM accepts a
 // scope in a few places where it never calls it, such as the condition of a join: docs/statements.md lists them.
 //
-// Keys of [sqltype.UUID], [sqltype.UUIDKey], [sqltype.PublicUUID] and [sqltype.ULID] are selected by their milliseconds. UUIDs of other versions than 7 count as the time that their first bytes would be.
+// Keys of [sqltype.UUID], [sqltype.UUIDKey], [sqltype.PublicUUID] and [sqltype.ULID] are selected by their milliseconds. UUIDs of other versions than 7
+// count as the time that their first bytes would be; in a column of MariaDB's uuid these have an order of their own.
 //
 // Both instants are cut to their ticks: a key of the tick of from is in the range, a key of the tick of to is not. Adjoining ranges share no row and miss
 // none. When from and to are in one tick, no row is selected.
@@ -85,7 +88,7 @@ func (c created) scope(db *gorm.DB) *gorm.DB { return narrow(db, c) }
 // Build writes the condition.
 func (c created) Build(builder clause.Builder) {
 	if stmt, ok := builder.(*gorm.Statement); ok && stmt.Schema != nil && len(c.phases) == 0 {
-		if least := leastOctets(stmt.Schema.PrioritizedPrimaryField); least != nil {
+		if least := leastOctets(stmt, stmt.Schema.PrioritizedPrimaryField); least != nil {
 			c.buildOctets(stmt, least)
 			return
 		}
@@ -110,15 +113,23 @@ func (c created) Build(builder clause.Builder) {
 }
 
 // leastOctets returns what gives the least key of a millisecond, nil for keys that are no UUIDs or ULIDs.
-func leastOctets(key *schema.Field) func(time.Time) any {
+func leastOctets(stmt *gorm.Statement, key *schema.Field) func(time.Time) any {
 	switch {
 	case key == nil || key.Serializer != nil:
-	case isUUID(key.IndirectFieldType):
+	case isUUID(key.IndirectFieldType) && keepsVersions(stmt, key):
 		return func(t time.Time) any { return sqltype.MinUUID(t) }
+	case isUUID(key.IndirectFieldType): // of other versions too
+		return func(t time.Time) any { return sqltype.UUID(sqltype.MinULID(t)) }
 	case key.IndirectFieldType == ulidType:
 		return func(t time.Time) any { return sqltype.MinULID(t) }
 	}
 	return nil
+}
+
+// keepsVersions reports whether a column may be MariaDB's uuid, which takes no bytes without a version.
+func keepsVersions(stmt *gorm.Statement, key *schema.Field) bool {
+	typed, ok := reflect.New(key.IndirectFieldType).Interface().(migrator.GormDataTypeInterface)
+	return stmt.Name() == "mysql" && (!ok || typed.GormDBDataType(stmt.DB, key) == "uuid")
 }
 
 // buildOctets writes the condition on keys of 16 bytes.

@@ -1,6 +1,7 @@
 package gormplugin_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -89,6 +90,72 @@ func TestUUIDInText(t *testing.T) {
 			t.Errorf("got %v, want %v", err, gormplugin.ErrKey)
 		}
 	})
+}
+
+// MariaDB's uuid keeps UUIDs of the versions 1 to 7 alone. Any other is refused, and is kept in 16 bytes and by other databases, with its time.
+func TestUUIDOfAnyVersion(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		type Named struct {
+			ID  sqltype.UUID
+			Was string
+		}
+		type Bytes struct {
+			ID  sqltype.UUID `gorm:"type:binary(16)"`
+			Was string
+		}
+		use(t, db, &Named{})
+		native := db.Name() == "mysql"
+		count := func(query *gorm.DB) (n int64) {
+			t.Helper()
+			if err := query.Count(&n).Error; err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		for version := range byte(16) {
+			for variant := range byte(4) {
+				for range 8 {
+					id := sqltype.UUID(random16())
+					id[6], id[8] = id[6]&0x0f|version<<4, id[8]&0x3f|variant<<6
+					row := Named{ID: id, Was: id.String()}
+					err := db.Create(&row).Error
+					if native && (variant != 2 || version < 1 || version > 7) {
+						if !errors.Is(err, sqltype.ErrVersion) || count(db.Model(&Named{}).Where("was = ?", row.Was)) != 0 {
+							t.Fatalf("%s: got %v, want %v", id, err, sqltype.ErrVersion)
+						}
+						continue
+					}
+					var back Named
+					if err != nil || db.First(&back, id).Error != nil || back.Was != row.Was || back.ID != id {
+						t.Fatalf("%s: got %v, and %+v back", id, err, back)
+					}
+				}
+			}
+		}
+		at := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+		first := sqltype.UUID(sqltype.MinULID(at))
+		first[15] = 1
+		within := []func(*gorm.DB) *gorm.DB{gormplugin.CreatedBetween(at, at.Add(time.Millisecond))}
+		if native {
+			if err := db.AutoMigrate(&Bytes{}); err != nil {
+				t.Fatal(err)
+			}
+			create(t, db, &Bytes{ID: first})
+			if n := count(db.Model(&Bytes{}).Scopes(within...)); n != 1 {
+				t.Errorf("got %d rows of the millisecond, want 1", n)
+			}
+			return
+		}
+		create(t, db, &Named{ID: first})
+		if n := count(db.Model(&Named{}).Scopes(within...)); n != 1 {
+			t.Errorf("got %d rows of the millisecond, want 1", n)
+		}
+	})
+}
+
+func random16() (b [16]byte) {
+	_, _ = rand.Read(b[:]) // never fails
+	return b
 }
 
 // Scopes select by the time of keys and by their order.

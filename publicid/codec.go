@@ -25,7 +25,8 @@ var (
 	ErrPrefix = errors.New("publicid: another prefix")
 	// ErrSyntax says that a text is no public id.
 	ErrSyntax = errors.New("publicid: not a public id")
-	// ErrForged says that a text stands for a number that nobody has made, or is of a key that is not there any more.
+	// ErrForged says that a text stands for a number that nobody has made, or that its key is seen not to be there: two keys with one number between them, such as 1
+	// and 3, have the same mark, so a name of the one is read by the other as a number that is as good as random, which Accept refuses as any guess.
 	ErrForged = errors.New("publicid: no such id was made")
 )
 
@@ -113,6 +114,15 @@ func New(keys []Key, options ...Option) (*Codec, error) {
 	return c, nil
 }
 
+// Format writes which key the codec makes names by, whatever the verb is, and no secret.
+func (c *Codec) Format(f fmt.State, _ rune) {
+	if c.check() != nil {
+		_, _ = fmt.Fprint(f, "codec without a key")
+		return
+	}
+	_, _ = fmt.Fprintf(f, "codec of %s", c.primary)
+}
+
 // check refuses a codec that New has not made.
 func (c *Codec) check() error {
 	if c == nil || c.primary.generation == 0 {
@@ -138,8 +148,8 @@ func (c *Codec) Encode(prefix string, id int64) (string, error) {
 	return string(appendDigits(append(make([]byte, 0, len(prefix)+14), prefix+"_"...), c.primary.generation&1, high<<32|low, 13)), nil
 }
 
-// Decode returns the number of a name. The error wraps [ErrPrefix], [ErrSyntax], or [ErrForged] for a name of no number that Accept takes, and of a key that is
-// not there.
+// Decode returns the number of a name. The error wraps [ErrPrefix], [ErrSyntax], or [ErrForged] for a name of no number that Accept takes, or of a key that is
+// seen not to be there.
 func (c *Codec) Decode(prefix, text string) (int64, error) {
 	if err := c.check(); err != nil {
 		return 0, err
@@ -231,7 +241,7 @@ func cipherOf[C any](c *Codec, key Key, kind, prefix string, make func(key []byt
 	if found, ok := c.ciphers.Load(purpose); ok {
 		return found.(C), nil
 	}
-	derived := hmac.New(sha256.New, key.secret[:])
+	derived := hmac.New(sha256.New, key.secret())
 	derived.Write([]byte("snowkey public id\x00" + kind + "\x00" + prefix))
 	made, err := make(derived.Sum(nil))
 	if err != nil || c.cached.Load() >= maxCached {

@@ -1,6 +1,7 @@
 package publicid_test
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -207,6 +208,39 @@ func TestKeys(t *testing.T) {
 	keys, err := publicid.FromFile(path)
 	if err != nil || len(keys) != 2 || fmt.Sprintf("%v %+v %#v %x", keys[0], keys[0], keys[1], keys[1]) != "key 4 key 4 key 3 key 3" || keys[0].Number() != 4 {
 		t.Errorf("got %v, %v", keys, err)
+	}
+	codec, err := publicid.New(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := codec.Encode("ord", 1); err != nil { // makes a cipher
+		t.Fatal(err)
+	}
+	hidden := struct {
+		keys  []publicid.Key
+		codec *publicid.Codec
+	}{keys, codec}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%d", "%x", "%s", "%q"} {
+		said := fmt.Sprintf(verb+verb, codec, hidden)
+		for _, field := range strings.Fields(string(text)) {
+			_, digits, _ := strings.Cut(field, ":")
+			secret, err := hex.DecodeString(digits)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, part := range []string{digits[:8], fmt.Sprint(secret[:3])[1:], fmt.Sprintf("%#v", secret[:3])[7:20]} {
+				if strings.Contains(said, strings.Trim(part, "]}")) {
+					t.Errorf("%s prints the secret: %.200s", verb, said)
+				}
+			}
+		}
+	}
+	if got := fmt.Sprint(codec, &publicid.Codec{}); got != "codec of key 4 codec without a key" {
+		t.Errorf("got %s", got)
 	}
 	if _, err := publicid.FromFile(path + "x"); !errors.Is(err, publicid.ErrKeys) || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: got %v", err)

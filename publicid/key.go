@@ -12,7 +12,7 @@ import (
 // Key is a secret with its number. The zero Key is none. It prints as its number alone.
 type Key struct {
 	generation uint64
-	secret     [32]byte
+	secret     func() []byte // of 32; fmt prints a function as its address also where it may not call Format, in fields that are not exported
 }
 
 // ParseKeys returns the keys of a text: each a number from 1 up, a colon and 64 hexadecimal digits, with commas, spaces or lines between. The error wraps [ErrKeys] and
@@ -20,13 +20,15 @@ type Key struct {
 func ParseKeys(text string) (keys []Key, err error) {
 	for i, field := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) }) {
 		number, digits, _ := strings.Cut(field, ":")
-		k := Key{}
+		var k Key
 		if k.generation, err = strconv.ParseUint(number, 10, 32); err != nil || k.generation == 0 {
 			return nil, fmt.Errorf("%w: key %d does not begin with a number from 1 up and a colon", ErrKeys, i+1)
 		}
-		if n, err := hex.Decode(k.secret[:], []byte(digits[:min(len(digits), 64)])); err != nil || n != 32 || len(digits) != 64 {
+		secret, err := hex.DecodeString(digits)
+		if err != nil || len(secret) != 32 {
 			return nil, fmt.Errorf("%w: key %d, of number %d, has not 64 hexadecimal digits after the colon", ErrKeys, i+1, k.generation)
 		}
+		k.secret = func() []byte { return secret }
 		keys = append(keys, k)
 	}
 	if len(keys) == 0 {

@@ -16,7 +16,8 @@ import (
 )
 
 // ULID is a key of 16 bytes that is 26 letters and digits as text, in its column too: a varchar(26), which keeps ULIDs in the order of their time. In all else it is what
-// a [UUID] is, zero value included. Who wants 16 bytes in the database takes a UUID and uid.ULID as its source: they have the same bits. Source: github.com/ulid/spec.
+// a [UUID] is, zero value included. Who wants 16 bytes in the database takes a UUID and uid.ULID as its source: they have the same bits. On MariaDB
+// that field needs the tag `gorm:"type:binary(16)"`, see [UUID.GormValue]. Source: github.com/ulid/spec.
 type ULID [16]byte
 
 var _ octetPointer = (*ULID)(nil)

@@ -80,9 +80,14 @@ func (id *UUID) Set(s string) error { return setOctets(id, s, ParseUUID) }
 // Value gives the database driver the text of [UUID.String].
 func (id UUID) Value() (driver.Value, error) { return id.String(), nil }
 
-// GormValue gives GORM one parameter of a statement. On MySQL and MariaDB it is the 16 bytes, which columns of BINARY(16) and of MariaDB's uuid take.
+// GormValue gives GORM one parameter of a statement. On MySQL and MariaDB it is the 16 bytes, which columns of BINARY(16) and of MariaDB's uuid take. MariaDB's uuid
+// keeps other bytes than it was given of what is no UUID of the versions 1 to 7, such as a ULID, so the statement fails with [ErrVersion] unless the model has
+// a field with the tag `gorm:"type:binary(16)"`.
 func (id UUID) GormValue(_ context.Context, db *gorm.DB) clause.Expr {
 	if db.Name() == "mysql" {
+		if !id.keptByMariaDB() && hasUUID(db.Dialector) && !hasBinary(db.Statement) {
+			_ = db.AddError(fmt.Errorf("%w: %s is not of version 1 to 7; in a column with the tag `gorm:\"type:binary(16)\"` it is kept, and raw SQL takes id[:] there", ErrVersion, id))
+		}
 		// As a parameter, MariaDB would read the bytes in the session's character set when it compares them with a uuid, and find no row.
 		return clause.Expr{SQL: "UNHEX(?)", Vars: []any{hex.EncodeToString(id[:])}}
 	}
@@ -131,6 +136,19 @@ func (UUID) GormDBDataType(db *gorm.DB, field *schema.Field) string {
 
 // CreateClauses gives GORM what fails an INSERT of a row without a primary key, an [ErrNoKey], where package gormplugin's Plugin is not registered.
 func (UUID) CreateClauses(field *schema.Field) []clause.Interface { return createClauses(field) }
+
+// keptByMariaDB reports whether a column of MariaDB's type uuid returns the bytes that it was given. It turns groups of bytes round by the version when it
+// writes, and back by what it then takes for the version when it reads.
+func (id UUID) keptByMariaDB() bool {
+	return id == UUID{} || id[8]>>6 == 2 && id[6]>>4 >= 1 && id[6]>>4 <= 7
+}
+
+// hasBinary reports whether a statement's model has a column of 16 bytes.
+func hasBinary(stmt *gorm.Statement) bool {
+	return stmt != nil && stmt.Schema != nil && slices.ContainsFunc(stmt.Schema.Fields, func(field *schema.Field) bool {
+		return strings.EqualFold(tagged(field), "binary(16)")
+	})
+}
 
 // hasUUID reports whether a server is a MariaDB whose uuid keeps those of version 7 in their order: 10.11.5, 11.0.3 and 11.1.2 are the first (MDEV-29959). GORM's
 // driver has the version in a field, and no method for it.

@@ -83,13 +83,20 @@ func (k *kindChoice) Set(text string) error {
 
 // wideKey is what a key that is no snowflake carries.
 type wideKey struct {
-	ID      string     `json:"id"`
-	Kind    string     `json:"kind"`
-	UUID    string     `json:"uuid,omitempty"`  // that a text with a prefix stands for
-	Holds   string     `json:"holds,omitempty"` // one of uuidKinds, or no-uuid: a ULID, or what wrong keys make of a public id
-	Time    *time.Time `json:"time,omitempty"`
-	Process string     `json:"process,omitempty"` // of an ObjectID: random, or as published the hash of the host and the process
-	Counter *uint32    `json:"counter,omitempty"`
+	ID      string   `json:"id"`
+	Kind    string   `json:"kind"`
+	UUID    string   `json:"uuid,omitempty"`  // that a text with a prefix stands for
+	Holds   string   `json:"holds,omitempty"` // one of uuidKinds, or no-uuid: a ULID, or what wrong keys make of a public id
+	Time    *keyTime `json:"time,omitempty"`
+	Process string   `json:"process,omitempty"` // of an ObjectID: random, or as published the hash of the host and the process
+	Counter *uint32  `json:"counter,omitempty"`
+}
+
+// keyTime is a time that keys of 16 bytes may have after the year 9999, of which time.Time makes no JSON.
+type keyTime struct{ time.Time }
+
+func (t keyTime) MarshalJSON() ([]byte, error) {
+	return t.AppendFormat(nil, `"`+time.RFC3339Nano+`"`), nil
 }
 
 // recognize returns a key that is no snowflake by its text, in which no two kinds are alike: 36 characters are a UUID, 26 a ULID, 24 hexadecimal digits an
@@ -99,11 +106,10 @@ func recognize(text string) (wideKey, bool) {
 		return recognizeUUID(id), true
 	}
 	if id, err := sqltype.ParseULID(text); err == nil {
-		made := id.Time()
-		return wideKey{ID: id.String(), Kind: "ulid", Time: &made}, true
+		return wideKey{ID: id.String(), Kind: "ulid", Time: &keyTime{id.Time()}}, true
 	}
 	if id, err := hex.DecodeString(text); err == nil && len(id) == 12 {
-		made, counter := time.Unix(int64(binary.BigEndian.Uint32(id)), 0).UTC(), binary.BigEndian.Uint32(id[8:])&0xffffff
+		made, counter := keyTime{time.Unix(int64(binary.BigEndian.Uint32(id)), 0).UTC()}, binary.BigEndian.Uint32(id[8:])&0xffffff
 		return wideKey{ID: hex.EncodeToString(id), Kind: "objectid", Time: &made, Process: hex.EncodeToString(id[4:9]), Counter: &counter}, true
 	}
 	return wideKey{}, false
@@ -133,7 +139,7 @@ func recognizeUUID(id sqltype.UUID) wideKey {
 	default:
 		return key
 	}
-	key.Time = &made
+	key.Time = &keyTime{made}
 	return key
 }
 
@@ -146,7 +152,7 @@ func gregorianTime(ticks uint64) time.Time {
 func (k wideKey) line() string {
 	line := k.ID + "  "
 	if k.Time != nil {
-		line += formatTime(*k.Time, time.Millisecond) + " "
+		line += formatTime(k.Time.Time, time.Millisecond) + " "
 	}
 	line += " kind=" + k.Kind
 	if k.UUID != "" {
