@@ -81,12 +81,12 @@ func (id *UUID) Set(s string) error { return setOctets(id, s, ParseUUID) }
 func (id UUID) Value() (driver.Value, error) { return id.String(), nil }
 
 // GormValue gives GORM one parameter of a statement. On MySQL and MariaDB it is the 16 bytes, which columns of BINARY(16) and of MariaDB's uuid take. MariaDB's uuid
-// keeps other bytes than it was given of what is no UUID of the versions 1 to 7, such as a ULID, so the statement fails with [ErrVersion] unless the model has
-// a field with the tag `gorm:"type:binary(16)"`.
+// returns other bytes than it was given of some that are no UUID of the versions 1 to 7: of a quarter of ULIDs. Their statement fails with [ErrColumn], unless the
+// model has a field with the tag `gorm:"type:binary(16)"`.
 func (id UUID) GormValue(_ context.Context, db *gorm.DB) clause.Expr {
 	if db.Name() == "mysql" {
 		if !id.keptByMariaDB() && hasUUID(db.Dialector) && !hasBinary(db.Statement) {
-			_ = db.AddError(fmt.Errorf("%w: %s is not of version 1 to 7; in a column with the tag `gorm:\"type:binary(16)\"` it is kept, and raw SQL takes id[:] there", ErrVersion, id))
+			_ = db.AddError(fmt.Errorf("%w: %s; in a column with the tag `gorm:\"type:binary(16)\"` it is kept, and raw SQL takes id[:] there", ErrColumn, id))
 		}
 		// As a parameter, MariaDB would read the bytes in the session's character set when it compares them with a uuid, and find no row.
 		return clause.Expr{SQL: "UNHEX(?)", Vars: []any{hex.EncodeToString(id[:])}}
@@ -137,11 +137,9 @@ func (UUID) GormDBDataType(db *gorm.DB, field *schema.Field) string {
 // CreateClauses gives GORM what fails an INSERT of a row without a primary key, an [ErrNoKey], where package gormplugin's Plugin is not registered.
 func (UUID) CreateClauses(field *schema.Field) []clause.Interface { return createClauses(field) }
 
-// keptByMariaDB reports whether a column of MariaDB's type uuid returns the bytes that it was given. It turns groups of bytes round by the version when it
-// writes, and back by what it then takes for the version when it reads.
-func (id UUID) keptByMariaDB() bool {
-	return id == UUID{} || id[8]>>6 == 2 && id[6]>>4 >= 1 && id[6]>>4 <= 7
-}
+// keptByMariaDB reports whether a column of MariaDB's type uuid returns the bytes that it was given: 10.11.19 did so with these alone, of all pairs of the two
+// bytes, and refused the texts of the others. It turns groups of bytes round by the version when it writes, and back by what it then takes for the version.
+func (id UUID) keptByMariaDB() bool { return id[6] < 0x80 || id[8] == 0 || id[8] > 0x80 }
 
 // hasBinary reports whether a statement's model has a column of 16 bytes.
 func hasBinary(stmt *gorm.Statement) bool {
