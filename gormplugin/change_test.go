@@ -148,6 +148,9 @@ func TestChangeWhileProgramsWrite(t *testing.T) {
 							refused = err
 							mu.Unlock()
 							return
+						case name == "former" && errors.Is(err, grant.ErrEnded) && errors.Is(err, context.DeadlineExceeded):
+							n-- // the database is too busy to say why; the program asks until it is told
+							time.Sleep(10 * time.Millisecond)
 						default:
 							t.Errorf("%s: %v", name, err)
 							return

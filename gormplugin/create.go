@@ -279,7 +279,7 @@ func (s *statement) prepareInsert(db *gorm.DB) {
 // settle is the callback after the INSERT.
 func (p *Plugin) settle(db *gorm.DB) {
 	if db.Error != nil {
-		p.explainOverflow(db)
+		p.explainColumn(db)
 	}
 	s := currentStatement(db.Statement)
 	if s == nil || s.plan == nil {

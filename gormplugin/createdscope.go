@@ -2,12 +2,10 @@ package gormplugin
 
 import (
 	"fmt"
-	"reflect"
 	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-	"gorm.io/gorm/migrator"
 	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/idgen"
@@ -88,7 +86,7 @@ func (c created) scope(db *gorm.DB) *gorm.DB { return narrow(db, c) }
 // Build writes the condition.
 func (c created) Build(builder clause.Builder) {
 	if stmt, ok := builder.(*gorm.Statement); ok && stmt.Schema != nil && len(c.phases) == 0 {
-		if least := leastOctets(stmt, stmt.Schema.PrioritizedPrimaryField); least != nil {
+		if least := leastOctets(stmt.Schema.PrioritizedPrimaryField); least != nil {
 			c.buildOctets(stmt, least)
 			return
 		}
@@ -113,23 +111,15 @@ func (c created) Build(builder clause.Builder) {
 }
 
 // leastOctets returns what gives the least key of a millisecond, nil for keys that are no UUIDs or ULIDs.
-func leastOctets(stmt *gorm.Statement, key *schema.Field) func(time.Time) any {
+func leastOctets(key *schema.Field) func(time.Time) any {
 	switch {
 	case key == nil || key.Serializer != nil:
-	case isUUID(key.IndirectFieldType) && keepsVersions(stmt, key):
-		return func(t time.Time) any { return sqltype.MinUUID(t) }
-	case isUUID(key.IndirectFieldType): // of other versions too
-		return func(t time.Time) any { return sqltype.UUID(sqltype.MinULID(t)) }
+	case isUUID(key.IndirectFieldType):
+		return func(t time.Time) any { return sqltype.UUID(sqltype.MinULID(t)) } // also of other versions than 7
 	case key.IndirectFieldType == ulidType:
 		return func(t time.Time) any { return sqltype.MinULID(t) }
 	}
 	return nil
-}
-
-// keepsVersions reports whether a column may be MariaDB's uuid, which takes no bytes without a version.
-func keepsVersions(stmt *gorm.Statement, key *schema.Field) bool {
-	typed, ok := reflect.New(key.IndirectFieldType).Interface().(migrator.GormDataTypeInterface)
-	return stmt.Name() == "mysql" && (!ok || typed.GormDBDataType(stmt.DB, key) == "uuid")
 }
 
 // buildOctets writes the condition on keys of 16 bytes.

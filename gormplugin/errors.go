@@ -13,8 +13,9 @@ var (
 	// ErrKey says that a field cannot hold the keys of its source: the field has fewer bits, another type, or is the key of another row. Of a
 	// scope it says that the model has no primary key that is a number, in Go and in the database.
 	ErrKey = errors.New("gormplugin: not a field for these keys")
-	// ErrColumn says that a row was not inserted because a column of its table is too narrow for keys of 64 bits.
-	ErrColumn = errors.New("gormplugin: the column is too narrow for its keys")
+	// ErrColumn says that a row was not inserted because a column of its table does not hold its key: it is too narrow for 64 bits, or a uuid of MariaDB that was
+	// given what is no UUID.
+	ErrColumn = errors.New("gormplugin: the column does not hold its key")
 	// ErrUpsert says that the row which an upsert has written is not known, or that rows of associations need keys that [WithoutKeys] takes
 	// away. The statement is undone.
 	ErrUpsert = errors.New("gormplugin: the row that an upsert met is not known")

@@ -76,7 +76,7 @@ func (k keyset) Build(builder clause.Builder) {
 // requireOrder fails unless the id is in one order with the keys: 16 bytes with those of their type, and numbers with numbers.
 func (k keyset) requireOrder(stmt *gorm.Statement, key *schema.Field) error {
 	of := reflect.TypeOf(k.id)
-	octets := leastOctets(stmt, key) != nil
+	octets := leastOctets(key) != nil
 	if !octets && of.Kind() != reflect.Array {
 		return requireNumber(stmt, key)
 	}

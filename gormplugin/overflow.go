@@ -19,17 +19,24 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
-// What is known of a number that a database, or the driver, has refused as out of range: on MySQL the column, on PostgreSQL the number.
+// What is known of a number that a database, or the driver, has refused as out of range: on MySQL the column, on PostgreSQL the number. And of a key that MariaDB
+// has refused as no UUID.
 var (
+	mariadbUUID   = regexp.MustCompile("for column (?:`[^`]*`\\.)*`([^`]+)` at row \\d+$")
 	mysqlRange    = regexp.MustCompile("Out of range value for column ['`](?:[^']*\\.`)?([^'`]+)['`]")
 	postgresRange = regexp.MustCompile(`\b(\d+) is greater than maximum value for int[24]|value "(\d+)" is out of range for type (?:integer|smallint)`)
 )
 
-// explainOverflow is for a statement whose INSERT has failed: should the reason be a column that is too narrow for keys, the error becomes an
-// [ErrColumn] that says which column it is and what mends it. It wraps the database's error.
-func (p *Plugin) explainOverflow(db *gorm.DB) {
+// explainColumn is for a statement whose INSERT has failed: should the reason be a column that does not hold keys, the error becomes an [ErrColumn] that says
+// which column it is and what mends it. It wraps the database's error.
+func (p *Plugin) explainColumn(db *gorm.DB) {
 	stmt := db.Statement
 	if stmt.SQL.Len() == 0 { // the error is of what came before the INSERT
+		return
+	}
+	if said := mariadbUUID.FindStringSubmatch(db.Error.Error()); said != nil && dialect.MySQL.Code(db.Error) == "1292" && isUUIDColumn(stmt.Schema, said[1]) {
+		setError(stmt, fmt.Errorf("%w: %s.%s is a uuid of MariaDB, which does not keep some keys that are no UUIDs, such as a quarter of ULIDs; make it a BINARY(16), also by the tag "+
+			"`type:binary(16)` of its field, or take keys of version 7: %w", ErrColumn, stmt.Table, said[1], db.Error))
 		return
 	}
 	of := stmt.Schema
@@ -42,11 +49,20 @@ func (p *Plugin) explainOverflow(db *gorm.DB) {
 		return
 	}
 	text := stmt.Table + "." + strings.Join(columns, " or "+stmt.Table+".")
-	db.Error = fmt.Errorf("%w: %s holds no keys of 64 bits; change its type, with a statement such as %s; package migrate/check and snowkey check find all such columns, "+
-		"with the statements that keep what else the columns are: %w", ErrColumn, text, widening(stmt, columns), db.Error)
+	setError(stmt, fmt.Errorf("%w: %s holds no keys of 64 bits; change its type, with a statement such as %s; package migrate/check and snowkey check find all such columns, "+
+		"with the statements that keep what else the columns are: %w", ErrColumn, text, widening(stmt, columns), db.Error))
+}
+
+// setError replaces the error of a statement.
+func setError(stmt *gorm.Statement, err error) {
+	stmt.DB.Error = err
 	if stmt.Result != nil {
-		stmt.Result.Error = db.Error
+		stmt.Result.Error = err
 	}
+}
+
+func isUUIDColumn(s *schema.Schema, column string) bool {
+	return s != nil && s.FieldsByDBName[column] != nil && isUUID(s.FieldsByDBName[column].IndirectFieldType)
 }
 
 // overflown returns the columns that the number may be of which an error says that it is out of range: several when a row has it in several.

@@ -10,8 +10,6 @@ var (
 	ErrNoKey = errors.New("sqltype: the row has no key, and nothing makes one")
 	// ErrNoSecret says that a [PublicID] or [PublicUUID] was to be converted before [UsePublicIDs] was called.
 	ErrNoSecret = errors.New("sqltype: no secret for public ids; call sqltype.UsePublicIDs with a publicid.Codec when the program starts")
-	// ErrColumn says that a [UUID] was to be written of which MariaDB's type uuid returns another one.
-	ErrColumn = errors.New("sqltype: MariaDB's uuid does not keep this UUID")
 	// ErrSyntax says that a text or a value of a type is no key.
 	ErrSyntax = errors.New("sqltype: not a key")
 	// ErrRange says that a number does not fit 64 bits with sign.

@@ -81,15 +81,15 @@ func (id *UUID) Set(s string) error { return setOctets(id, s, ParseUUID) }
 func (id UUID) Value() (driver.Value, error) { return id.String(), nil }
 
 // GormValue gives GORM one parameter of a statement. On MySQL and MariaDB it is the 16 bytes, which columns of BINARY(16) and of MariaDB's uuid take. MariaDB's uuid
-// returns other bytes than it was given of some that are no UUID of the versions 1 to 7: of a quarter of ULIDs. Their statement fails with [ErrColumn], unless the
-// model has a field with the tag `gorm:"type:binary(16)"`.
+// does not keep some that are no UUID of the versions 1 to 7, such as a quarter of ULIDs: it refuses to write them, and finds no row with them.
 func (id UUID) GormValue(_ context.Context, db *gorm.DB) clause.Expr {
 	if db.Name() == "mysql" {
-		if !id.keptByMariaDB() && hasUUID(db.Dialector) && !hasBinary(db.Statement) {
-			_ = db.AddError(fmt.Errorf("%w: %s; in a column with the tag `gorm:\"type:binary(16)\"` it is kept, and raw SQL takes id[:] there", ErrColumn, id))
-		}
 		// As a parameter, MariaDB would read the bytes in the session's character set when it compares them with a uuid, and find no row.
-		return clause.Expr{SQL: "UNHEX(?)", Vars: []any{hex.EncodeToString(id[:])}}
+		expr := clause.Expr{SQL: "UNHEX(?)", Vars: []any{hex.EncodeToString(id[:])}}
+		if !id.keptByMariaDB() && hasUUID(db.Dialector) { // a text of 16 characters, which a uuid refuses and a BINARY(16) takes for bytes
+			expr.SQL = "CONVERT(UNHEX(?) USING latin1)"
+		}
+		return expr
 	}
 	return clause.Expr{SQL: "?", Vars: []any{id.String()}}
 }
@@ -140,13 +140,6 @@ func (UUID) CreateClauses(field *schema.Field) []clause.Interface { return creat
 // keptByMariaDB reports whether a column of MariaDB's type uuid returns the bytes that it was given: 10.11.19 did so with these alone, of all pairs of the two
 // bytes, and refused the texts of the others. It turns groups of bytes round by the version when it writes, and back by what it then takes for the version.
 func (id UUID) keptByMariaDB() bool { return id[6] < 0x80 || id[8] == 0 || id[8] > 0x80 }
-
-// hasBinary reports whether a statement's model has a column of 16 bytes.
-func hasBinary(stmt *gorm.Statement) bool {
-	return stmt != nil && stmt.Schema != nil && slices.ContainsFunc(stmt.Schema.Fields, func(field *schema.Field) bool {
-		return strings.EqualFold(tagged(field), "binary(16)")
-	})
-}
 
 // hasUUID reports whether a server is a MariaDB whose uuid keeps those of version 7 in their order: 10.11.5, 11.0.3 and 11.1.2 are the first (MDEV-29959). GORM's
 // driver has the version in a field, and no method for it.
