@@ -21,6 +21,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen/grant"
 	"github.com/snowkey-go/snowkey/idgen/grant/etcdgrant"
+	"github.com/snowkey-go/snowkey/idgen/grant/granttest"
 )
 
 // TestKillKeepsWhatWasAcknowledged kills etcd while eight callers change a row each. Started on an older copy of its data, it has to lose changes in the same test.
@@ -105,34 +106,7 @@ func TestContextEndsWhileEtcdStandsStill(t *testing.T) {
 	prepare(t, store)
 	m.signal(syscall.SIGSTOP)
 	defer m.signal(syscall.SIGCONT)
-	for name, call := range map[string]func(context.Context) error{
-		"Prepare": func(ctx context.Context) error { _, err := store.Prepare(ctx, "default", "a"); return err },
-		"List":    func(ctx context.Context) error { _, err := store.List(ctx, "default", 0, 9); return err },
-		"Swap": func(ctx context.Context) error {
-			_, err := store.Swap(ctx, "default", none(1), grant.Row{Number: 1, Until: 5})
-			return err
-		},
-		"Move": func(ctx context.Context) error {
-			_, err := store.Move(ctx, "default", "default~1", "b", "c", 1)
-			return err
-		},
-		"Record": func(ctx context.Context) error { return store.Record(ctx, "default", grant.Loss{}) },
-		"Losses": func(ctx context.Context) error { _, err := store.Losses(ctx, "default"); return err },
-		"Spaces": func(ctx context.Context) error { _, err := store.Spaces(ctx); return err },
-	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		answer := make(chan error, 1)
-		go func() { answer <- call(ctx) }()
-		select {
-		case err := <-answer:
-			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s: got the error %v, want context.DeadlineExceeded", name, err)
-			}
-		case <-time.After(10 * time.Second):
-			t.Errorf("%s does not return", name)
-		}
-		cancel()
-	}
+	granttest.ReturnsWithContext(t, store)
 }
 
 // tampered is the client's KV with transactions that change something seen by a test: it may make them, and what it returns is the answer.

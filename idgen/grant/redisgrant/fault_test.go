@@ -15,11 +15,11 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/idgen/grant/granttest"
 	"github.com/snowkey-go/snowkey/idgen/grant/redisgrant"
 	"github.com/snowkey-go/snowkey/internal/testprocess"
 )
@@ -100,38 +100,7 @@ func TestContextEndsWhileRedisStandsStill(t *testing.T) {
 	prepare(t, store)
 	s.signal(syscall.SIGSTOP)
 	defer s.signal(syscall.SIGCONT)
-	for name, call := range map[string]func(context.Context) error{
-		"Prepare": func(ctx context.Context) error { _, err := store.Prepare(ctx, "default", "a"); return err },
-		"List":    func(ctx context.Context) error { _, err := store.List(ctx, "default", 0, 9); return err },
-		"Swap": func(ctx context.Context) error {
-			_, err := store.Swap(ctx, "default", none(1), grant.Row{Number: 1, Until: 5})
-			return err
-		},
-		"Move": func(ctx context.Context) error {
-			_, err := store.Move(ctx, "default", "default~1", "b", "c", 1)
-			return err
-		},
-		"Record": func(ctx context.Context) error { return store.Record(ctx, "default", grant.Loss{}) },
-		"Losses": func(ctx context.Context) error { _, err := store.Losses(ctx, "default"); return err },
-	} {
-		ctx, cancel := context.WithCancel(t.Context())
-		answer := make(chan error, 1)
-		go func() { answer <- call(ctx) }()
-		select {
-		case err := <-answer:
-			t.Errorf("%s: got %v from a Redis that stands still", name, err)
-		case <-time.After(50 * time.Millisecond): // most likely it waits for the answer now
-		}
-		cancel()
-		select {
-		case err := <-answer:
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: got the error %v, want context.Canceled", name, err)
-			}
-		case <-time.After(10 * time.Second):
-			t.Errorf("%s does not return", name)
-		}
-	}
+	granttest.ReturnsWithContext(t, store)
 	s.signal(syscall.SIGCONT)
 	s.until("the swap is made that was given up", func() bool {
 		l, err := store.List(context.Background(), "default", 1, 1)
