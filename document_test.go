@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // block is a code block of a page.
@@ -56,9 +54,6 @@ const goRun = "go run ./cmd/snowkey"
 // alone are commands that TestPages leaves out: the tests themselves, and what TestFirstCommand runs.
 var alone = []string{"make test", goRun + " compare"}
 
-// comparesServers finds what compares on servers, which takes a minute, and what reads its result. Only the long tests run them; TestFirstCommand compares.
-var comparesServers = regexp.MustCompile(`compare (--db-file -|--from results/)`)
-
 // TestPages runs the programs and commands of each page from its beginning to its end, as its reader does.
 func TestPages(t *testing.T) {
 	if testing.Short() {
@@ -79,7 +74,7 @@ func TestPages(t *testing.T) {
 						r.runProgram(b.text, programName(page, programs))
 					case "console":
 						for _, c := range consoles(b.text) {
-							if !slices.Contains(alone, c.line) && (dbtest.IsLong() || !comparesServers.MatchString(c.line)) {
+							if !slices.Contains(alone, c.line) {
 								r.runCommand(c)
 							}
 						}
