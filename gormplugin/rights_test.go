@@ -132,6 +132,7 @@ func TestUseReadOnly(t *testing.T) {
 			}
 		}, "default_transaction_read_only is on"},
 		{"postgres standby", func(t *testing.T) database {
+			dbtest.Long(t)
 			server := dbtest.StartPostgres(t)
 			d := server.Database(t)
 			var folder string

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/migrate"
 )
 
 // TestNeverClosed tries to insert a row without a key, and one with a snowflake, before each step of a plan: one of the two always comes in.
 func TestNeverClosed(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
+		dbtest.LongOn(t, d.kind, "postgres")
 		key := map[string]string{"mysql": "INT PRIMARY KEY AUTO_INCREMENT", "postgres": "serial PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY AUTOINCREMENT"}[d.kind]
 		at := map[string]string{"mysql": "TIMESTAMP NOT NULL DEFAULT '2025-06-01 00:00:00'", "postgres": "timestamptz NOT NULL DEFAULT '2025-06-01Z'", "sqlite": "TIMESTAMP NOT NULL DEFAULT '2025-06-01 00:00:00+00:00'"}[d.kind]
 		modes := []migrate.Mode{migrate.Widen, migrate.Rekey}

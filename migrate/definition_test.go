@@ -150,6 +150,7 @@ func (d *database) unequal(p *migrate.Plan) string {
 func TestAddedColumn(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, d *database) {
+		dbtest.LongOn(t, d.kind, "postgres")
 		d.exec(shopOf[d.kind]...)
 		d.exec("INSERT INTO people (created_at) VALUES ('2026-01-01 00:00:01')", "INSERT INTO pets (created_at, person_id) VALUES ('2026-01-01 00:00:03', 1)")
 		p := d.plan(migrate.InspectOptions{}, migrate.PlanOptions{Mode: migrate.Rekey, Zone: "UTC", Accept: []string{"check:pets.pets_five"}})

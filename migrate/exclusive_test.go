@@ -71,6 +71,7 @@ func fresh(d *database) *database { return connect(d.t, d.kind, d.name) }
 func TestExclusiveBesideWriters(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, d *database) {
+		dbtest.LongOn(t, d.kind, "postgres")
 		d.exec(d.parents(concurrentParents)...)
 		if d.kind == "mysql" {
 			d.exec("CREATE INDEX parents_name ON parents (name)")
@@ -120,6 +121,7 @@ func TestExclusiveBesideWriters(t *testing.T) {
 func TestExclusiveSeesOpenTransactions(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, d *database) {
+		dbtest.LongOn(t, d.kind, "postgres")
 		d.exec(d.parents(10)...)
 		d.exec("CREATE TABLE notes (id bigserial PRIMARY KEY, parent_id bigint NOT NULL)", "INSERT INTO notes (parent_id) SELECT id FROM parents")
 		p := d.plan(migrate.InspectOptions{References: []string{"notes.parent_id=parents.id"}}, migrate.PlanOptions{Mode: migrate.Rekey, Exclusive: true, Tables: []string{"parents"}, Zone: "UTC"})

@@ -85,7 +85,7 @@ func TestFaults(t *testing.T) {
 		t.Skip("nothing is disturbed at every statement with -short")
 	}
 	t.Parallel()
-	points := map[string]int{"sqlite": 8, "mysql": 1, "postgres": 1}
+	points := map[string]int{"sqlite": 8}
 	if dbtest.IsLong() {
 		points = map[string]int{"sqlite": 24, "mysql": 6, "postgres": 4}
 	}
@@ -97,9 +97,7 @@ func TestFaults(t *testing.T) {
 				continue
 			}
 			t.Run(kind+"/"+string(mode), func(t *testing.T) {
-				if mode == exclusive && kind != "sqlite" {
-					dbtest.Long(t)
-				}
+				dbtest.LongOn(t, kind, "mysql", "postgres")
 				t.Parallel()
 				o := migrate.PlanOptions{Mode: mode, Zone: "UTC", Keep: true, Window: time.Millisecond}
 				if mode == exclusive {

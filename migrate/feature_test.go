@@ -83,6 +83,9 @@ func TestFeatures(t *testing.T) {
 	for _, f := range kept {
 		for _, mode := range f.modes() {
 			t.Run(f.name+"/"+string(mode), func(t *testing.T) {
+				if mode != migrate.Rekey {
+					dbtest.LongOn(t, f.kind, "postgres")
+				}
 				t.Parallel()
 				d := open(t, f.kind)
 				d.pair()
@@ -254,6 +257,9 @@ func TestTableLeftOut(t *testing.T) {
 		}
 		for _, mode := range f.modes() {
 			t.Run(f.kind+"/"+string(mode), func(t *testing.T) {
+				if mode != migrate.Rekey {
+					dbtest.LongOn(t, f.kind, "postgres")
+				}
 				t.Parallel()
 				d := open(t, f.kind)
 				d.pair()

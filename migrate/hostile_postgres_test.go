@@ -11,6 +11,7 @@ import (
 
 // TestShadowLongNames swaps columns whose names leave no room for more letters, of which PostgreSQL allows 63 bytes.
 func TestShadowLongNames(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	forEach(t, func(t *testing.T, d *database) {
 		long := strings.Repeat("parent_of_", 6) + "abc"

@@ -17,6 +17,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/dsn"
 	"github.com/snowkey-go/snowkey/migrate"
 )
@@ -24,6 +25,7 @@ import (
 // TestMemory rewrites tables of which one has ten times the rows of the other, each in a process of its own, and compares the most memory that the
 // processes have had, with that of SQLite.
 func TestMemory(t *testing.T) {
+	dbtest.Long(t)
 	if inChild(t, func(db *gorm.DB, p *migrate.Plan) {
 		for outcome := (migrate.Outcome{}); !outcome.Done; {
 			var err error

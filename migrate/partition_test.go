@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/migrate"
 )
 
@@ -118,6 +119,9 @@ func TestPartitions(t *testing.T) {
 				continue // rekey begins with it
 			}
 			t.Run(fmt.Sprintf("%s/%s", name, mode), func(t *testing.T) {
+				if !strings.HasPrefix(name, "a foreign key of the whole") {
+					dbtest.Long(t)
+				}
 				t.Parallel()
 				d := open(t, "postgres")
 				d.exec(customersAnd...)

@@ -69,7 +69,7 @@ func TestStampingTriggers(t *testing.T) {
 	for _, user := range []string{"superuser", "granted"} {
 		for _, mode := range []migrate.Mode{migrate.Rekey, migrate.Shadow} {
 			t.Run(user+" "+string(mode), func(t *testing.T) {
-				if user == "granted" {
+				if user == "granted" || mode == migrate.Shadow {
 					dbtest.Long(t)
 				}
 				t.Parallel()
@@ -161,6 +161,7 @@ func TestAuditTriggersOfARollback(t *testing.T) {
 
 // TestStampingTriggersOfOthers: a user who may not keep triggers from firing is told how to, or accepts them, and then they fire.
 func TestStampingTriggersOfOthers(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	super := open(t, "postgres")
 	super.exec(slices.DeleteFunc(slices.Clone(stamping), func(s string) bool { return strings.HasPrefix(s, "CREATE TRIGGER refuse") })...)

@@ -129,6 +129,7 @@ func TestUp(t *testing.T) {
 func TestUpNamesHold(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, d *database) {
+		dbtest.LongOn(t, d.kind, "postgres")
 		d.library()
 		c := upConfig(migrate.Rekey)
 		c.Plan.Window, c.Plan.Keep = 20*time.Millisecond, true
@@ -160,6 +161,7 @@ func TestUpNamesHold(t *testing.T) {
 func TestUpGoesOn(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, d *database) {
+		dbtest.LongOn(t, d.kind, "postgres")
 		d.library()
 		before := d.wrote()
 		c := upConfig(migrate.Rekey)

@@ -283,6 +283,7 @@ func TestBlocksResizeInterrupted(t *testing.T) {
 
 // TestBlocksUnflushed has somebody make a server's commits wait for the disk no more, while it is drawn from, and then kills it.
 func TestBlocksUnflushed(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	l, config, server := newBlockLedger(t), briskly(ticket.BlockConfig{}), dbtest.StartMySQL(t)
 	config.Timeout = 50 * time.Millisecond // calls are to fail meanwhile

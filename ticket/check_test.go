@@ -100,6 +100,7 @@ func TestCheckTables(t *testing.T) {
 
 // TestCheckCycledUnderWay has a SEQUENCE changed while it is drawn from, so that it begins anew.
 func TestCheckCycledUnderWay(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	d, r, config := dbtest.Postgres(t), newRecorder(t), quick(ticket.Config{})
 	server := serverOf(t, d)
@@ -124,6 +125,7 @@ func TestCheckCycledUnderWay(t *testing.T) {
 
 // TestCheckFlush has a server whose commits do not wait for the disk: from its start, and from some time on.
 func TestCheckFlush(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	server := dbtest.StartMySQL(t, "--innodb-flush-log-at-trx-commit=0")
 	d := server.Database(t)
@@ -211,6 +213,7 @@ func TestCheckFlush(t *testing.T) {
 
 // TestCheckPostgres has settings of a server and of its sessions.
 func TestCheckPostgres(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	t.Run("fsync", func(t *testing.T) {
 		d := dbtest.StartPostgres(t, "fsync=off", "full_page_writes=off").Database(t)
@@ -281,6 +284,7 @@ func TestCheckSQLite(t *testing.T) {
 
 // TestCheckCachedUnderWay has a SEQUENCE changed while it is drawn from, so that each session has numbers of its own.
 func TestCheckCachedUnderWay(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	d, r, config := dbtest.Postgres(t), newRecorder(t), quick(ticket.Config{})
 	server := serverOf(t, d)

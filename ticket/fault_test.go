@@ -81,6 +81,7 @@ func TestKilledServers(t *testing.T) {
 // TestKilledBetweenSessions kills PostgreSQL while the sequence's log record, which is written for 32 numbers at a time, is not on disk yet. The session
 // that wrote it waits for that; others, which got the following numbers and wrote nothing, must not be faster.
 func TestKilledBetweenSessions(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	server := dbtest.StartPostgres(t, "commit_delay=100000", "commit_siblings=0", "wal_writer_delay=10s") // which waits before it writes
 	for name, parameter := range map[string]string{"on": "synchronous_commit=on", "off": "synchronous_commit=off"} {
@@ -126,6 +127,7 @@ func TestKilledBesideOpenTransaction(t *testing.T) {
 
 // TestAllServersDown has no server at all: calls end with their contexts, and nothing piles up. It counts goroutines, and so it is alone.
 func TestAllServersDown(t *testing.T) {
+	dbtest.Long(t)
 	servers := []*dbtest.Server{dbtest.StartMySQL(t, offset(2, 1)...), dbtest.StartPostgres(t)}
 	t.Run("tickets", func(t *testing.T) { ticketsAllDown(t, servers) })
 	t.Run("blocks", func(t *testing.T) { blocksAllDown(t, servers) })

@@ -367,6 +367,7 @@ func TestPlaceOfResetSessions(t *testing.T) {
 
 // TestPlaceMayBeElsewhere has a second table that cannot be read. It may have the sequence, unless the configuration names the schema.
 func TestPlaceMayBeElsewhere(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	d, g := dbtest.Postgres(t), newGiven(t)
 	owner := open(t, d)
@@ -395,6 +396,7 @@ func TestPlaceMayBeElsewhere(t *testing.T) {
 
 // TestPlaceOfRegister has the table dropped, and not its register: another role, whose tables would be in another schema, does not begin anew there.
 func TestPlaceOfRegister(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for _, m := range makers {
 		t.Run(m.name, func(t *testing.T) {
@@ -418,6 +420,7 @@ func TestPlaceOfRegister(t *testing.T) {
 
 // TestPlaceIsMoved has a table moved to another schema, under a source that draws from it. The source does not make it again, nor follow it; one that starts does.
 func TestPlaceIsMoved(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for _, m := range makers {
 		t.Run(m.name, func(t *testing.T) {
@@ -446,6 +449,7 @@ func TestPlaceIsMoved(t *testing.T) {
 
 // TestPlaceWithoutRights has an account of MySQL that may not use the tables, and one that may not make them. The errors say what it takes.
 func TestPlaceWithoutRights(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	server := dbtest.StartMySQL(t)
 	for _, m := range makers {
@@ -498,6 +502,7 @@ func TestPlaceOfAttached(t *testing.T) {
 
 // TestPlaceNowhere has sessions without a database, and a role that may make tables nowhere.
 func TestPlaceNowhere(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	mysql, postgres := dbtest.MySQL(t), dbtest.Postgres(t)
 	selectNone := mysql
@@ -536,6 +541,7 @@ func TestPlaceNowhere(t *testing.T) {
 
 // TestPlaceOfServersBesides has the servers of a list in databases of one server of MySQL, all of which the account sees.
 func TestPlaceOfServersBesides(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	d, g := dbtest.StartMySQL(t), newGiven(t)
 	config := ticket.Config{Timeout: retryFactor}

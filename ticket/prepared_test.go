@@ -40,6 +40,7 @@ func inUse(t *testing.T, c ticket.Config) ticket.Config {
 
 // TestPreparedStatementsAreGone has connections lose what the driver has prepared on them, while they are drawn from: the server stays in use, and no call fails.
 func TestPreparedStatementsAreGone(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for _, statement := range []string{"DISCARD ALL", "DEALLOCATE ALL"} {
 		t.Run("tickets/"+statement, func(t *testing.T) {
@@ -83,6 +84,7 @@ func TestPreparedStatementsAreGone(t *testing.T) {
 // TestTableMadeAgainWithOtherTypes has the table made again under load, with columns of other types that do as well: plans that were made for the old ones are of no use, and the
 // server stays in use.
 func TestTableMadeAgainWithOtherTypes(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	l, d, config := newBlockLedger(t), dbtest.Postgres(t), briskly(ticket.BlockConfig{MaxStep: 200, MinStep: 100})
 	config.Config = inUse(t, config.Config)

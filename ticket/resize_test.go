@@ -216,6 +216,7 @@ func disagree(t *testing.T, s ticket.Server) {
 // TestResizeOfRowsThatDisagree has rows that were made one by one: 1/1 and 2/2, which give the same numbers. Sources refuse them; Resize moves both beyond all that they
 // gave.
 func TestResizeOfRowsThatDisagree(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for _, k := range []system{sqliteKind, postgresKind} {
 		t.Run("tickets/"+k.String(), func(t *testing.T) {
@@ -305,6 +306,7 @@ func TestResizeOfRowsThatDisagree(t *testing.T) {
 // TestResizesToDifferentLists has two Resizes at once, one to three servers and one to four. Whatever they leave, one Resize to one of the lists ends it: no row stays
 // frozen for ever.
 func TestResizesToDifferentLists(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	rounds := rounds(5, 100)
 	for _, k := range []system{sqliteKind, postgresKind} {

@@ -153,6 +153,7 @@ func emptyAgain(t *testing.T, k system, d dbtest.Database) {
 // TestDatabaseLost has one of two servers lose its whole database, so that nothing there tells of a sequence: the other one's register does. Setup does not begin anew,
 // Restore makes it go on.
 func TestDatabaseLost(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for _, k := range []system{sqliteKind, postgresKind} {
 		t.Run("tickets/"+k.String(), func(t *testing.T) {
@@ -246,6 +247,7 @@ func TestSetupWithoutOne(t *testing.T) {
 // TestMissingRowHasItsPlace has a server whose row is missing beside others that have rows. The statement that is offered makes it as they have it; where they have no place
 // for it, or cannot be asked, there is no statement.
 func TestMissingRowHasItsPlace(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	wantStatement := func(t *testing.T, err error, want error, text string) (statement string) {
 		t.Helper()

@@ -11,6 +11,7 @@ import (
 // TestPostgresRoleThatOwnsNothing draws as a role with USAGE, SELECT and UPDATE on the SEQUENCE and the rights to the register, which may not ALTER the SEQUENCE. It also moves
 // a server forward that is behind.
 func TestPostgresRoleThatOwnsNothing(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	d, r, config := []dbtest.Database{dbtest.Postgres(t), dbtest.Postgres(t)}, newRecorder(t), quick(ticket.Config{Timeout: retryFactor})
 	r.draw("the owner", setUp(t, config, d...), 20)

@@ -14,6 +14,7 @@ import (
 // TestSettingComesBack has a setting wrong for a while, under load. Nothing is drawn meanwhile, and the server comes back by itself; one that was set back
 // meanwhile does not.
 func TestSettingComesBack(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	server := dbtest.StartMySQL(t, offset(2, 1)...)
 	d := server.Database(t)

@@ -153,6 +153,7 @@ func TestSetupRace(t *testing.T) {
 
 // TestSetupWithoutAutocommit has sessions that do not commit by themselves.
 func TestSetupWithoutAutocommit(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	d, r := dbtest.MySQL(t), newRecorder(t)
 	config := quick(ticket.Config{})

@@ -11,6 +11,7 @@ import (
 
 // TestCompletionType draws in sessions where each COMMIT begins the next transaction. What is given out is committed: it is there when the pool is closed.
 func TestCompletionType(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	const parameter = "completion_type=1"
 	t.Run("tickets", func(t *testing.T) {
@@ -53,6 +54,7 @@ func TestCompletionType(t *testing.T) {
 // TestTransactionLeftOpen has a transaction on the pool's only connection that was begun and never ended, so that nothing is committed. Nothing is given out that is gone when the
 // pool is closed.
 func TestTransactionLeftOpen(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	begin := map[ticket.Dialect]string{ticket.MySQL: "START TRANSACTION", ticket.SQLite: "BEGIN"}
 	for _, k := range []system{sqliteKind, mysqlKind} {

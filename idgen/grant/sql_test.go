@@ -672,6 +672,7 @@ func TestContextEndsWhileWaiting(t *testing.T) {
 
 // A server that does not answer any more keeps nobody waiting after the context's end, not even in a commit, and keeps no connection.
 func TestContextEndsAtAPausedServer(t *testing.T) {
+	dbtest.Long(t)
 	for _, test := range []struct {
 		dialect grant.Dialect
 		start   func(testing.TB, ...string) *dbtest.Server
@@ -719,6 +720,7 @@ func TestContextEndsAtAPausedServer(t *testing.T) {
 
 // Connections that the server has closed since they were last used are no error.
 func TestServerRestarted(t *testing.T) {
+	dbtest.Long(t)
 	for _, test := range []struct {
 		dialect grant.Dialect
 		start   func(testing.TB, ...string) *dbtest.Server

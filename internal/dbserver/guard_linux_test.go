@@ -22,6 +22,7 @@ import (
 // TestNothingOutlives ends processes in all ways, and wants each server, all that
 // descends from it, and its folder to be gone with them.
 func TestNothingOutlives(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	templates := t.TempDir()
 	for _, test := range []struct {
@@ -219,6 +220,7 @@ func TestStoppedStart(t *testing.T) {
 
 // TestKilledGuard wants the server to go with its guard.
 func TestKilledGuard(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {

@@ -41,6 +41,7 @@ func database(t testing.TB, server *dbserver.Server) dbtest.Database {
 }
 
 func TestRestart(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
@@ -134,6 +135,7 @@ func TestStartErrors(t *testing.T) {
 }
 
 func TestPause(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
@@ -194,6 +196,7 @@ func TestTwoServers(t *testing.T) {
 
 // TestBrokenServer wants the server's own words in the error of one that does not start.
 func TestBrokenServer(t *testing.T) {
+	dbtest.Long(t)
 	if testing.Short() {
 		t.Skip("-short starts no servers")
 	}

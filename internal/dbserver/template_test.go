@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbserver"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // TestStartCopy starts servers at once where there is no template yet, and then one more.
 func TestStartCopy(t *testing.T) {
+	dbtest.Long(t)
 	if testing.Short() {
 		t.Skip("-short starts no servers")
 	}

@@ -1,6 +1,7 @@
 package dbtest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/testprocess"
@@ -14,5 +15,13 @@ func Long(t testing.TB) {
 	t.Helper()
 	if !IsLong() {
 		t.Skip("a long test: " + testprocess.LongVariable + "=1 runs it, as make race does")
+	}
+}
+
+// LongOn skips as Long does where the kind of database is one of those given: what a test guards there it guards on the other kinds too.
+func LongOn(t testing.TB, kind string, kinds ...string) {
+	t.Helper()
+	if slices.Contains(kinds, kind) {
+		Long(t)
 	}
 }

@@ -127,6 +127,7 @@ func TestRefusedRow(t *testing.T) {
 // TestWritersMeanwhile wants a row that comes behind what was copied to be copied, and one that changed to be an error.
 func TestWritersMeanwhile(t *testing.T) {
 	eachKind(t, func(t *testing.T, kind string) {
+		dbtest.LongOn(t, kind, "sqlite", "postgres")
 		const ddl = "CREATE TABLE a (id BIGINT PRIMARY KEY, n BIGINT)"
 		for _, test := range []struct {
 			name, where, statement string
@@ -163,6 +164,7 @@ func TestWritersMeanwhile(t *testing.T) {
 // on SQLite, where there is none, the first, which finds that the second has copied.
 func TestTwoMerges(t *testing.T) {
 	eachKind(t, func(t *testing.T, kind string) {
+		dbtest.LongOn(t, kind, "sqlite", "postgres")
 		const ddl = "CREATE TABLE a (id BIGINT PRIMARY KEY, n BIGINT)"
 		into, from := anew(t, kind, ddl), anew(t, kind, ddl)
 		var rows []string

@@ -17,6 +17,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/dsn"
 	"github.com/snowkey-go/snowkey/migrate/internal/merge"
 )
@@ -68,6 +69,7 @@ func TestKill(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	eachKind(t, func(t *testing.T, kind string) {
+		dbtest.LongOn(t, kind, "sqlite", "postgres")
 		random := rand.New(rand.NewPCG(seed, uint64(len(kind))))
 		from := []*place{shop(t, kind, 150, 7), shop(t, kind, 100, 12)}
 		want := anew(t, kind, wide(kind)...)

@@ -221,6 +221,7 @@ func (p *place) contents(t *testing.T, tables ...string) (found []string) {
 // TestMergeGoesOn ends merges at random points, and wants the last to end with the same rows.
 func TestMergeGoesOn(t *testing.T) {
 	eachKind(t, func(t *testing.T, kind string) {
+		dbtest.LongOn(t, kind, "sqlite", "mysql")
 		into, from := shop(t, kind, 10, 3), []*place{shop(t, kind, 150, 7), shop(t, kind, 50, 12)}
 		want := anew(t, kind, wide(kind)...)
 		for node, rows := range map[int64]int{3: 10, 7: 150, 12: 50} {
@@ -271,6 +272,7 @@ func TestMergeGoesOn(t *testing.T) {
 // TestClash plants an id that two databases have, far behind in the table.
 func TestClash(t *testing.T) {
 	eachKind(t, func(t *testing.T, kind string) {
+		dbtest.LongOn(t, kind, "sqlite", "mysql")
 		const tags = "CREATE TABLE tags (id BIGINT PRIMARY KEY, name VARCHAR(40))"
 		places := []*place{anew(t, kind, tags), anew(t, kind, tags), anew(t, kind, tags)}
 		for i, p := range places {
@@ -323,6 +325,7 @@ func TestUniqueClash(t *testing.T) {
 // TestComposite finds keys of several columns that clash, and skips what the database alone can tell: an expression's values.
 func TestComposite(t *testing.T) {
 	eachKind(t, func(t *testing.T, kind string) {
+		dbtest.LongOn(t, kind, "sqlite", "mysql")
 		const ddl = "CREATE TABLE scores (player VARCHAR(20) NOT NULL, round BIGINT NOT NULL, points BIGINT, PRIMARY KEY (player, round))"
 		into, from := anew(t, kind, ddl, "INSERT INTO scores VALUES ('a', 1, 5), ('b', 2, 5)"), anew(t, kind, ddl, "INSERT INTO scores VALUES ('a', 2, 5), ('b', 1, 5), ('c', 1, NULL)")
 		got, err := merge.Run(t.Context(), into.db, all([]*place{from}), merge.Options{})

@@ -142,6 +142,7 @@ func TestGameServers(t *testing.T) {
 // TestRekeysSnowflakes wants ids that are snowflakes already, of the same node, to count as old.
 func TestRekeysSnowflakes(t *testing.T) {
 	eachKind(t, func(t *testing.T, kind string) {
+		dbtest.LongOn(t, kind, "sqlite", "postgres")
 		at := map[string]string{"sqlite": "datetime", "mysql": "DATETIME", "postgres": "timestamptz"}[kind]
 		id := snowflakes(7)("", time.Date(2025, 5, 5, 5, 5, 5, 0, time.UTC))
 		statements := []string{"CREATE TABLE players (id BIGINT PRIMARY KEY, created_at " + at + " NOT NULL)",

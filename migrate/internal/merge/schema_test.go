@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/migrate/internal/merge"
 )
 
@@ -105,6 +106,7 @@ func (strange) Name() string { return "strange" }
 // TestCircles merges a table that refers to itself, and two that refer to each other, the child with the least key.
 func TestCircles(t *testing.T) {
 	eachKind(t, func(t *testing.T, kind string) {
+		dbtest.LongOn(t, kind, "sqlite", "mysql")
 		ddl := []string{
 			"CREATE TABLE nodes (id BIGINT PRIMARY KEY, parent_id BIGINT NOT NULL, FOREIGN KEY (parent_id) REFERENCES nodes (id))",
 			"CREATE TABLE teams (id BIGINT PRIMARY KEY, captain_id BIGINT)",

@@ -9,6 +9,7 @@ import (
 	"github.com/DATA-DOG/go-sqlmock"
 	gomysql "github.com/go-sql-driver/mysql"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 	"github.com/snowkey-go/snowkey/migrate/internal/run"
 )
@@ -165,6 +166,7 @@ func TestLagOfStandbys(t *testing.T) {
 
 // A replica that lags is waited for between ranges, and the wait is reported.
 func TestLagIsWaitedFor(t *testing.T) {
+	dbtest.Long(t)
 	w := newWorld(t, "mysql")
 	replica, mock, err := sqlmock.New()
 	if err != nil {

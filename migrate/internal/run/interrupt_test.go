@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/migrate/internal/journal"
 	"github.com/snowkey-go/snowkey/migrate/internal/run"
 )
@@ -67,6 +68,8 @@ func TestCanceled(t *testing.T) {
 		t.Skip("nothing is disturbed at every statement with -short")
 	}
 	everywhere(t, func(t *testing.T, w *world) {
+		dbtest.LongOn(t, w.base.Kind, "sqlite")
+		dbtest.LongOn(t, w.base.Kind, "postgres")
 		disturbed(t, w, func(cancel context.CancelFunc, after bool, do func() error) error {
 			if after {
 				err := do()
@@ -92,6 +95,7 @@ func TestConnectionLost(t *testing.T) {
 		t.Skip("nothing is disturbed at every statement with -short")
 	}
 	everywhere(t, func(t *testing.T, w *world) {
+		dbtest.LongOn(t, w.base.Kind, "postgres")
 		disturbed(t, w, func(_ context.CancelFunc, after bool, do func() error) error {
 			if after {
 				if err := do(); err != nil {
@@ -112,6 +116,7 @@ var errLost = errors.New("the connection was lost")
 // A second run of the same plan, or its rollback, finds the first at work.
 func TestTwoRunners(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
+		dbtest.LongOn(t, w.base.Kind, "postgres")
 		asked := false
 		o := fast
 		o.Progress = func(run.Progress) {
@@ -138,6 +143,8 @@ func TestTakenOver(t *testing.T) {
 		t.Skip("nothing is disturbed at every statement with -short")
 	}
 	everywhere(t, func(t *testing.T, w *world) {
+		dbtest.LongOn(t, w.base.Kind, "sqlite")
+		dbtest.LongOn(t, w.base.Kind, "postgres")
 		before := w.contents(t)
 		w.run(t)
 		after := w.contents(t)
@@ -178,6 +185,7 @@ func TestTakenOver(t *testing.T) {
 
 // The connection may be lost in any COMMIT, of which nobody then knows whether it was made.
 func TestCommitLost(t *testing.T) {
+	dbtest.Long(t)
 	if testing.Short() {
 		t.Skip("nothing is disturbed at every statement with -short")
 	}

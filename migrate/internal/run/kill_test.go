@@ -119,6 +119,7 @@ func TestKilled(t *testing.T) {
 	t.Parallel()
 	for i, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
+			dbtest.LongOn(t, kind, "postgres")
 			t.Parallel()
 			random := rand.New(rand.NewPCG(seed, uint64(i)))
 			calm := newWorld(t, kind)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/migrate/internal/journal"
 	"github.com/snowkey-go/snowkey/migrate/internal/mapping"
 	"github.com/snowkey-go/snowkey/migrate/internal/run"
@@ -17,6 +18,7 @@ import (
 // before it writes.
 func TestContinue(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
+		dbtest.LongOn(t, w.base.Kind, "postgres")
 		hold := func(name string) plan.Step {
 			return plan.Step{Title: name, Do: plan.Action{Kind: plan.Hold, Name: name, Text: "Do " + name + "."}}
 		}
@@ -189,6 +191,8 @@ func TestSteadyBeginsWithTheRun(t *testing.T) {
 // Rows that come behind a range are found by another pass; where they never end, the run stops.
 func TestAgain(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
+		dbtest.LongOn(t, w.base.Kind, "sqlite")
+		dbtest.LongOn(t, w.base.Kind, "postgres")
 		w.plan.Steps = w.plan.Steps[:4]
 		w.exec(t, "DELETE FROM parent WHERE id = 3")
 		came := false
@@ -219,6 +223,7 @@ func TestAgain(t *testing.T) {
 // Maps are filled in ranges, after the rows were surveyed; rows that cannot be mapped stop the run before anything is written.
 func TestMap(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
+		dbtest.LongOn(t, w.base.Kind, "postgres")
 		w.exec(t, "CREATE TABLE dated (id bigint NOT NULL PRIMARY KEY, created_at "+w.of("datetime", "datetime(3)", "timestamptz")+" NULL)")
 		var values []string
 		for i := 1; i <= rowCount; i++ {

@@ -40,6 +40,7 @@ func TestTogetherFails(t *testing.T) {
 // What an attempt that failed has left is repaired by the next run, and by a rollback; a first attempt has nothing to repair.
 func TestRepair(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
+		dbtest.LongOn(t, w.base.Kind, "postgres")
 		before := w.contents(t)
 		w.plan.Steps = w.plan.Steps[:3]
 		apart := &w.plan.Steps[2].Do

@@ -14,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/dialect"
 	"github.com/snowkey-go/snowkey/migrate/internal/journal"
 	"github.com/snowkey-go/snowkey/migrate/internal/run"
@@ -103,6 +104,7 @@ func TestDiskAtThePeak(t *testing.T) {
 // A pool that would make a run wait for itself is refused, and one that is just large enough does.
 func TestConnections(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
+		dbtest.LongOn(t, w.base.Kind, "postgres")
 		need := 2
 		if w.dialect == dialect.SQLite {
 			need = 1
@@ -176,6 +178,7 @@ func TestSettingsDoNotLeak(t *testing.T) {
 // Between two runs of a plan the schema must stay, and no other plan may come.
 func TestChangedBetweenRuns(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
+		dbtest.LongOn(t, w.base.Kind, "postgres")
 		before := w.contents(t)
 		if _, err := run.Plan(t.Context(), w.db, w.plan, fast); err != nil {
 			t.Fatal(err)
