@@ -2,6 +2,7 @@ package dbserver
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 )
 
@@ -40,19 +41,43 @@ func (s *Server) Drop(ctx context.Context, name string) error {
 	return nil
 }
 
-// execute runs statements on one connection as the server's administrator. It opens
-// and closes the connection, so that nothing of it is left between calls.
-func (s *Server) execute(ctx context.Context, statements []string) error {
-	db, err := s.engine.open(s.admin)
-	if err != nil {
-		return err
+// execute runs statements on one connection as the server's administrator, in order.
+func (s *Server) execute(ctx context.Context, statements []string) (err error) {
+	var conn driver.Conn
+	if s.keepsSession() {
+		s.session.Lock()
+		defer s.session.Unlock()
+		conn = s.session.conn
 	}
-	defer db.Close()
-	db.SetMaxOpenConns(1) // session settings hold for the statements after them
+	if conn == nil {
+		connector, err := s.engine.connector(s.admin)
+		if err != nil {
+			return err
+		}
+		if conn, err = connector.Connect(ctx); err != nil {
+			return err
+		}
+	}
+	defer func() {
+		switch {
+		case s.keepsSession() && err == nil:
+			s.session.conn = conn
+			return
+		case s.keepsSession():
+			s.session.conn = nil
+		}
+		_ = conn.Close() // the statements are done, or their error says more
+	}()
 	for _, statement := range statements {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
+		if _, err := conn.(driver.ExecerContext).ExecContext(ctx, statement, nil); err != nil {
 			return fmt.Errorf("%s: %w", statement, err)
 		}
 	}
 	return nil
+}
+
+// keepsSession reports whether the administrator's connection stays open for the next statements. A connection costs PostgreSQL as much as a database
+// does. The other servers may be stopped, and MySQL's driver has a goroutine for each connection, which tests would find.
+func (s *Server) keepsSession() bool {
+	return s.engine.kind() == Postgres && s.Private() && s.lent != ""
 }

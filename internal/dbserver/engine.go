@@ -1,7 +1,7 @@
 package dbserver
 
 import (
-	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"syscall"
 )
@@ -28,8 +28,8 @@ type engine interface {
 	kind() string
 	// driver is the name for sql.Open.
 	driver() string
-	// open returns a pool of the driver that logs nothing: servers are killed here.
-	open(dsn string) (*sql.DB, error)
+	// connector makes connections that log nothing: servers are killed here.
+	connector(dsn string) (driver.Connector, error)
 
 	// find looks for the engine's programs in PATH and in folders. Its error is an
 	// *UnavailableError when they are not there.

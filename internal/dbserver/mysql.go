@@ -1,7 +1,7 @@
 package dbserver
 
 import (
-	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"os/exec"
 	"path/filepath"
@@ -19,18 +19,14 @@ var _ engine = mysqlEngine{}
 func (mysqlEngine) kind() string   { return MySQL }
 func (mysqlEngine) driver() string { return "mysql" }
 
-// open spares standard error what the driver prints there of connections that die.
-func (mysqlEngine) open(dsn string) (*sql.DB, error) {
+// connector spares standard error what the driver prints there of connections that die.
+func (mysqlEngine) connector(dsn string) (driver.Connector, error) {
 	config, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		return nil, err
 	}
 	config.Logger = &mysql.NopLogger{}
-	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		return nil, err
-	}
-	return sql.OpenDB(connector), nil
+	return mysql.NewConnector(config)
 }
 
 const mysqlPackages = "mariadb-server-core and mariadb-client-core"

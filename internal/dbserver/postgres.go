@@ -1,7 +1,7 @@
 package dbserver
 
 import (
-	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"net/url"
 	"path/filepath"
@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"github.com/jackc/pgx/v5"
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver of PostgreSQL databases
+	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // postgresEngine is PostgreSQL.
@@ -20,7 +20,9 @@ var _ engine = postgresEngine{}
 func (postgresEngine) kind() string   { return Postgres }
 func (postgresEngine) driver() string { return "pgx" }
 
-func (e postgresEngine) open(dsn string) (*sql.DB, error) { return sql.Open(e.driver(), dsn) }
+func (postgresEngine) connector(dsn string) (driver.Connector, error) {
+	return stdlib.GetDefaultDriver().(*stdlib.Driver).OpenConnector(dsn)
+}
 
 func (postgresEngine) find(folders []string) (programs, error) {
 	folders = append(folders[:len(folders):len(folders)], postgresFolders(folders)...)

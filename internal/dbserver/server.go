@@ -3,10 +3,13 @@ package dbserver
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -28,6 +31,10 @@ type Server struct {
 	admin   string // the administrator's DSN, for the driver
 	version string
 	lent    string // why it may not be stopped, "" if it may
+	session struct {
+		sync.Mutex
+		conn driver.Conn // of the administrator, guarded by Mutex; nil unless keepsSession
+	}
 
 	// Of a private server; the guard is nil otherwise.
 	guard    *guard
@@ -194,10 +201,11 @@ func (s *Server) start(ctx context.Context, args []string) (version string, err 
 
 // askVersion asks the server for its version on a connection of its own.
 func (s *Server) askVersion(ctx context.Context) (string, error) {
-	db, err := s.engine.open(s.admin)
+	connector, err := s.engine.connector(s.admin)
 	if err != nil {
 		return "", err
 	}
+	db := sql.OpenDB(connector)
 	defer db.Close()
 	var text string
 	if err := db.QueryRowContext(ctx, s.engine.versionQuery()).Scan(&text); err != nil {
