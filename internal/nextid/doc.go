@@ -33,7 +33,7 @@
 // would also move it back. So whoever calls setval has an advisory lock, and reads the word under the lock before. Sessions within a tick do not
 // take the lock. A second sequence, the turn, keeps them from words that a setval may repeat: it is odd from before the word is read until setval is done.
 //
-//	without the lock    turn is even ─▶ nextval(word) ─▶ turn is the same, and the word is of the clock's tick or later: taken
+//	without the lock    turn is even, the word is of the clock's tick or later ─▶ nextval(word) ─▶ turn is the same: taken
 //	with the lock       turn becomes odd ─▶ nextval(word) ─▶ the word is of an earlier tick: setval(word) ─▶ turn becomes even
 //
 // Of a word that a session took between the read and the setval, the turn is odd or another one by the time the session looks again. The session

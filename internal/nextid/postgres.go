@@ -12,9 +12,9 @@ DECLARE
     earliest bigint := greatest(floor((date_part('epoch', clock_timestamp()) * 1000000 - <epoch>) / <unit>)::bigint, <from>) << <sequence>;
     word     bigint;
 BEGIN
-    IF turn % 2 = 0 THEN
+    IF turn % 2 = 0 AND pg_sequence_last_value(<word name>) >= earliest - 1 THEN
         word := nextval(<word name>);
-        IF word >= earliest AND pg_sequence_last_value(<turn name>) = turn THEN
+        IF pg_sequence_last_value(<turn name>) = turn THEN
             RETURN <key>;
         END IF;
     END IF;
