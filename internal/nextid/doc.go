@@ -9,14 +9,14 @@
 //  1. The number is the function's for good, see [grant.Reserve]: no keeper acquires it. The function makes keys at ticks from the row's from_tick on.
 //  2. The database remembers the last key as one number, the word: tick × 2^s + sequence, where s is the width of the layout's sequence. Each key takes a
 //     word that is greater than all words before. No rollback takes a word back.
-//  3. A key takes the next word, or the first one of the clock's tick where that is greater. So a clock that steps back changes nothing: keys go on
+//  3. A key takes the next word, or one of the clock's tick where the next word is of an earlier one (on PostgreSQL, by more than 10 ms). So a clock that steps back changes nothing: keys go on
 //     from the last word.
 //  4. The word is in the database's log before the row with the key. After a crash of the server no row has a key that the word does not know. A key
 //     that was only selected, and never committed with a row, is safe as long as the clock is not set back in the crash.
-//  5. With each new tick the function looks whether its row is still in the table of grants, and fails without it: after a restore of
+//  5. With each tick that it opens the function looks whether its row is still in the table of grants, and fails without it: after a restore of
 //     the schema alone, with another table of grants, and once the key space changes its layout.
 //
-// Keys of the function increase, one session beside another. They have the database's time: PostgreSQL's at the call, MySQL's and MariaDB's at the
+// Keys of the function increase, one session beside another. They have the database's time: PostgreSQL's at the call or up to 10 ms before, MySQL's and MariaDB's at the
 // beginning of the statement.
 //
 // When all sequences of a tick are used up, the next key takes the next tick, without a wait. Keys then have times that have not come yet, until the
@@ -33,8 +33,8 @@
 // would also move it back. So whoever calls setval has an advisory lock, and reads the word under the lock before. Sessions within a tick do not
 // take the lock. A second sequence, the turn, keeps them from words that a setval may repeat: it is odd from before the word is read until setval is done.
 //
-//	without the lock    turn is even, the word is of the clock's tick or later ─▶ nextval(word) ─▶ turn is the same: taken
-//	with the lock       turn becomes odd ─▶ nextval(word) ─▶ the word is of an earlier tick: setval(word) ─▶ turn becomes even
+//	without the lock    turn is even, the word is not 10 ms behind the clock ─▶ nextval(word) ─▶ turn is the same: taken
+//	with the lock       turn becomes odd ─▶ nextval(word) ─▶ the word is behind the clock: setval(word) ─▶ turn becomes even
 //
 // Of a word that a session took between the read and the setval, the turn is odd or another one by the time the session looks again. The session
 // leaves the word, and takes one with the lock. A session that is canceled under the lock leaves the turn odd: all take the lock until the

@@ -12,7 +12,7 @@ DECLARE
     earliest bigint := greatest(floor((date_part('epoch', clock_timestamp()) * 1000000 - <epoch>) / <unit>)::bigint, <from>) << <sequence>;
     word     bigint;
 BEGIN
-    IF turn % 2 = 0 AND pg_sequence_last_value(<word name>) >= earliest - 1 THEN
+    IF turn % 2 = 0 AND pg_sequence_last_value(<word name>) >= earliest - <lag> THEN
         word := nextval(<word name>);
         IF pg_sequence_last_value(<turn name>) = turn THEN
             RETURN <key>;
@@ -20,17 +20,22 @@ BEGIN
     END IF;
     BEGIN
         PERFORM pg_advisory_xact_lock(<lock>);
-        IF NOT EXISTS (SELECT FROM <grants> WHERE space = <space> AND node = <number> AND holder = <holder> AND until_tick = <forever>) THEN
-            RAISE object_not_in_prerequisite_state USING MESSAGE = <gone>;
-        END IF;
-        IF pg_sequence_last_value(<turn name>) % 2 = 0 THEN
+        turn := pg_sequence_last_value(<turn name>);
+        IF turn % 2 = 0 AND pg_sequence_last_value(<word name>) >= earliest - 1 THEN
+            word := nextval(<word name>); -- another session has opened the tick meanwhile
+        ELSE
+            IF NOT EXISTS (SELECT FROM <grants> WHERE space = <space> AND node = <number> AND holder = <holder> AND until_tick = <forever>) THEN
+                RAISE object_not_in_prerequisite_state USING MESSAGE = <gone>;
+            END IF;
+            IF turn % 2 = 0 THEN
+                PERFORM nextval(<turn name>);
+            END IF;
+            word := nextval(<word name>);
+            IF word < earliest THEN
+                word := setval(<word name>, earliest | (word & <spread>));
+            END IF;
             PERFORM nextval(<turn name>);
         END IF;
-        word := nextval(<word name>);
-        IF word < earliest THEN
-            word := setval(<word name>, earliest | (word & <spread>));
-        END IF;
-        PERFORM nextval(<turn name>);
         RAISE SQLSTATE 'SNOWK'; -- ends the subtransaction, and with it the lock; the sequences stay as they are
     EXCEPTION WHEN SQLSTATE 'SNOWK' THEN
         NULL;
