@@ -60,6 +60,7 @@ var allowed = map[string][]string{
 	"/internal/filled":           slices.Concat(gormAlone, own("/idgen")),
 	"/internal/table":            own("/internal/dialect", "/internal/sqltoken"),
 	"/internal/sqltoken":         {},
+	"/internal/nextid":           own("/idgen", "/idgen/grant", "/internal/dialect"),
 	"/internal/dsn":              slices.Concat(gormAlone, drivers),
 	"/internal/dbserver":         servers,
 	"/internal/gormsuite":        {},

@@ -12,14 +12,17 @@ import (
 func newDDL() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "ddl",
-		Short: "Print the SQL of sharded tables",
-		Long: `Print the SQL with which a database divides a table by the bucket of its keys. Nothing is run.
+		Short: "Print the SQL of sharded tables, and of a function that makes keys",
+		Long: `Print SQL. shard and bucket are of a table that the database divides by the bucket of its keys; nothing is run. function is for keys of rows that scripts
+insert; it takes a node number in the database.
 
-  shard    the statements that make such a table, or give it more shards
-  bucket   the bucket of a sharding key, and where its rows are`,
+  shard      the statements that make such a table, or give it more shards
+  bucket     the bucket of a sharding key, and where its rows are
+  function   a function of the database that makes keys`,
 		Example: `  snowkey ddl shard --engine mysql --table orders --columns 'id BIGINT NOT NULL, user_id BIGINT NOT NULL' --shards 4
-  snowkey ddl bucket 42`,
-	}, newDDLShard(), newDDLBucket())
+  snowkey ddl bucket 42
+  snowkey ddl function --db-file /run/secrets/app --table orders`,
+	}, newDDLShard(), newDDLBucket(), newDDLFunction())
 }
 
 // dividedFlags adds the flags of a divided table to a command, and returns the engine and the table that they say.

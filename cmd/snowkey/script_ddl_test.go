@@ -28,7 +28,9 @@ var whose = regexp.MustCompile(`^-- On (\w+)=`)
 // paste runs the last output as a client does into which it is pasted: paste DSN, or paste DSN NAME=DSN… for what is under a comment that names another
 // server.
 func paste(ts *testscript.TestScript, _ bool, args []string) {
-	sections := strings.Split(ts.ReadFile("stdout"), "\n\n")
+	// DELIMITER is for clients alone: the driver sends all statements at once, and the server knows where a function ends.
+	text := strings.NewReplacer("DELIMITER $$\n", "", "$$\nDELIMITER ;\n", ";\n").Replace(ts.ReadFile("stdout"))
+	sections := strings.Split(text, "\n\n")
 	for _, section := range sections {
 		if regexp.MustCompile(`^(-- .*\n)*$`).MatchString(section + "\n") {
 			continue // notes, which the servers' clients skip

@@ -244,6 +244,14 @@ func (s *SQLStore) Place() string {
 	return ""
 }
 
+// Table returns the names of the table and of its schema, which is a database on MySQL. Both are empty before Prepare or Locate has found the table.
+func (s *SQLStore) Table() (schema, table string) {
+	if at := s.settled.Load(); at != nil {
+		return at.At.Schema, at.At.Table
+	}
+	return "", ""
+}
+
 // Warnings returns what the last Prepare or Locate had to say of the database: settings with which it may lose what is committed when its machine
 // crashes, and other tables that have the space.
 func (s *SQLStore) Warnings() []string {

@@ -32,8 +32,13 @@ func PartitionLock(schema, table string) Lock {
 // CreateLock is held by whoever creates tables of a name, in whichever schema.
 func CreateLock(table string) Lock { return Lock{"creating " + table, false} }
 
-// number returns the lock's key on PostgreSQL.
-func (l Lock) number() int64 {
+// FunctionLock is held for a moment by a function of the database that makes keys, see package nextid.
+func FunctionLock(schema, function string) Lock {
+	return Lock{"function " + schema + "." + function, false}
+}
+
+// Number returns the lock's key on PostgreSQL.
+func (l Lock) Number() int64 {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte("snowkey " + l.name)) // never fails
 	return int64(sum.Sum64())
@@ -104,7 +109,7 @@ func (d Dialect) LockCreate(ctx context.Context, conn *sql.Conn, name string) (u
 	_, table := SplitName(name)
 	l := CreateLock(table)
 	if d == Postgres {
-		if _, err := conn.ExecContext(ctx, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", l.number())); err != nil {
+		if _, err := conn.ExecContext(ctx, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", l.Number())); err != nil {
 			return nil, fmt.Errorf("waiting for others who create %s: %w", table, err)
 		}
 		return func() {}, nil

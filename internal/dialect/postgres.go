@@ -35,7 +35,7 @@ func (postgresEngine) exactText(transaction bool) string {
 }
 
 func (postgresEngine) lock(l Lock) (try, free, holder string) {
-	key := l.number()
+	key := l.Number()
 	return fmt.Sprintf("SELECT CAST(pg_try_advisory_lock(%d) AS int)", key), fmt.Sprintf("SELECT CAST(pg_advisory_unlock(%d) AS int)", key),
 		fmt.Sprintf("SELECT MAX(pid) FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND granted AND classid = %d AND objid = %d AND objsubid = 1"+
 			" AND database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())", uint32(uint64(key)>>32), uint32(key))
