@@ -104,7 +104,7 @@ func TestServeGivesNumberBack(t *testing.T) {
 	if err := os.WriteFile(keys, []byte("1:000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := serveAt(t, folder, "--db", database.DSN, "--public-id-keys", keys)
+	s := serveAt(t, folder, "--db", database.DSN, "--public-id-keys", keys, "--drain", "1s")
 	hear("READY=1")
 	command := func(args ...string) string {
 		t.Helper()
@@ -142,12 +142,43 @@ func TestServeGivesNumberBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	hear("STOPPING=1")
+	if text, err := s.get("/id"); err != nil || text == "" {
+		t.Errorf("during the drain: got %q, %v", text, err)
+	}
+	if _, err := s.get("/ready"); err == nil || !strings.HasPrefix(err.Error(), "503 ") {
+		t.Errorf("during the drain: got %v of /ready", err)
+	}
 	<-s.ended
 	if status, stderr := s.ProcessState.ExitCode(), s.stderr.String(); status != 0 || s.stdout.Len() > 0 || !strings.HasSuffix(stderr, "\nReady.\nStopped.\n") {
 		t.Errorf("got status %d, %q and %q", status, &s.stdout, stderr)
 	}
 	if held := command("nodes", "--db", database.DSN); !strings.HasPrefix(held, "space default, 0 of 1024 held") || !strings.Contains(held, " 1 given back, 0 ended") {
 		t.Errorf("got %s", held)
+	}
+}
+
+// The number is given back to a store too, whose client lives on after the signal.
+func TestServeStore(t *testing.T) {
+	for name, start := range map[string]func(*testing.T) string{"redis": startRedis, "etcd": startEtcd} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := filepath.Join(t.TempDir(), "store")
+			if err := os.WriteFile(store, []byte(start(t)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s := serveAt(t, socketFolder(t), "--store-file", store)
+			if err := s.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+			<-s.ended
+			if status, stderr := s.ProcessState.ExitCode(), s.stderr.String(); status != 0 || strings.Contains(stderr, "cret") {
+				t.Errorf("got status %d and %q", status, stderr)
+			}
+			var stdout, stderr bytes.Buffer
+			if status := run(t.Context(), []string{"nodes", "--store-file", store}, nil, &stdout, &stderr); status != 0 || !strings.Contains(stdout.String(), " 1 given back, 0 ended") {
+				t.Errorf("got status %d, %s%s", status, &stdout, &stderr)
+			}
+		})
 	}
 }
 

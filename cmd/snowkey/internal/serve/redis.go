@@ -108,7 +108,7 @@ func (c *session) run() {
 			var whole bool
 			var err error
 			if whole, args, rest, err = readCommand(rest, args); err != nil {
-				out, c.quit = redcon.AppendError(out, "ERR "+err.Error()), true
+				out, c.quit = redcon.AppendError(out, "ERR Protocol error: "+err.Error()), true
 				break
 			}
 			if !whole {
@@ -177,8 +177,8 @@ func (c *session) flush(out []byte) []byte {
 var results = [...]string{answered, wrong, unauthorized, unavailable}
 
 var (
-	errCommand = errors.New("Protocol error: want an array of bulk strings, or a line of words")
-	errLong    = fmt.Errorf("Protocol error: a command has %d bytes at most", longestCommand)
+	errCommand = errors.New("want an array of bulk strings, or a line of words")
+	errLong    = fmt.Errorf("a command has %d bytes at most", longestCommand)
 )
 
 // readCommand reads the next command. Of some malformed ones, such as *1\r\n$-2\r\n, ReadNextCommand of redcon v1.6.4 takes a slice out of bounds.
