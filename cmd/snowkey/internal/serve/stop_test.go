@@ -18,7 +18,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// slow is a layout with 16 keys a millisecond: a batch of 5,000 takes a third of a second.
+// slow is a layout with 16 keys a millisecond: a batch of 20,000 takes more than a second.
 func slow(t *testing.T) idgen.Option {
 	t.Helper()
 	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time.Bits(41), idgen.Node.Bits(10), idgen.Sequence.Bits(4))
@@ -53,7 +53,9 @@ func TestStarting(t *testing.T) {
 func TestStop(t *testing.T) {
 	t.Parallel()
 	source := keeper(t, slow(t))
-	s, err := serve.Listen(settings())
+	config := settings()
+	config.MaxBatch = 20_000 // they take longer than the drain
+	s, err := serve.Listen(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,7 @@ func TestStop(t *testing.T) {
 	}
 	overHTTP, overRedis := make(chan got, 1), make(chan got, 1)
 	go func() {
-		answer, err := http.Get(fmt.Sprintf("http://%s/id?n=5000", s.Addresses()[0]))
+		answer, err := http.Get(fmt.Sprintf("http://%s/id?n=20000", s.Addresses()[0]))
 		if err != nil {
 			overHTTP <- got{"", err}
 			return
@@ -87,7 +89,7 @@ func TestStop(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		_, sent := io.WriteString(conn, "NEXT 5000\r\nNEXT\r\n")
+		_, sent := io.WriteString(conn, "NEXT 20000\r\nNEXT\r\n")
 		text, err := io.ReadAll(conn)
 		overRedis <- got{string(text), errors.Join(sent, err)}
 	}()
@@ -104,10 +106,10 @@ func TestStop(t *testing.T) {
 	if err := <-stopped; err != nil {
 		t.Errorf("got %v", err)
 	}
-	if h := <-overHTTP; h.err != nil || strings.Count(h.text, "\n") != 5000 {
+	if h := <-overHTTP; h.err != nil || strings.Count(h.text, "\n") != 20_000 {
 		t.Errorf("got %d keys, %v", strings.Count(h.text, "\n"), h.err)
 	}
-	if r := <-overRedis; r.err != nil || strings.Count(r.text, "$") != 5001 {
+	if r := <-overRedis; r.err != nil || strings.Count(r.text, "$") != 20_001 {
 		t.Errorf("got %d keys, %v", strings.Count(r.text, "$"), r.err)
 	}
 	if n, err := idle.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
