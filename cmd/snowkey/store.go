@@ -75,7 +75,7 @@ func (f *dsnFlag) withStore(c *cobra.Command, do func(ctx context.Context, store
 	}
 	ctx, stop := untilSignal(c)
 	defer stop()
-	store, end, err := openStore(context.WithoutCancel(ctx), all[0].text) // a client of etcd ends with its context, and serve gives its number back after a signal
+	store, end, err := openStore(ctx, all[0].text)
 	if errors.Is(err, errNoStore) {
 		return usageError{fmt.Errorf("%s: %w", all[0].from, err)}
 	} else if err != nil {
