@@ -1,6 +1,7 @@
 package snowkey_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -140,6 +141,9 @@ func newReader(t *testing.T, b build, blocks []block) reader {
 	if has("MYSQL_DSN") {
 		r.env = append(r.env, "MYSQL_DSN="+dbtest.MySQL(t).DSN)
 	}
+	if has("$SERVICE") {
+		r.env = append(r.env, startService(t, b.snowkey)...)
+	}
 	// SNOWKEY_DB is the reader's, and not that of who runs the tests.
 	r.env = append(r.env, "DATABASE="+database, "SNOWKEY_DB=", "TMPDIR="+r.folder)
 	return r
@@ -170,6 +174,58 @@ func (r reader) runProgram(program, name string) {
 	if !regexp.MustCompile("^" + want + "\n$").Match(out) {
 		r.t.Errorf("%s: got %q, want %q", name, out, want)
 	}
+}
+
+// startService starts snowkey serve with a number set by hand, and returns the variables by which pages name it. It ends with the test.
+func startService(t *testing.T, snowkey string) []string {
+	t.Helper()
+	service := command(t, snowkey, "serve", "--node", "7", "--http", "127.0.0.1:0", "--redis", "127.0.0.1:0")
+	service.Env = append(os.Environ(), "SNOWKEY_DB=", "SNOWKEY_STORE=", "SNOWKEY_TOKEN=")
+	said, err := service.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := service.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = service.Process.Kill() // it may have ended
+		_ = service.Wait()
+	})
+	var all strings.Builder
+	var env []string
+	for lines := bufio.NewScanner(said); lines.Scan(); {
+		all.WriteString(lines.Text() + "\n")
+		if at := regexp.MustCompile(`^Listening for (http|redis) at (.*):(\d+)\.$`).FindStringSubmatch(lines.Text()); at != nil && at[1] == "http" {
+			env = append(env, "SERVICE=http://"+at[2]+":"+at[3])
+		} else if at != nil {
+			env = append(env, "SERVICE_PORT="+at[3])
+		}
+		if lines.Text() == "Ready." && len(env) == 2 {
+			return append(env, "SNOWKEY_TOKEN=")
+		}
+	}
+	t.Fatalf("the service is not ready: %s", &all)
+	return nil
+}
+
+// runScript runs a script, which prints what its comment says, where its interpreter is there.
+func (r reader) runScript(b block) {
+	r.t.Run(b.language, func(t *testing.T) {
+		path, err := exec.LookPath(interpreters[b.language])
+		if err != nil {
+			t.Skipf("no %s found: the script is not run", interpreters[b.language])
+		}
+		said := regexp.MustCompile(`(?:#|//) prints (.*)`).FindStringSubmatch(b.text)
+		if said == nil {
+			t.Fatal("the script does not say what it prints")
+		}
+		run := command(t, path, "-")
+		run.Dir, run.Env, run.Stdin = r.folder, append(os.Environ(), r.env...), strings.NewReader(b.text)
+		if out, err := run.Output(); err != nil || string(out) != said[1]+"\n" {
+			t.Errorf("got %q, %v, want %q: %s", out, err, said[1], errorOutput(err))
+		}
+	})
 }
 
 func errorOutput(err error) []byte {

@@ -15,8 +15,13 @@ import (
 // block is a code block of a page.
 type block struct{ language, text string }
 
-// run reports whether the tests run a block: a program or commands.
-func (b block) run() bool { return b.language == "go" || b.language == "console" }
+// run reports whether the tests run a block: a program, commands, or a script.
+func (b block) run() bool { return b.language == "go" || b.language == "console" || b.isScript() }
+
+// interpreters run the scripts of clients in other languages.
+var interpreters = map[string]string{"python": "python3", "js": "node"}
+
+func (b block) isScript() bool { return interpreters[b.language] != "" }
 
 // pages returns the documents: all of docs, that of the examples, and those at the root but the changelog.
 func pages(t *testing.T) []string {
@@ -72,6 +77,8 @@ func TestPages(t *testing.T) {
 					case "go":
 						programs++
 						r.runProgram(b.text, programName(page, programs))
+					case "python", "js":
+						r.runScript(b)
 					case "console":
 						for _, c := range consoles(b.text) {
 							if !slices.Contains(alone, c.line) {

@@ -66,6 +66,8 @@ var allowed = map[string][]string{
 	"/internal/gormsuite":        {},
 	"/internal/testprocess":      {},
 	"/internal/dbtest":           slices.Concat(drivers, own("/internal/dbserver", "/internal/testprocess"), []string{"golang.org/x/sys/"}),
+
+	"/cmd/snowkey/internal/serve": slices.Concat(monitoring, prometheus, own("/monitor", "/monitor/promcollector"), []string{"github.com/tidwall/"}),
 }
 
 var (

@@ -38,7 +38,7 @@ func TestLength(t *testing.T) {
 func TestLanguages(t *testing.T) {
 	for _, page := range pages(t) {
 		for _, b := range blocksOf(t, page) {
-			if !slices.Contains([]string{"go", "console", "text", "sh", "yaml"}, b.language) {
+			if !slices.Contains([]string{"go", "console", "text", "sh", "yaml", "python", "js"}, b.language) {
 				t.Errorf("%s has a block of %q:\n%s", page, b.language, b.text)
 			}
 		}

@@ -127,33 +127,37 @@ func (f *dsnFlag) read(c *cobra.Command) ([]namedDSN, error) {
 }
 
 // readFile returns the first line of the file, or all that are not empty. Its errors never repeat what is in the file.
-func (f *dsnFlag) readFile(c *cobra.Command, flag string) (lines []string, err error) {
-	in, err := openInput(c, flag, f.file)
+func (f *dsnFlag) readFile(c *cobra.Command, flag string) ([]string, error) {
+	lines, err := readSecret(c, flag, f.file, f.several)
+	if err == nil && (len(lines) == 0 || lines[0] == "") {
+		return nil, fmt.Errorf("%s names no database: its first line is empty", f.file)
+	}
+	return lines, err
+}
+
+// readSecret returns the first line of the file of a flag, or all that are not empty. It warns of a file that all can read. Its errors never repeat what is in the file.
+func readSecret(c *cobra.Command, flag, path string, several bool) (lines []string, err error) {
+	in, err := openInput(c, flag, path)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close() // of reading: its error changes nothing
 	if file, ok := in.(*os.File); ok && runtime.GOOS != "windows" {
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o004 != 0 {
-			c.PrintErrf("%s %s: all users of the machine can read this file; chmod o-r ends that\n", flag, f.file)
+			c.PrintErrf("%s %s: all users of the machine can read this file; chmod o-r ends that\n", flag, path)
 		}
 	}
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(nil, longestDSN)
-	for (f.several || len(lines) == 0) && scanner.Scan() {
-		if line := strings.TrimSpace(scanner.Text()); line != "" || !f.several {
+	for (several || len(lines) == 0) && scanner.Scan() {
+		if line := strings.TrimSpace(scanner.Text()); line != "" || !several {
 			lines = append(lines, line)
 		}
 	}
-	switch err := scanner.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("%s has a line of more than %d bytes, which is no DSN", f.file, longestDSN)
-	case err != nil:
-		return nil, err
-	case len(lines) == 0, lines[0] == "":
-		return nil, fmt.Errorf("%s names no database: its first line is empty", f.file)
+	if errors.Is(scanner.Err(), bufio.ErrTooLong) {
+		return nil, fmt.Errorf("%s has a line of more than %d bytes, which is no DSN and no token", path, longestDSN)
 	}
-	return lines, nil
+	return lines, scanner.Err()
 }
 
 // parse returns the database of a flag that takes one. The errors are of usage.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/publicid"
 )
 
 func newDecode() *cobra.Command {
@@ -37,7 +38,7 @@ The ID "-" reads keys from standard input, one a line.`,
 	keys := publicKeysFlag(c)
 	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		d := decoder{layout: layout.Layout, format: format.Encoding, json: *asJSON, keys: *keys,
+		d := decoder{layout: layout.Layout, format: format.Encoding, json: *asJSON, codec: keys.codec,
 			prefixed: !c.Flags().Changed("format"), recognize: !c.Flags().Changed("layout") && !c.Flags().Changed("format")}
 		// All arguments are read before the first is printed, so that a wrong one leaves nothing half done.
 		var err error
@@ -71,7 +72,7 @@ type decoder struct {
 	layout idgen.Layout
 	format idgen.Encoding
 	json   bool
-	keys   publicKeys
+	codec  func(...publicid.Option) (*publicid.Codec, error) // of public ids
 	// recognize is for keys that may be no snowflakes, prefixed for those with a prefix.
 	recognize, prefixed bool
 }

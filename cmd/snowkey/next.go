@@ -39,9 +39,7 @@ number that nobody else uses at the same time.`,
 	keys := publicKeysFlag(c)
 	layout := layoutFlag(c)
 	format := formatFlag(c, "how keys are written")
-	node := c.Flags().Int64("node", 0, "node number, from 0 up (default: a random one)")
-	datacenter := c.Flags().Int64("datacenter", 0, "datacenter number, from 0 up, of layouts that have one (default: a random one)")
-	shard := c.Flags().Int64("shard", 0, "logical shard, from 0 up, of layouts that have one (default: 0)")
+	numbers := numberFlags(c, "a random one")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *n < 1 || *n > maxNext {
 			return usageError{fmt.Errorf("-n %d: must be 1 to %d", *n, maxNext)}
@@ -61,24 +59,10 @@ number that nobody else uses at the same time.`,
 		if public && c.Flags().Changed("format") {
 			return usageError{fmt.Errorf("--format is for numbers, and not for --kind %s", *kind)}
 		}
-		options := []idgen.Option{layout.option}
-		for _, number := range []struct {
-			flag   string
-			value  int64
-			kind   idgen.Kind
-			option func(int64) idgen.Option
-		}{
-			{"node", *node, idgen.Node, idgen.WithNode},
-			{"datacenter", *datacenter, idgen.Datacenter, idgen.WithDatacenter},
-			{"shard", *shard, idgen.Shard, idgen.WithShard},
-		} {
-			switch {
-			case c.Flags().Changed(number.flag):
-				options = append(options, number.option(number.value))
-			case layout.Bits(number.kind) > 0 && number.kind == idgen.Shard:
-				options = append(options, number.option(0)) // a row's place, not a generator's
-			case layout.Bits(number.kind) > 0:
-				options = append(options, number.option(rand.Int64N(layout.Max(number.kind)+1)))
+		options := numbers.options(c, layout)
+		for kind, option := range map[idgen.Kind]func(int64) idgen.Option{idgen.Node: idgen.WithNode, idgen.Datacenter: idgen.WithDatacenter} {
+			if layout.Bits(kind) > 0 && !c.Flags().Changed(kind.String()) {
+				options = append(options, option(rand.Int64N(layout.Max(kind)+1)))
 			}
 		}
 		generator, err := idgen.New(options...)

@@ -103,7 +103,7 @@ func (d decoder) prefixedLine(p prefixed) (string, error) {
 		_, id, err := publicid.ParseTypeID(p.text)
 		return d.octetsLine(p, "typeid", id, err)
 	}
-	codec, err := d.keys.codec(publicid.Accept(publicid.MadeBy(d.layout)))
+	codec, err := d.codec(publicid.Accept(publicid.MadeBy(d.layout)))
 	if err != nil {
 		return "", fmt.Errorf("%q is a public id: %w", p.text, err)
 	}

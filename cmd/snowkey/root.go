@@ -22,7 +22,7 @@ checks that its tables can hold such keys, takes them there from auto-increment,
 		SilenceUsage:     true,
 		PersistentPreRun: func(*cobra.Command, []string) { *started = true },
 	}
-	root.AddCommand(newNext(), newDecode(), newSecret(), newBounds(), newLayouts(), newNodes(), newCheck(), newMigrate(), newPartition(), newDDL(), newCompare(), newDemo(), newMan())
+	root.AddCommand(newNext(), newDecode(), newSecret(), newBounds(), newLayouts(), newServe(), newNodes(), newCheck(), newMigrate(), newPartition(), newDDL(), newCompare(), newDemo(), newMan())
 	root.SetIn(&input{Reader: stdin})
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -29,7 +29,7 @@ type process struct {
 }
 
 // begin starts the command. It is killed with the test, should it work still.
-func begin(t *testing.T, temporary string, args ...string) *process {
+func begin(t testing.TB, temporary string, args ...string) *process {
 	t.Helper()
 	executable, err := os.Executable()
 	if err != nil {
@@ -55,7 +55,7 @@ func begin(t *testing.T, temporary string, args ...string) *process {
 }
 
 // until waits until something is so, and fails the test if the process ends before.
-func (p *process) until(t *testing.T, what string, so func() bool) {
+func (p *process) until(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
 		if len(p.ended) > 0 || time.Now().After(deadline) {
