@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,8 @@ func BenchmarkWriters(b *testing.B) {
 		pool.SetMaxOpenConns(writers)
 		pool.SetMaxIdleConns(writers)
 		for _, batch := range []int{1, 20} {
+			// The disk and the cache are busy for a while with the table before.
+			rand.Shuffle(len(variants), func(i, j int) { variants[i], variants[j] = variants[j], variants[i] })
 			for _, v := range variants {
 				b.Run(fmt.Sprintf("pool=%dMiB/rows=%d/keys=%s/generators=%d", megabytes, batch, v.keys, v.generators), func(b *testing.B) {
 					var generators []*idgen.Snowflake
