@@ -48,7 +48,7 @@ func TestNoPasswordInErrors(t *testing.T) {
 	}
 	// What else a command needs to come to its database, or, after a slash, to another one.
 	commands := map[string][]string{
-		"nodes": nil, "nodes doubt": nil, "nodes change": {"--to", "packed"}, "check": nil,
+		"ddl function": {"--table", "users"}, "serve": {"--http", "127.0.0.1:0"}, "nodes": nil, "nodes doubt": nil, "nodes change": {"--to", "packed"}, "check": nil,
 		"migrate inspect": nil, "migrate plan": nil, "migrate run": {plan}, "migrate rollback": {plan}, "migrate verify": {plan}, "migrate status": nil,
 		"migrate run/replica": {"--db", there.DSN, plan}, "migrate rollback/replica": {"--db", there.DSN, plan},
 		"migrate merge": {"--from", there.DSN}, "migrate merge/from": {"--into", there.DSN},
