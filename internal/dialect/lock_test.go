@@ -3,6 +3,7 @@ package dialect_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"testing"
 	"time"
@@ -62,6 +63,22 @@ func TestLock(t *testing.T) {
 			want(other, dialect.StatementLock, true)
 			want(other, dialect.PartitionLock("a", "b"), false)
 		})
+	}
+}
+
+// refused is a session whose context ends before its statement is sent, as pgx has it.
+type refused struct{ end context.CancelFunc }
+
+func (r refused) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
+	r.end()
+	return nil, driver.ErrBadConn
+}
+
+// A wait whose context ends says so, whatever the driver says.
+func TestWaitLockContextEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	if got, err := dialect.Postgres.WaitLock(ctx, refused{cancel}, dialect.RunLock, time.Hour); got || !errors.Is(err, context.Canceled) || !errors.Is(err, driver.ErrBadConn) {
+		t.Errorf("got %t, %v, want the end of the context and the driver's error", got, err)
 	}
 }
 
