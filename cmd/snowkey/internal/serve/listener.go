@@ -59,6 +59,14 @@ type limited struct {
 	limit   *limit
 	refusal string
 	open    atomic.Int64 // of this listener's
+	closing sync.Once
+	closed  error // of the first Close, written under closing
+}
+
+// Close closes the listener. It may be called again: [Server.Stop] and net/http both do.
+func (l *limited) Close() error {
+	l.closing.Do(func() { l.closed = l.Listener.Close() })
+	return l.closed
 }
 
 // Accept returns the next connection within the limit.

@@ -259,3 +259,17 @@ func TestPipeline(t *testing.T) {
 		}
 	}
 }
+
+// A stop just after the start is no error: net/http closes listeners too.
+func TestStopAtOnce(t *testing.T) {
+	t.Parallel()
+	for range 300 {
+		s, err := serve.Listen(settings())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Stop(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
