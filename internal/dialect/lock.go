@@ -67,8 +67,8 @@ const lockPause = 50 * time.Millisecond
 func (d Dialect) WaitLock(ctx context.Context, session Queryer, l Lock, limit time.Duration) (bool, error) {
 	for end := time.Now().Add(limit); ; {
 		got, err := d.TryLock(ctx, session, l)
-		if end := ctx.Err(); err != nil && end != nil && !errors.Is(err, end) {
-			err = fmt.Errorf("%w: %w", end, err) // pgx returns driver.ErrBadConn alone when the context ends before the statement is sent
+		if canceled := ctx.Err(); err != nil && canceled != nil && !errors.Is(err, canceled) {
+			err = fmt.Errorf("%w: %w", canceled, err) // pgx returns driver.ErrBadConn alone when the context ends before the statement is sent
 		}
 		if got || err != nil || time.Now().After(end) {
 			return got, err

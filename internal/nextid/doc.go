@@ -59,6 +59,8 @@
 //     the rule of grants, too.
 //   - Two databases with one number: a clone of the database that makes keys for the same tables as the original.
 //   - ALTER SEQUENCE, setval, TRUNCATE and ALTER TABLE … AUTO_INCREMENT on the word, by its owner.
+//   - A change of the layout that is forced after the server's clock was set back: the function looks for its row when the clock has caught up with the word, and
+//     until then makes keys of the former layout at ticks that may be after the change.
 //   - On PostgreSQL, a transaction of REPEATABLE READ or SERIALIZABLE that began before a change of the layout was announced, and still inserts at the time of the
 //     change: it does not see that the row has moved.
 package nextid
