@@ -32,6 +32,9 @@ func (s *Server) Database(ctx context.Context, name string) (Database, error) {
 	return s.engine.database(s.admin, name)
 }
 
+// Named returns a database of that name, which need not be there, as the administrator reaches it.
+func (s *Server) Named(name string) (Database, error) { return s.engine.database(s.admin, name) }
+
 // Drop removes the database with the name, and all that is in it. On MySQL it fails
 // after ten seconds while a transaction in it is open.
 func (s *Server) Drop(ctx context.Context, name string) error {

@@ -72,6 +72,8 @@ func guardMain(prefix string) {
 	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+	children := make(chan os.Signal, 1)
+	signal.Notify(children, syscall.SIGCHLD)
 	requests := make(chan request) // closed when the process that started the guard is gone
 	go func() {
 		defer close(requests)
@@ -96,6 +98,8 @@ func guardMain(prefix string) {
 				result.Error = err.Error()
 			}
 			_ = json.NewEncoder(os.Stdout).Encode(result) // if nobody is there to read it, the end of the requests says so
+		case <-children:
+			g.reap() // Patroni waits until its PostgreSQL is no process any more, and that is the guard's child
 		case <-signals:
 			g.end()
 		}

@@ -60,6 +60,12 @@ func start(ctx context.Context, kind string, settings []string, fill func(*Serve
 	if err != nil {
 		return nil, err
 	}
+	return startEngine(ctx, e, settings, fill)
+}
+
+// startEngine starts a server of an engine.
+func startEngine(ctx context.Context, e engine, settings []string, fill func(*Server) error) (*Server, error) {
+	kind := e.kind()
 	if err := guardSupported(kind); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@
 // test may stop, kill, pause, resume and start again on the same data. A test that
 // needs a server whose programs are missing is skipped with a sentence that says what
 // to install.
+// [StartGalera] starts a Galera cluster of MariaDB for one test, and [StartPatroni] one of
+// PostgreSQL under Patroni, with an etcd.
 //
 // The data folders of most servers are copies of one that was made for the version of
 // the programs, and that is kept in the user's cache, below snowkey/dbtest: of all of
@@ -43,6 +45,8 @@
 //     start a private server nevertheless.
 //   - SNOWKEY_TEST_REQUIRE lists kinds, "mysql,postgres", whose absence makes a test
 //     fail where it would be skipped. With mysql come the plugins that tests ask
-//     MariaDB's server for, see [RequirePlugin]. The words redis, etcd, chromium and promtool
-//     are for the tests that start these programs themselves.
+//     MariaDB's server for, see [RequirePlugin]. The word galera is for [StartGalera]. The word patroni
+//     is for [StartPatroni]. The words redis, etcd, zookeeper, chromium and promtool are for the tests that start these programs themselves.
+//   - SNOWKEY_TEST_ZOOKEEPER names the folder with the jars of ZooKeeper, where it is not the one
+//     that install.sh fills.
 package dbtest

@@ -8,8 +8,8 @@
 # found, or a server is given in SNOWKEY_TEST_MYSQL and SNOWKEY_TEST_POSTGRES, apt
 # is not called at all. Of Redis and etcd the tests need the programs; they use no server that runs.
 #
-# etcd, MariaDB's plugin Spider and Prometheus's promtool come with them where apt has them, and
-# are no reason to fail: SNOWKEY_TEST_REQUIRE says which of them a test may not be skipped without.
+# etcd, Patroni, MariaDB's plugin Spider, what a Galera cluster takes and Prometheus's promtool come with them where apt has them, and so does
+# ZooKeeper where java is found. They are no reason to fail: SNOWKEY_TEST_REQUIRE says which of them a test may not be skipped without.
 set -eu
 
 # The folders beside PATH are those of ../dbserver/program.go.
@@ -47,9 +47,66 @@ install_extras() {
 		plugins=$("$server" --no-defaults --help --verbose 2>/dev/null | awk '$1 == "plugin-dir" { print $2 }')
 		[ -z "$plugins" ] || install_file "mariadb-plugin-spider=$(dpkg-query -W -f '${Version}' mariadb-server-core 2>/dev/null || true)" \
 			usr/lib/mysql/plugin/ha_spider.so "${plugins%/}/ha_spider.so" 644
+		install_galera
 	fi
 	found etcd || install_file etcd-server usr/bin/etcd /usr/local/bin/etcd 755
 	found promtool || install_file prometheus usr/bin/promtool /usr/local/bin/promtool 755
+	# Only long tests run Patroni.
+	[ -z "${SNOWKEY_TEST_LONG:-}" ] || found patroni || install_patroni
+	! found java || install_zookeeper
+}
+
+# Debian's package patroni enables a service. Its Python modules are all that is installed of it, beside packages with other modules.
+install_patroni() {
+	modules=/usr/local/lib/snowkey-tests/patroni unpacked=$(mktemp -d)
+	# shellcheck disable=SC2086 # a list of packages
+	if (as_root_apt install --no-install-recommends --no-remove --no-upgrade $patroni_packages || { as_root_apt update &&
+		as_root_apt install --no-install-recommends --no-remove --no-upgrade $patroni_packages; }) >&2 &&
+		(as_root="${as_root:+sudo -n}" && cd "$unpacked" && unpack patroni && $as_root install -d "$modules" &&
+			$as_root cp -R files/usr/lib/python3/dist-packages/patroni "$modules" &&
+			printf '#!/bin/sh\nPYTHONPATH=%s exec /usr/bin/python3 -m patroni "$@"\n' "$modules" >program &&
+			$as_root install -m 755 program /usr/local/bin/patroni) >&2; then
+		echo "/usr/local/bin/patroni installed, of the package patroni" >&2
+	else
+		echo "patroni is missing and could not be installed; the tests that need it will say so" >&2
+	fi
+	rm -rf "$unpacked"
+}
+
+patroni_packages="python3 python3-dateutil python3-dnspython python3-etcd python3-prettytable python3-psutil python3-psycopg2 python3-urllib3 python3-yaml"
+
+# Debian's package zookeeper needs 45 others. A server runs with these jars: netty's are for TLS, slf4j-simple for its log.
+install_zookeeper() {
+	install_jars libzookeeper-java zookeeper zookeeper-jute
+	install_jars libslf4j-java slf4j-api slf4j-simple
+	install_jars libdropwizard-metrics-java metrics-core
+	install_jars libsnappy-java snappy-java
+	install_jars libnetty-java netty-transport-native-epoll netty-transport-native-unix-common netty-transport netty-buffer netty-codec netty-common netty-handler netty-resolver
+}
+
+# install_jars PACKAGE NAME... installs jars of a package, where the first of them is missing.
+install_jars() {
+	package=$1 folder=/usr/local/lib/snowkey-tests/zookeeper
+	[ ! -e "$folder/$2.jar" ] || return 0
+	shift
+	unpacked=$(mktemp -d)
+	if (as_root="${as_root:+sudo -n}" && cd "$unpacked" && unpack "$package" && $as_root install -d "$folder" &&
+		for jar in "$@"; do $as_root install -m 644 "files/usr/share/java/$jar.jar" "$folder" || exit 1; done) >&2; then
+		echo "$folder: $* installed, of the package $package" >&2
+	else
+		echo "$folder: $*, of the package $package, are missing and could not be installed; the tests that need ZooKeeper will say so" >&2
+	fi
+	rm -rf "$unpacked"
+}
+
+# A node of a Galera cluster needs the provider, and to join rsync with two scripts of mariadb-server.
+install_galera() {
+	install_file galera-4 usr/lib/galera/libgalera_smm.so /usr/lib/galera/libgalera_smm.so 644
+	for script in wsrep_sst_rsync wsrep_sst_common; do
+		found "$script" || install_file "mariadb-server=$(dpkg-query -W -f '${Version}' mariadb-server-core 2>/dev/null || true)" "usr/bin/$script" "/usr/local/bin/$script" 755
+	done
+	found rsync || as_root_apt install --no-install-recommends --no-remove --no-upgrade rsync >&2 ||
+		echo "rsync is missing and could not be installed; the tests that need it will say so" >&2
 }
 
 # install_file PACKAGE FILE TARGET MODE installs one file of a package, where it is missing.
@@ -64,9 +121,13 @@ install_file() {
 	rm -rf "$unpacked"
 }
 
+# unpack PACKAGE puts what is in a package into the folder files.
+unpack() {
+	{ apt-get -q download "$1" || { as_root_apt update && apt-get -q download "$1"; }; } && dpkg-deb -x ./*.deb files
+}
+
 from_package() {
-	{ apt-get -q download "$1" || { as_root_apt update && apt-get -q download "$1"; }; } &&
-		dpkg-deb -x ./*.deb files &&
+	unpack "$1" &&
 		$as_root install -D -m "$4" "files/$2" "$3"
 }
 

@@ -13,9 +13,7 @@ func IsLong() bool { return testprocess.IsLong() }
 // Long skips a test that takes long and guards what others guard too, in a shorter or simpler form, unless the long tests run.
 func Long(t testing.TB) {
 	t.Helper()
-	if !IsLong() {
-		t.Skip("a long test: " + testprocess.LongVariable + "=1 runs it, as make race does")
-	}
+	testprocess.Long(t)
 }
 
 // LongOn skips as Long does where the kind of database is one of those given: what a test guards there it guards on the other kinds too.

@@ -19,11 +19,11 @@ func required(list, kind string) (bool, error) {
 	var kinds []string
 	for word := range strings.SplitSeq(list, ",") {
 		switch word = strings.TrimSpace(word); word {
-		case "", "chromium", "etcd", "promtool", "redis": // the programs are for tests of other packages
-		case dbserver.MySQL, dbserver.Postgres:
+		case "", "chromium", "etcd", "patroni", "promtool", "redis", "zookeeper": // package testprocess looks for the programs
+		case dbserver.MySQL, dbserver.Postgres, galera:
 			kinds = append(kinds, word)
 		default:
-			return false, fmt.Errorf("dbtest: %s=%s has the unknown word %q; it is a comma-separated list of chromium, etcd, mysql, postgres, promtool and redis",
+			return false, fmt.Errorf("dbtest: %s=%s has the unknown word %q; it is a comma-separated list of chromium, etcd, galera, mysql, patroni, postgres, promtool, redis and zookeeper",
 				requireVariable, list, word)
 		}
 	}

@@ -28,7 +28,9 @@ func TestMissingPrograms(t *testing.T) {
 		{"promtool is required", "promtool", programs, true, "no server found"},
 		{"Redis is required", "redis", programs, true, "no server found"},
 		{"etcd is required", "etcd", programs, true, "no server found"},
-		{"unknown word", "postgres,mariadb", programs, false, `unknown word "mariadb"; it is a comma-separated list of chromium, etcd, mysql, postgres, promtool and redis`},
+		{"Patroni is required", "patroni", programs, true, "no server found"},
+		{"ZooKeeper is required", "zookeeper", programs, true, "no server found"},
+		{"unknown word", "postgres,mariadb", programs, false, `unknown word "mariadb"; it is a comma-separated list of chromium, etcd, galera, mysql, patroni, postgres, promtool, redis and zookeeper`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("SNOWKEY_TEST_REQUIRE", test.require)

@@ -102,21 +102,25 @@ type MySQLSession struct {
 	SyncBinlog                                      int64
 	Format                                          string // of the binary log
 	ReadOnly                                        bool
+	Galera                                          *Galera // nil outside of a cluster
 }
 
 const mysqlSettings = "SELECT @@autocommit, 0 /*M! + @@in_transaction */, @@read_only, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog, @@binlog_format," +
-	" @@auto_increment_increment, @@auto_increment_offset, @@global.autocommit, @@global.auto_increment_increment, @@global.auto_increment_offset"
+	" @@auto_increment_increment, @@auto_increment_offset, @@global.autocommit, @@global.auto_increment_increment, @@global.auto_increment_offset, " + inCluster
 
-// ReadMySQLSession reads the settings of a session, in one round trip.
+// ReadMySQLSession reads the settings of a session, in one round trip, or two in a Galera cluster.
 func ReadMySQLSession(ctx context.Context, conn *sql.Conn) (s MySQLSession, err error) {
-	var transaction, binlog int64
+	var transaction, binlog, cluster int64
 	var readOnly string // "0", "1", or a word
 	if err := One(ctx, conn, mysqlSettings, nil, &s.Autocommit, &transaction, &readOnly, &s.Flush, &binlog, &s.SyncBinlog, &s.Format,
-		&s.Increment, &s.Offset, &s.ServerAutocommit, &s.ServerIncrement, &s.ServerOffset); err != nil {
+		&s.Increment, &s.Offset, &s.ServerAutocommit, &s.ServerIncrement, &s.ServerOffset, &cluster); err != nil {
 		return s, fmt.Errorf("reading the settings: %w", err)
 	}
 	s.Transaction, s.Binlog, s.ReadOnly = transaction != 0, binlog == 1, readOnly != "0" && readOnly != "OFF"
-	return s, nil
+	if cluster != 0 {
+		s.Galera, err = readGalera(ctx, conn)
+	}
+	return s, err
 }
 
 // Durability returns what [Dialect.Durability] does.
@@ -131,6 +135,9 @@ func (s MySQLSession) Durability() (findings []Finding) {
 	}
 	if s.ReadOnly {
 		findings = append(findings, readOnly("read_only is on: only users with a privilege to ignore it can write").warning())
+	}
+	if s.Galera != nil {
+		findings = append(findings, s.Galera.durability()...)
 	}
 	return findings
 }

@@ -16,7 +16,7 @@ type Queryer interface {
 }
 
 // One reads the only row of a query, and its end: what an implicit transaction fails with at its commit comes after the row. The error is
-// [sql.ErrNoRows] where there is none, and wraps [ErrRows] where there are several.
+// [sql.ErrNoRows] where there is none, and wraps [ErrRows] where there are several. It is the context's where that has ended, see [Dialect.Transact].
 func One(ctx context.Context, db Queryer, query string, args []any, into ...any) error {
 	found := 0
 	err := Each(ctx, db, query, args, func(rows *sql.Rows) error {
@@ -33,7 +33,7 @@ func One(ctx context.Context, db Queryer, query string, args []any, into ...any)
 	case found > 1:
 		return fmt.Errorf("%w: %d", ErrRows, found)
 	}
-	return nil
+	return ctx.Err()
 }
 
 // Each calls the function for each row of a query. The function must not query itself: the connection may be the only one.

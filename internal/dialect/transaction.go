@@ -49,7 +49,8 @@ func (d Dialect) TransactOn(ctx context.Context, conn *sql.Conn, begin string, w
 	return d.finish(ctx, conn, work)
 }
 
-// finish runs work in the transaction that the connection has, and commits.
+// finish runs work in the transaction that the connection has, and commits. A COMMIT that has succeeded when the context had ended is an error: PostgreSQL
+// acknowledges one whose wait for a standby was cancelled, as some drivers do then, though the standby may lack it.
 func (d Dialect) finish(ctx context.Context, conn *sql.Conn, work func(*sql.Conn) error) error {
 	ended := false
 	defer func() {
@@ -64,6 +65,9 @@ func (d Dialect) finish(ctx context.Context, conn *sql.Conn, work func(*sql.Conn
 		return fmt.Errorf("committing: %w", err)
 	}
 	ended = true
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("committing: %w", err)
+	}
 	return nil
 }
 

@@ -13,8 +13,8 @@
 //     from the last word.
 //  4. The word is in the database's log before the row with the key. After a crash of the server no row has a key that the word does not know. A key
 //     that was only selected, and never committed with a row, is safe as long as the clock is not set back in the crash.
-//  5. With each tick that it opens the function looks whether its row is still in the table of grants, and fails without it: after a restore of
-//     the schema alone, with another table of grants, and once the key space changes its layout.
+//  5. With each tick that it opens, and with each key while keys are a second ahead of the clock, the function looks whether its row is still in the table of grants.
+//     It fails without the row: after a restore of the schema alone, with another table of grants, and once the key space changes its layout.
 //
 // Keys of the function increase, one session beside another. They have the database's time: PostgreSQL's at the call or up to 10 ms before, MySQL's and MariaDB's at the
 // beginning of the statement.
@@ -33,7 +33,7 @@
 // would also move it back. So whoever calls setval has an advisory lock, and reads the word under the lock before. Sessions within a tick do not
 // take the lock. A second sequence, the turn, keeps them from words that a setval may repeat: it is odd from before the word is read until setval is done.
 //
-//	without the lock    turn is even, the word is not 10 ms behind the clock ─▶ nextval(word) ─▶ turn is the same: taken
+//	without the lock    turn is even, the word is not 10 ms behind or 1 s ahead of the clock ─▶ nextval(word) ─▶ turn is the same: taken
 //	with the lock       turn becomes odd ─▶ nextval(word) ─▶ the word is behind the clock: setval(word) ─▶ turn becomes even
 //
 // Of a word that a session took between the read and the setval, the turn is odd or another one by the time the session looks again. The session
@@ -53,14 +53,15 @@
 // that key; MariaDB returns it by INSERT … RETURNING. Function and trigger run with their definer's rights. With the binary log on, the server
 // makes them only under log_bin_trust_function_creators = 1, and binlog_format must be ROW or MIXED.
 //
+// Galera replicates rows and no counters: two nodes of a cluster may take the same word. [CheckServer] refuses a node.
+//
 // # What it does not protect from
 //
 //   - A restore from an older copy, or a failover that lost commits, of a database whose clock is behind what it was: start no session before. That is
 //     the rule of grants, too.
+//   - A server that becomes a node of a Galera cluster after the function was made. Drop the function first.
 //   - Two databases with one number: a clone of the database that makes keys for the same tables as the original.
 //   - ALTER SEQUENCE, setval, TRUNCATE and ALTER TABLE … AUTO_INCREMENT on the word, by its owner.
-//   - A change of the layout that is forced after the server's clock was set back: the function looks for its row when the clock has caught up with the word, and
-//     until then makes keys of the former layout at ticks that may be after the change.
 //   - On PostgreSQL, a transaction of REPEATABLE READ or SERIALIZABLE that began before a change of the layout was announced, and still inserts at the time of the
 //     change: it does not see that the row has moved.
 package nextid

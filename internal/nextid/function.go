@@ -28,6 +28,9 @@ const DefaultName = "snowkey_next_id"
 // wait for the lock most of the time: they made 5,000 to 27,000 keys a second.
 const lag = 10 * time.Millisecond
 
+// ahead is how far the time of a key may be ahead of the clock before the function looks for its row with each key.
+const ahead = time.Second
+
 // mostName is how long the name of a function can be: those of its state are longer, and names have 63 characters on PostgreSQL.
 const mostName = 48
 
@@ -117,6 +120,7 @@ func (f Function) expand(text string) string {
 		"<first>", fmt.Sprint(max(1, f.Number.From<<sequence)),
 		"<most>", fmt.Sprint(most),
 		"<lag>", fmt.Sprint(int64(lag/f.Layout.Unit())<<sequence+1),
+		"<ahead>", fmt.Sprint((int64(ahead/f.Layout.Unit())+1)<<sequence),
 		"<sequence>", fmt.Sprint(sequence),
 		"<spread>", fmt.Sprint(max(1, (f.Layout.Max(idgen.Sequence)+1)/4)-1),
 		"<key>", f.key(),

@@ -22,10 +22,11 @@ BEGIN
     INSERT INTO <word> (connection) VALUES (CONNECTION_ID());
     SET word = LAST_INSERT_ID();
     DELETE FROM <word> WHERE counter = word AND connection = CONNECTION_ID();
+    IF word NOT BETWEEN earliest AND earliest + <ahead> AND
+        NOT EXISTS (SELECT 1 FROM <grants> WHERE space = <space> AND node = <number> AND holder = <holder> AND until_tick = <forever>) THEN
+        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = <gone>;
+    END IF;
     IF word < earliest THEN
-        IF NOT EXISTS (SELECT 1 FROM <grants> WHERE space = <space> AND node = <number> AND holder = <holder> AND until_tick = <forever>) THEN
-            SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = <gone>;
-        END IF;
         SET target = (earliest | (word & <spread>)) - 1; -- so that the next word opens the tick
         IF target > word THEN
             INSERT INTO <word> (counter, connection) VALUES (target, CONNECTION_ID());

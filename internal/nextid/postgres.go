@@ -12,7 +12,7 @@ DECLARE
     earliest bigint := greatest(floor((date_part('epoch', clock_timestamp()) * 1000000 - <epoch>) / <unit>)::bigint, <from>) << <sequence>;
     word     bigint;
 BEGIN
-    IF turn % 2 = 0 AND pg_sequence_last_value(<word name>) >= earliest - <lag> THEN
+    IF turn % 2 = 0 AND pg_sequence_last_value(<word name>) BETWEEN earliest - <lag> AND earliest + <ahead> THEN
         word := nextval(<word name>);
         IF pg_sequence_last_value(<turn name>) = turn THEN
             RETURN <key>;
@@ -21,7 +21,7 @@ BEGIN
     BEGIN
         PERFORM pg_advisory_xact_lock(<lock>);
         turn := pg_sequence_last_value(<turn name>);
-        IF turn % 2 = 0 AND pg_sequence_last_value(<word name>) >= earliest - 1 THEN
+        IF turn % 2 = 0 AND pg_sequence_last_value(<word name>) BETWEEN earliest - 1 AND earliest + <ahead> THEN
             word := nextval(<word name>); -- another session has opened the tick meanwhile
         ELSE
             IF NOT EXISTS (SELECT FROM <grants> WHERE space = <space> AND node = <number> AND holder = <holder> AND until_tick = <forever>) THEN

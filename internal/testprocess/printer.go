@@ -6,9 +6,12 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // Printer is a test program that prints ids, each on a line, and the ids that it has printed.
@@ -75,4 +78,41 @@ func Twice(printers ...*Printer) (twice int) {
 		p.mu.Unlock()
 	}
 	return twice
+}
+
+// KillPrinters has three programs print ids, and kills them, stops them for 400 ms, and restarts the server that they share, by turns for so many rounds. It fails the
+// test where an id was printed twice.
+func KillPrinters(t testing.TB, rounds int, begin func() *Printer, restart func()) {
+	t.Helper()
+	at := []*Printer{begin(), begin(), begin()}
+	all := slices.Clone(at)
+	made := func() (n int) {
+		for _, p := range all {
+			n += p.Made()
+		}
+		return n
+	}
+	for i := range rounds {
+		before, which := made(), i%len(at)
+		at[which].Until("ids are printed", func() bool { return made() > before+300 })
+		switch i % 4 {
+		case 0, 2:
+			at[which].Kill()
+			at[which] = begin()
+			all = append(all, at[which])
+		case 1:
+			at[which].Signal(syscall.SIGSTOP)
+			time.Sleep(400 * time.Millisecond)
+			at[which].Signal(syscall.SIGCONT)
+		default:
+			restart()
+		}
+	}
+	for _, p := range all {
+		p.Kill()
+	}
+	if twice := Twice(all...); twice > 0 {
+		t.Errorf("%d ids came twice", twice)
+	}
+	t.Logf("%d ids by %d processes", made(), len(all))
 }

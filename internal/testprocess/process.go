@@ -3,9 +3,12 @@
 package testprocess
 
 import (
+	"bytes"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -24,13 +27,18 @@ func Path(t testing.TB, program, word string) string {
 	if err == nil {
 		return path
 	}
-	missing := "no " + program + " found: `internal/dbtest/install.sh` installs it"
+	giveUp(t, word, "no "+program+" found: `internal/dbtest/install.sh` installs it")
+	return ""
+}
+
+// giveUp ends a test that misses something: with a failure where SNOWKEY_TEST_REQUIRE has the word, else with a skip.
+func giveUp(t testing.TB, word, missing string) {
+	t.Helper()
 	required := strings.Split(strings.ReplaceAll(os.Getenv("SNOWKEY_TEST_REQUIRE"), " ", ""), ",")
 	if slices.Contains(required, word) {
 		t.Fatalf("SNOWKEY_TEST_REQUIRE requires %s, but %s", word, missing)
 	}
 	t.Skip(missing)
-	return ""
 }
 
 // Process is a program that a test has started.
@@ -69,12 +77,27 @@ func (p *Process) Kill() {
 	<-p.ended
 }
 
-// Signal sends a signal.
+// Signal sends a signal. After SIGSTOP it returns when all threads of the program stand still.
 func (p *Process) Signal(signal syscall.Signal) {
 	p.t.Helper()
 	if err := p.process.Signal(signal); err != nil {
 		p.t.Fatal(err)
 	}
+	if signal == syscall.SIGSTOP {
+		p.Until("the program stands still", p.standsStill)
+	}
+}
+
+// standsStill reports whether each thread is stopped: the state after the name in parentheses is T.
+func (p *Process) standsStill() bool {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.process.Pid))
+	if err != nil || len(threads) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(threads, func(thread string) bool {
+		stat, err := os.ReadFile(thread)
+		return err == nil && !bytes.HasPrefix(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" T"))
+	})
 }
 
 // Until waits for something to come about, up to twenty seconds, and fails the test where the program ends before.
