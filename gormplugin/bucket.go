@@ -81,7 +81,7 @@ func (k *key) id(ctx context.Context, r *row) (int64, error) {
 	case value.CanUint() && k.of.Kind() != reflect.String:
 		return int64(value.Uint()), nil // one that is too large is negative, which is no id
 	case value.Kind() == reflect.String && k.of.Kind() == reflect.String:
-		return k.encoding.Parse(value.String())
+		return k.form.Parse(value.String())
 	}
 	return 0, fmt.Errorf("%w: the key of a row has the kind %s, want the type %s", ErrKey, value.Kind(), k.of)
 }

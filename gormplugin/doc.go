@@ -37,7 +37,8 @@
 //	ID sqltype.ID, sqltype.Key[T], *sqltype.ID    by its type, when it is the primary key, as sqltype.Number and sqltype.PublicID[T] are
 //	ID int64, uint64, int, uint, *int64           by [AllKeys], when it is the only column of the primary key and not autoIncrement:false
 //	any of these, and string                      by the tag `gorm:"snowkey"`, or of a named source `gorm:"snowkey:tickets"`
-//	string in another text form than decimal      by the tag `gorm:"snowkey:,base32"`, or `gorm:"snowkey:tickets,base58"`
+//	string in another text form than decimal      by the tag `gorm:"snowkey:,base32"`, or `gorm:"snowkey:tickets,base58"`, or with prefix and date by
+//	                                              `gorm:"snowkey:,ORD-{date}"`; see [idgen.TextForm]
 //	sqltype.UUID, sqltype.ULID, *sqltype.UUID     by its type, when it is the primary key: by [uid.V7] and [uid.ULID], or the source of 16 bytes of [From];
 //	                                              sqltype.UUIDKey[T] and sqltype.PublicUUID[T] as a UUID
 //	[16]byte, [12]byte, []byte, string            by the tag of a named source of 16 or 12 bytes

@@ -34,11 +34,19 @@ type key struct {
 	field    *schema.Field // nil of a table without a model
 	column   string
 	source   *source
-	encoding idgen.Encoding
+	form     textForm     // of an integer in a string
 	of       reflect.Type // of the field, without its pointer
 	pointer  bool
 	embedded bool          // the field is in a struct embedded by pointer, which may be nil
 	by       *schema.Field // the sharding column; nil when the key does not depend on one
+}
+
+// textForm is an [idgen.Encoding] or an [idgen.TextForm].
+type textForm interface {
+	Name() string
+	CaseSensitive() bool
+	Encode(id int64) (string, error)
+	Parse(text string) (int64, error)
 }
 
 // newKey returns how a column of a type is filled, by what its tag says: the name of a source, and after a comma that of a text form.
@@ -47,10 +55,10 @@ func (p *Plugin) newKey(column string, of reflect.Type, setting string) (*key, e
 	if strings.EqualFold(name, tag) { // GORM's value of a tag without one
 		name = ""
 	}
-	k := &key{column: column, source: p.source, of: of, encoding: idgen.Decimal}
+	k := &key{column: column, source: p.source, of: of, form: idgen.Decimal}
 	if name != "" {
 		if k.source = p.named[name]; k.source == nil {
-			if _, err := idgen.LookupEncoding(name); err == nil {
+			if _, err := idgen.ParseTextForm(name, idgen.Snowkey.Layout); err == nil {
 				return nil, fmt.Errorf("%w: none is named %q; for the text form of that name write snowkey:,%s", ErrNoSource, name, name)
 			}
 			return nil, fmt.Errorf("%w: none is named %q, Named has given %d: %q", ErrNoSource, name, len(p.named), slices.Sorted(p.names()))
@@ -69,7 +77,8 @@ func (p *Plugin) newKey(column string, of reflect.Type, setting string) (*key, e
 	}
 	if hasForm {
 		var err error
-		if k.encoding, err = idgen.LookupEncoding(form); err != nil {
+		layout, _ := k.source.layout()
+		if k.form, err = idgen.ParseTextForm(form, layout); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrKey, err)
 		}
 		if k.of.Kind() != reflect.String || k.source.width != 0 {
@@ -126,7 +135,7 @@ func (k *key) write(to reflect.Value, keys *batch, i int) error {
 	case to.CanUint():
 		to.SetUint(uint64(keys.integers[i]))
 	default:
-		text, err := k.encoding.Encode(keys.integers[i])
+		text, err := k.form.Encode(keys.integers[i])
 		to.SetString(text)
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -71,6 +72,32 @@ func TestTextsThatDifferInCase(t *testing.T) {
 		create(t, db, &[]Exact{{}, {}})
 		if err := db.Create(&LooseNano{}).Error; !errors.Is(err, want) {
 			t.Errorf("got %v, want %v", err, want)
+		}
+	})
+}
+
+// A text with the date is one of the source's layout, also where a grant makes the keys.
+func TestTextWithDate(t *testing.T) {
+	onEach(t, func(t *testing.T, db *gorm.DB) {
+		type Invoice struct {
+			ID     sqltype.ID
+			Number string `gorm:"size:40;uniqueIndex;snowkey:,RE-{date+01:00}"`
+		}
+		plugin := granted(t, db)
+		if err := db.AutoMigrate(&Invoice{}); err != nil {
+			t.Fatal(err)
+		}
+		invoices := make([]Invoice, 3)
+		create(t, db, &invoices)
+		form, err := idgen.ParseTextForm("RE-{date+01:00}", plugin.Layout())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, invoice := range invoices {
+			id, err := form.Parse(invoice.Number)
+			if err != nil || time.Since(sqltype.ID(id).Time()).Abs() > time.Hour {
+				t.Errorf("%+v: got the number %d and the error %v, want one of now", invoice, id, err)
+			}
 		}
 	})
 }
@@ -291,6 +318,9 @@ func TestKeysThatCannotBeFilled(t *testing.T) {
 		"form": {&struct {
 			ID int64 `gorm:"primaryKey;snowkey:,base32"`
 		}{}, gormplugin.ErrKey, "base32"},
+		"date of a source without a layout": {&struct {
+			ID string `gorm:"primaryKey;snowkey:tickets,{date}"`
+		}{}, gormplugin.ErrKey, "needs the layout"},
 		"unknown form": {&struct {
 			ID string `gorm:"primaryKey;snowkey:,base33"`
 		}{}, gormplugin.ErrKey, "base33"},
@@ -327,7 +357,7 @@ func TestKeysThatCannotBeFilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, db *gorm.DB) {
 				made := 0
-				use(t, db, gormplugin.AllKeys(), gormplugin.Named("uuid", octets[[16]byte]{&made}), gormplugin.Named("nano", nano))
+				use(t, db, gormplugin.AllKeys(), gormplugin.Named("uuid", octets[[16]byte]{&made}), gormplugin.Named("nano", nano), gormplugin.Named("tickets", &counter{}))
 				for range 2 {
 					if err := db.Table("things").Create(tt.model).Error; !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
 						t.Errorf("got %v, want %v that names %s", err, tt.want, tt.text)

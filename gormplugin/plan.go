@@ -211,12 +211,12 @@ func (p *plan) checkColumns(db *gorm.DB) error {
 				}
 				continue
 			}
-			if k.of.Kind() != reflect.String || k.source.width > 0 || k.source.width == 0 && !k.encoding.CaseSensitive() {
+			if k.of.Kind() != reflect.String || k.source.width > 0 || k.source.width == 0 && !k.form.CaseSensitive() {
 				continue
 			}
 			of := "its source"
 			if k.source.width == 0 {
-				of = k.encoding.Name()
+				of = k.form.Name()
 			}
 			column := strings.ToLower(db.Migrator().FullDataTypeOf(k.field).SQL)
 			if !strings.Contains(column, "bin") && !strings.Contains(column, "_cs") {

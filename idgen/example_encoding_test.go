@@ -63,3 +63,21 @@ func ExampleNewEncoding() {
 	// h0MSAFjSR1S
 	// idgen: invalid encoding: characters 1 and 17 of the alphabet are both '0'
 }
+
+// Order numbers with the date: 15 digits after it are the rest of the id.
+func ExampleParseTextForm() {
+	form, err := idgen.ParseTextForm("ORD-{date}", idgen.Snowkey.Layout)
+	if err != nil {
+		log.Fatal(err)
+	}
+	text, err := form.Encode(165113107628032000)
+	fmt.Println(text, err)
+	id, err := form.Parse(text)
+	fmt.Println(id, err)
+	_, err = form.Parse("ORD-20260431226628780032000")
+	fmt.Println(err)
+	// Output:
+	// ORD-20260401226628780032000 <nil>
+	// 165113107628032000 <nil>
+	// idgen: not the text of an id: "ORD-20260431226628780032000" has "20260431" for its date, must be YYYYMMDD
+}

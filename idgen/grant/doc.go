@@ -117,13 +117,15 @@
 //
 //  10. A keeper does not go back. Once it makes ids of B, it makes none while the space has not come to B.
 //
-//     Announce                       the clock reaches T
-//     ┌───────────┐   rows move, T ≥ mark  ┌───────────────┐         ┌───────────────┐
-//     │ A         │ ─────────────────────▶ │ A, from T: B  │ ──────▶ │ A, from T: B  │ ──▶ another change
-//     └───────────┘                        └───────────────┘         └───────────────┘
-//     keepers of A        renew               refused, keys until the grant's end        refused
-//     keepers of A and B  A                   A                       B
-//     keepers of B        refused             refused                 B
+// The states of a space, and what keepers do in each:
+//
+//	Announce                       the clock reaches T
+//	┌───────────┐   rows move, T ≥ mark  ┌───────────────┐         ┌───────────────┐
+//	│ A         │ ─────────────────────▶ │ A, from T: B  │ ──────▶ │ A, from T: B  │ ──▶ another change
+//	└───────────┘                        └───────────────┘         └───────────────┘
+//	keepers of A        renew               refused, keys until the grant's end        refused
+//	keepers of A and B  A                   A                       B
+//	keepers of B        refused             refused                 B
 //
 // First all programs get the new layout in [Config.Generator] and the former one in Before: they go on with the layout in force.
 // Then one command announces the change, snowkey nodes change, or [Change.Announce]. It names the holders that do not know the new layout, and
@@ -163,6 +165,10 @@
 //     it has made. Forward: grants seem to have ended, and others begin later than they would have; what is granted meanwhile reaches as
 //     far, so that a number whose holder crashes then is held until the clock gets there.
 //   - Rows deleted by hand: numbers without a row are held until the mark, ten minutes at most, and their holders have a loss when they renew.
+//   - The database is a Galera cluster of MariaDB, and processes write at all its nodes: of two transactions that change one row, one fails at its commit, and
+//     each change of this package writes the rows that it rests on. A node may answer from before another node's commit, so that a grant would seem to be forgotten: Open and
+//     renewals fail with [ErrUnsafe] unless wsrep_sync_wait has the bits of 7. So they do where a session or a node goes on without the others (wsrep_on,
+//     pc.ignore_quorum, pc.ignore_sb). A node without a quorum refuses the swaps.
 //   - The connections have another time zone: times are asked for in UTC, as numbers.
 //   - Another isolation level, autocommit off, clientFoundRows: each change is a transaction that names what it replaces and always
 //     changes it. Under the stricter levels it may fail instead, and is tried again.
@@ -186,6 +192,7 @@
 //     record of it.
 //   - A database that takes over with a clock behind that of the one before, having lost the rows of its last moments: for as long as it is
 //     behind. Start no processes before.
+//   - A Galera cluster that is started, after all nodes have crashed, from another node than the one with the greatest position: that is a restore.
 //   - A second table that no account sees both of; ids with numbers from elsewhere (set by hand, another table) in the same key space.
 //
 // # Losses

@@ -57,7 +57,7 @@ type TakenError struct {
 func (e *TakenError) Error() string {
 	if e.Missing > 0 {
 		return fmt.Sprintf("%v: rows of the table of grants were deleted, so %d of %d numbers, those without a row, count as held for as long as the deleted ones may be; "+
-			"wait, the next comes free in %s", ErrTaken, e.Missing, e.Of, e.NextFree.Round(time.Millisecond))
+			"wait, the next comes free in %s unless it is renewed", ErrTaken, e.Missing, e.Of, e.NextFree.Round(time.Millisecond))
 	}
 	return fmt.Sprintf("%v: %d of %d are held, %d of them by processes that have most likely ended without Close; the next comes free in %s unless it is renewed; "+
 		"end a process, wait, or choose a layout with more node bits", ErrTaken, e.Held, e.Of, e.Silent, e.NextFree.Round(time.Millisecond))

@@ -301,6 +301,8 @@ func (k *Keeper) publish(err error) {
 	if old != nil {
 		close(old.changed)
 		k.report(&old.State, &next.State)
+	} else {
+		k.warn(nil, next.Warnings)
 	}
 	if k.config.Notify != nil {
 		k.config.Notify(next.State)

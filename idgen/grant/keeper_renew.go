@@ -212,13 +212,21 @@ func (k *Keeper) forget(how string, since int64) error {
 		doubt.From.Format(time.RFC3339Nano), doubt.Until.Format(time.RFC3339Nano))
 	k.row, k.asked, k.lost = Row{}, nil, k.lost+1
 	k.untold = append(k.untold, loss)
-	k.losses = append(slices.Clone(k.losses[max(0, len(k.losses)-mostLosses+1):]), doubt)
+	k.losses = append(slices.Clone(k.losses[max(0, len(k.losses)-MostLosses+1):]), doubt)
 	if k.config.StopOnLoss {
 		k.halted = err
 	}
 	k.config.Logger.Warn("snowkey: ids may exist twice: the database has forgotten a grant", "space", k.config.Space, "number", loss.Number, "from", doubt.From,
-		"until", doubt.Until, "holder", loss.Holder, "why", how, "stopped", k.config.StopOnLoss, "command", "snowkey nodes doubt --db DSN")
+		"until", doubt.Until, "holder", loss.Holder, "why", how, "stopped", k.config.StopOnLoss, "command", doubtCommand(k.store))
 	return err
+}
+
+// doubtCommand is what an operator runs to see which ids are in doubt.
+func doubtCommand(store Store) string {
+	if _, ok := store.(*SQLStore); ok {
+		return "snowkey nodes doubt --db DSN"
+	}
+	return "snowkey nodes doubt --store URL --dialect DIALECT"
 }
 
 // release gives the unused ticks of the grant back. The error wraps [ErrLost] when the store has forgotten the grant.
@@ -258,7 +266,7 @@ func (k *Keeper) release(ctx context.Context, end int64) error {
 			return lost
 		}
 		if try >= attempts || ctx.Err() != nil {
-			return fmt.Errorf("grant: giving number %d back, which comes free by itself at %s: %w", row.Number, k.timeOf(row.Until).Format(time.RFC3339), err)
+			return fmt.Errorf("grant: giving number %d back, which is free from %s on without that: %w", row.Number, k.timeOf(row.Until).Format(time.RFC3339), err)
 		}
 		_ = dialect.Sleep(ctx, wait) // the next attempt fails if it has ended
 		wait *= 2

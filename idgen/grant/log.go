@@ -25,17 +25,22 @@ func (k *Keeper) announce(phases idgen.Phases) {
 	k.phases = phases
 }
 
+// warn logs what the store warns of and has not before.
+func (k *Keeper) warn(old, now []string) {
+	for _, w := range now {
+		if !slices.Contains(old, w) {
+			k.config.Logger.Warn("snowkey: the store of the grants has a warning", "space", k.config.Space, "warning", w)
+		}
+	}
+}
+
 // report logs what is new since the attempt before.
 func (k *Keeper) report(old, now *State) {
 	if k.halted != nil || errors.Is(now.Err, ErrClosed) {
 		return
 	}
+	k.warn(old.Warnings, now.Warnings)
 	log := k.config.Logger.With("space", k.config.Space, "number", now.Number)
-	for _, w := range now.Warnings { // those of the start can be read, and are no news
-		if !slices.Contains(old.Warnings, w) {
-			log.Warn("snowkey: the database of the grants is not what it was", "warning", w)
-		}
-	}
 	if now.Err != nil {
 		if old.Failures == 0 {
 			log.Warn("snowkey: renewing the grant failed", "until", now.Until, "err", now.Err)

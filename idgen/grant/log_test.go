@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,5 +121,37 @@ func TestLogOfBorrowedTicks(t *testing.T) {
 		burst(15, 90)
 		time.Sleep(time.Minute)
 		log.expect("after a calm and bursts again", borrowLine)
+	})
+}
+
+// warning is a store that has something to say of itself.
+type warning struct {
+	*flaky
+	of atomic.Pointer[[]string]
+}
+
+func (w *warning) Place() string      { return "here" }
+func (w *warning) Warnings() []string { return *w.of.Load() }
+
+// What a store warns of is a line each at the start, once, and again when it comes anew.
+func TestLogOfWarnings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const line = "snowkey: the store of the grants has a warning"
+		log, store := &lines{t: t}, &warning{flaky: newFlaky()}
+		say := func(warnings ...string) { store.of.Store(&warnings) }
+		say("commits may be lost", "two tables")
+		k := open(t, store, grant.Config{Generator: with(), Logger: slog.New(log)})
+		log.expect("at the start", line, line)
+		time.Sleep(25 * time.Minute)
+		log.expect("while nothing changes")
+		say("two tables")
+		time.Sleep(25 * time.Minute)
+		log.expect("with one less")
+		say("two tables", "commits may be lost")
+		time.Sleep(25 * time.Minute)
+		log.expect("with one again", line)
+		if err := k.Close(); err != nil {
+			t.Fatal(err)
+		}
 	})
 }

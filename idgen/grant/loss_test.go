@@ -146,8 +146,8 @@ func TestRowsGone(t *testing.T) {
 		from, to := strings.LastIndex(text[:at], "{"), at+strings.Index(text[at:], "}")+1
 		store.restore([]byte(text[:from] + strings.TrimLeft(text[to:], ",")))
 		var taken *grant.TakenError
-		if _, err := grant.Open(t.Context(), store, config); !errors.As(err, &taken) || taken.NextFree < 9*time.Minute {
-			t.Fatalf("got %v, want that the number is taken for the ten minutes that it may be granted for", err)
+		if _, err := grant.Open(t.Context(), store, config); !errors.As(err, &taken) || taken.NextFree < 9*time.Minute || !strings.HasSuffix(err.Error(), " unless it is renewed") {
+			t.Fatalf("got %v, want that the number is taken for the ten minutes that it may be granted for, unless it is renewed", err)
 		}
 		fill(t, k, 10)
 		if err := other.Close(); err != nil {
@@ -221,8 +221,8 @@ func TestLossIsTold(t *testing.T) {
 		if length := loss.Until.Sub(loss.From); length > 40*time.Second {
 			t.Errorf("%s are in doubt, want no more than the time since the last renewal", length)
 		}
-		if !strings.Contains(lines.String(), "number=3") || !strings.Contains(lines.String(), "WARN") {
-			t.Errorf("got the log %q, want a line about number 3", lines.String())
+		if !strings.Contains(lines.String(), "number=3") || !strings.Contains(lines.String(), "WARN") || !strings.Contains(lines.String(), `command="snowkey nodes doubt --store URL --dialect DIALECT"`) {
+			t.Errorf("got the log %q, want a line about number 3, and the command", lines.String())
 		}
 		mu.Lock()
 		if !slices.ContainsFunc(told, func(s grant.State) bool { return len(s.Losses) == 1 }) {

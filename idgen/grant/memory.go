@@ -34,8 +34,8 @@ type contents struct {
 	Losses []Loss `json:"losses,omitempty"`
 }
 
-// mostLosses is how many losses of a space are kept.
-const mostLosses = 100
+// MostLosses is how many losses of a space a store keeps at the least: the last ones, as many as most layouts have numbers.
+const MostLosses = 1024
 
 func (c *contents) list(now time.Time, least, most int64) Listing {
 	if c == nil {
@@ -99,7 +99,7 @@ func move(spaces map[string]*contents, space, to, old, new string, most int64) b
 func (c *contents) record(loss Loss) {
 	if c != nil {
 		c.Losses = append(c.Losses, loss)
-		c.Losses = c.Losses[max(0, len(c.Losses)-mostLosses):]
+		c.Losses = c.Losses[max(0, len(c.Losses)-MostLosses):]
 	}
 }
 

@@ -85,7 +85,7 @@ const (
 
 // List is [Store.List].
 func (s *SQLStore) List(ctx context.Context, space string, least, most int64) (l Listing, err error) {
-	defer func() { err = s.explain(ctx, err, "listing nodes %d to %d of space %q", least, most, space) }()
+	defer func() { err = s.explain(ctx, err, "listing the nodes of space %q", space) }()
 	if err := s.check(space); err != nil {
 		return Listing{}, err
 	}

@@ -22,7 +22,7 @@ type State struct {
 	Acquired int64        // numbers acquired so far
 	Renewed  int64        // renewals so far
 	Lost     int64        // numbers lost so far, to another holder after the grant's end or because the store has forgotten the grant
-	Losses   []Doubt      // those that the store has forgotten: ids that may exist twice; the last hundred
+	Losses   []Doubt      // those that the store has forgotten: ids that may exist twice; the last [MostLosses]
 	Failures int64        // attempts that failed since the last one that did not
 	Phases   idgen.Phases // the layouts of the space, see [Keeper.Phases]
 	Err      error        // of the last attempt; ErrClosed at the end; nil when all is well

@@ -30,7 +30,8 @@ var said = map[grant.Dialect]texts{
 		lock:   "SELECT COALESCE(GET_LOCK(CONCAT('snowkey ', MD5('creating snowkey_nodes')), 0), 0)",
 		unlock: "SELECT RELEASE_LOCK(CONCAT('snowkey ', MD5('creating snowkey_nodes')))",
 		settings: "SELECT @@autocommit, 0 /*M! + @@in_transaction */, @@read_only, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog, @@binlog_format," +
-			" @@auto_increment_increment, @@auto_increment_offset, @@global.autocommit, @@global.auto_increment_increment, @@global.auto_increment_offset",
+			" @@auto_increment_increment, @@auto_increment_offset, @@global.autocommit, @@global.auto_increment_increment, @@global.auto_increment_offset," +
+			" 0 /*M! + (SELECT COUNT(*) FROM information_schema.GLOBAL_VARIABLES WHERE VARIABLE_NAME = 'WSREP_PROVIDER' AND VARIABLE_VALUE NOT IN ('', 'none')) */",
 		kept: "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'test' AND TABLE_NAME = 'snowkey_nodes'",
 		create: "CREATE TABLE IF NOT EXISTS `test`.`snowkey_nodes` (\n    space      varchar(64)  NOT NULL,\n    node       bigint NOT NULL,\n" +
 			"    holder     varchar(128) NOT NULL,\n    from_tick  bigint NOT NULL,\n    until_tick bigint NOT NULL,\n" +
@@ -228,8 +229,8 @@ func (m *script) located(others ...string) {
 	m.search(append([]string{m.home()}, others...)...)
 	switch m.dialect {
 	case grant.MySQL:
-		columns := strings.Split("abcdefghijkl", "")
-		m.ExpectQuery(m.settings).WillReturnRows(sqlmock.NewRows(columns).AddRow(1, 1, "0", 1, 0, 0, "MIXED", 1, 1, 1, 1, 1))
+		columns := strings.Split("abcdefghijklm", "")
+		m.ExpectQuery(m.settings).WillReturnRows(sqlmock.NewRows(columns).AddRow(1, 1, "0", 1, 0, 0, "MIXED", 1, 1, 1, 1, 1, 0))
 		m.ExpectQuery(m.kept).WillReturnRows(sqlmock.NewRows([]string{"ENGINE"}).AddRow("InnoDB"))
 	case grant.Postgres:
 		m.ExpectQuery(m.settings).WillReturnRows(sqlmock.NewRows(strings.Split("abcd", "")).AddRow("on", "on", false, "off"))

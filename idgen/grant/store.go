@@ -33,7 +33,7 @@ type Store interface {
 	// the first one's, a tilde and a digit.
 	Move(ctx context.Context, space, to, old, new string, most int64) (bool, error)
 
-	// Record keeps a loss for [Store.Losses]. A store may forget the oldest beyond a hundred of a space.
+	// Record keeps a loss for [Store.Losses]. A store may forget the oldest beyond [MostLosses] of a space.
 	Record(ctx context.Context, space string, loss Loss) error
 
 	// Losses returns what was recorded of a space, the oldest first.

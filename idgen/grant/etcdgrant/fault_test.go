@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -162,27 +161,10 @@ func TestLostAnswer(t *testing.T) {
 			}}
 			store := etcdgrant.New(client)
 			prepare(t, store)
-			row, next := grant.Row{Number: 1, Holder: "a", Until: 5}, grant.Row{Number: 1, Holder: "a", Until: 6}
-			for i, call := range []func() (bool, error){
-				func() (bool, error) { return store.Swap(t.Context(), "default", none(1), row) },
-				func() (bool, error) { return store.Swap(t.Context(), "default", row, next) },
-				func() (bool, error) { return true, store.Record(t.Context(), "default", grant.Loss{Number: 1}) },
-				func() (bool, error) { return store.Move(t.Context(), "default", "default~1", "a", "b", 6) },
-				func() (bool, error) { _, err := store.Prepare(t.Context(), "another", "a"); return true, err },
-			} {
-				armed = true
-				if ok, err := call(); err != nil || !ok || armed {
-					t.Errorf("call %d: got %t, %v, want true", i, ok, err)
-				}
-				delayed()
-			}
-			l, err := store.List(t.Context(), "default~1", 0, math.MaxInt64)
-			if err != nil || !slices.Equal(l.Rows, []grant.Row{next}) || l.Gone != 0 {
-				t.Errorf("got %+v, %v, want one row", l, err)
-			}
-			if losses, err := store.Losses(t.Context(), "default~1"); err != nil || len(losses) != 1 {
-				t.Errorf("got the losses %+v, %v, want one", losses, err)
-			}
+			granttest.LostAnswers(t, store, func() func() bool {
+				armed, delayed = true, func() {}
+				return func() bool { delayed(); return !armed }
+			})
 		})
 	}
 }
@@ -221,17 +203,66 @@ func TestLearner(t *testing.T) {
 	learner.cluster, learner.state = m.cluster+","+learner.cluster, "existing"
 	learner.start()
 	alone, both := etcdgrant.New(learner.dial()), etcdgrant.New(dial(t, nil, m, learner))
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // the store asks until then; a new member answers late on a busy machine
-	defer cancel()
-	if _, err := alone.Prepare(ctx, "default", "a"); !errors.Is(err, grant.ErrReadOnly) {
-		t.Errorf("a learner alone: got the error %v, want ErrReadOnly", err)
-	}
+	refused(t, learner, alone)
 	for range 10 {
 		prepare(t, both)
 	}
 	if got := both.Warnings(); !slices.ContainsFunc(got, func(w string) bool { return strings.Contains(w, learner.client+" is a learner") }) {
 		t.Errorf("got the warnings %q, want one of the learner", got)
 	}
+}
+
+// refused waits until a store that names a learner alone says so. The store asks until the context ends, and a learner answers late on a busy machine.
+func refused(t *testing.T, learner *member, store *etcdgrant.Store) {
+	t.Helper()
+	learner.until("the learner is refused", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		_, err := store.Prepare(ctx, grant.DefaultSpace, "a")
+		if err == nil {
+			t.Fatal("a learner is not refused")
+		}
+		return errors.Is(err, grant.ErrReadOnly)
+	})
+}
+
+// TestPromotedLearner promotes a learner while keepers make ids, and kills the leader. The three members left are a majority of four with the one that was a learner alone. A store
+// that names the learner is refused before it is promoted, and works after that, as do keepers. No id comes twice.
+func TestPromotedLearner(t *testing.T) {
+	members, learner := startCluster(t), newMember(t, "learner")
+	client := dial(t, nil, members...)
+	fleet := granttest.StartFleet(t, func() grant.Store { return etcdgrant.New(client) })
+	goOn := func(fleet *granttest.Fleet, n int64) {
+		t.Helper()
+		before := fleet.Made()
+		learner.until("ids are made", func() bool { return fleet.Made() > before+n })
+	}
+	var added *clientv3.MemberAddResponse
+	members[0].until("the learner is added", func() bool { // refused until the members were connected for five seconds
+		var err error
+		added, err = client.MemberAddAsLearner(t.Context(), []string{learner.peer})
+		return err == nil
+	})
+	learner.cluster, learner.state = members[0].cluster+","+learner.cluster, "existing"
+	learner.start()
+	alone := etcdgrant.New(learner.dial())
+	refused(t, learner, alone)
+	goOn(fleet, 1000)
+	learner.until("the learner is promoted", func() bool { // refused until it is in sync with the leader
+		_, err := client.MemberPromote(t.Context(), added.Member.ID)
+		return err == nil
+	})
+	if _, err := alone.List(t.Context(), grant.DefaultSpace, 0, 7); err != nil { // with the memory of the refusal
+		t.Errorf("a learner that was promoted: %v", err)
+	}
+	goOn(fleet, 1000)
+	leader(t, members).kill() // the three others are a majority, with the one that was a learner
+	goOn(fleet, 1000)
+	fleet.Stop()
+
+	through := granttest.StartFleet(t, func() grant.Store { return etcdgrant.New(learner.dial()) })
+	goOn(through, 1000)
+	through.Stop()
 }
 
 // TestAlarms has etcd full, and corrupt.

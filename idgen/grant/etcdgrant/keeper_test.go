@@ -42,7 +42,7 @@ func TestKeepersWhileMembersFail(t *testing.T) {
 		before := fleet.Made()
 		m.until("ids are made, "+what, func() bool { return fleet.Made() > before+1000 })
 	}
-	for range rounds(1) {
+	for range testprocess.Rounds(rounds(1)) {
 		goOn("at first", members[0])
 		lost := members[rand.IntN(3)]
 		lost.kill()
@@ -88,7 +88,7 @@ func maintain(t *testing.T, client *clientv3.Client, members []*member) {
 func TestKeepersWhileEtcdIsKilled(t *testing.T) {
 	m := startMember(t)
 	fleet := granttest.StartFleet(t, func() grant.Store { return etcdgrant.New(m.dial()) })
-	for range rounds(3) {
+	for range testprocess.Rounds(rounds(3)) {
 		before := fleet.Made()
 		m.until("1000 ids are made", func() bool { return fleet.Made() > before+1000 })
 		m.kill()
@@ -135,42 +135,12 @@ func TestKilledProcesses(t *testing.T) {
 		child(t, endpoint)
 	}
 	m := startMember(t)
-	begin := func() *testprocess.Printer {
+	testprocess.KillPrinters(t, rounds(6), func() *testprocess.Printer {
 		return testprocess.StartPrinter(t, "TestKilledProcesses", childVariable+"="+m.client)
-	}
-	at := []*testprocess.Printer{begin(), begin(), begin()}
-	all := append([]*testprocess.Printer{}, at...)
-	made := func() (n int) {
-		for _, p := range all {
-			n += p.Made()
-		}
-		return n
-	}
-	for i := range rounds(6) {
-		before := made()
-		m.until("ids are printed", func() bool { return made() > before+300 })
-		which := i % len(at)
-		switch i % 4 {
-		case 0, 2:
-			at[which].Kill()
-			at[which] = begin()
-			all = append(all, at[which])
-		case 1:
-			at[which].Signal(syscall.SIGSTOP)
-			time.Sleep(400 * time.Millisecond) // longer than a grant
-			at[which].Signal(syscall.SIGCONT)
-		default:
-			m.kill()
-			m.start()
-		}
-	}
-	for _, p := range all {
-		p.Kill()
-	}
-	if twice := testprocess.Twice(all...); twice > 0 {
-		t.Errorf("%d ids came twice", twice)
-	}
-	t.Logf("%d ids by %d processes", made(), len(all))
+	}, func() {
+		m.kill()
+		m.start()
+	})
 }
 
 // TestKeeperNoticesLoss takes what etcd has acknowledged from it, in several ways.

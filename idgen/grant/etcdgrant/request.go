@@ -15,12 +15,14 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 const (
 	patience   = 10 * time.Second      // with a context that has no end
 	perAttempt = 2 * time.Second       // after that another endpoint is asked
 	leastWait  = 20 * time.Millisecond // between attempts, on average
+	perRedial  = time.Second           // between connections that are asked for at once
 )
 
 // errLearner is the answer of a member that does not vote.
@@ -107,13 +109,22 @@ func (s *Store) again(ctx context.Context, err error) bool {
 	if !passing(err) || ctx.Err() != nil {
 		return false
 	}
-	timer := time.NewTimer(leastWait/2 + rand.N(leastWait))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
+	s.redial()
+	return dialect.Sleep(ctx, leastWait/2+rand.N(leastWait)) == nil
+}
+
+// redial has the client connect at once where it has no connection, about once a second. By itself it waits for longer and longer, up to two minutes, so that keys would stay away when etcd has been back
+// for long.
+func (s *Store) redial() {
+	s.mu.Lock()
+	now := time.Now()
+	due := now.Sub(s.redialed) >= perRedial
+	if due {
+		s.redialed = now
+	}
+	s.mu.Unlock()
+	if due {
+		s.client.ActiveConnection().ResetConnectBackoff()
 	}
 }
 
@@ -151,7 +162,7 @@ func (s *Store) explain(ctx context.Context, err error, doing string, args ...an
 	case errors.Is(err, errLearner):
 		err = fmt.Errorf("%w: %w; name the members that vote", grant.ErrReadOnly, err)
 	case s.client != nil && passing(err) && !errors.Is(err, context.Canceled):
-		err = fmt.Errorf("no answer in time from %s: %w", strings.Join(s.client.Endpoints(), ", "), err)
+		err = fmt.Errorf("no answer in time from %s: is it etcd, does it run, and is TLS on at both sides or at none? %w", strings.Join(s.client.Endpoints(), ", "), err)
 	case errors.Is(err, rpctypes.ErrNoSpace):
 		err = fmt.Errorf("%w: %w; compact and defragment etcd, and disarm the alarm NOSPACE", grant.ErrReadOnly, err)
 	case codeOf(err) == codes.DataLoss:

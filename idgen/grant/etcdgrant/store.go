@@ -29,6 +29,7 @@ type Store struct {
 	swapped  bool              // a swap of this store was made; guarded by mu
 	last     string            // the mark of that swap; guarded by mu
 	warnings warnings          // guarded by mu
+	redialed time.Time         // guarded by mu
 }
 
 var _ grant.Store = (*Store)(nil)
@@ -64,8 +65,6 @@ func New(client *clientv3.Client, options ...Option) *Store {
 	}
 	return s
 }
-
-const mostLosses = 100
 
 // Prepare is [grant.Store]. The error wraps [grant.ErrSkew] where the process is about to start with a clock that is too far behind.
 func (s *Store) Prepare(ctx context.Context, space, layout string) (inForce string, err error) {
@@ -105,7 +104,7 @@ func (s *Store) Prepare(ctx context.Context, space, layout string) (inForce stri
 
 // List is [grant.Store]. The time is that of the process's clock.
 func (s *Store) List(ctx context.Context, space string, least, most int64) (l grant.Listing, err error) {
-	defer func() { err = s.explain(ctx, err, "listing nodes %d to %d of space %q", least, most, space) }()
+	defer func() { err = s.explain(ctx, err, "listing the nodes of space %q", space) }()
 	if err := s.check(space); err != nil {
 		return grant.Listing{}, err
 	}
@@ -244,7 +243,7 @@ func (s *Store) Record(ctx context.Context, space string, loss grant.Loss) (err 
 		if slices.ContainsFunc(all, func(l lossValue) bool { return l.Call == call }) {
 			return nil
 		}
-		all = append(all[max(0, len(all)-mostLosses+1):], lossValue{loss.Number, loss.Holder, loss.From, loss.Until, call})
+		all = append(all[max(0, len(all)-grant.MostLosses+1):], lossValue{loss.Number, loss.Holder, loss.From, loss.Until, call})
 		done, _, err := s.commit(within, change{compare: []clientv3.Cmp{header.same(), was.same()}, put: []clientv3.Op{putJSON(k.losses, all)}})
 		if done || err != nil {
 			return err

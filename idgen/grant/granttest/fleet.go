@@ -90,8 +90,9 @@ func (f *Fleet) Stop() {
 	f.group.Wait()
 	n := len(f.all)
 	slices.Sort(f.all)
-	if unique := len(slices.Compact(f.all)); unique != n || n == 0 {
-		f.t.Errorf("%d of %d ids are different", unique, n)
+	twice := n - len(slices.Compact(f.all))
+	if twice > 0 || n == 0 {
+		f.t.Errorf("%d of %d ids came twice", twice, n)
 	}
-	f.t.Logf("%d ids by %d keepers", n, f.opened.Load())
+	f.t.Logf("%d ids by %d keepers, %d twice", n, f.opened.Load(), twice)
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"slices"
 	"strings"
@@ -21,7 +20,6 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/grant"
 	"github.com/snowkey-go/snowkey/idgen/grant/granttest"
 	"github.com/snowkey-go/snowkey/idgen/grant/redisgrant"
-	"github.com/snowkey-go/snowkey/internal/testprocess"
 )
 
 // TestKillKeepsWhatWasAcknowledged kills Redis while eight callers change a row each. A Redis without a log has to lose changes in the same test.
@@ -109,10 +107,7 @@ func TestContextEndsWhileRedisStandsStill(t *testing.T) {
 }
 
 // deaf makes connections of which each that is armed ends when the server has answered, before anybody reads the answer.
-type deaf struct {
-	armed atomic.Bool
-	cut   atomic.Int64 // answers that were lost
-}
+type deaf struct{ armed atomic.Bool }
 
 func (d *deaf) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", address)
@@ -127,7 +122,6 @@ type deafConn struct {
 func (c *deafConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if err == nil && c.armed.CompareAndSwap(true, false) {
-		c.cut.Add(1)
 		return 0, errors.Join(io.EOF, c.Close())
 	}
 	return n, err
@@ -139,35 +133,16 @@ func TestLostAnswer(t *testing.T) {
 	var d deaf
 	store := redisgrant.New(s.client(func(o *redis.Options) { o.Dialer = d.dial }))
 	prepare(t, store)
-	row, next := grant.Row{Number: 1, Holder: "a", Until: 5}, grant.Row{Number: 1, Holder: "a", Until: 6}
-	for i, call := range []func() (bool, error){
-		func() (bool, error) { return store.Swap(t.Context(), "default", none(1), row) },
-		func() (bool, error) { return store.Swap(t.Context(), "default", row, next) },
-		func() (bool, error) { return true, store.Record(t.Context(), "default", grant.Loss{Number: 1}) },
-		func() (bool, error) { return store.Move(t.Context(), "default", "default~1", "a", "b", 6) },
-	} {
+	granttest.LostAnswers(t, store, func() func() bool {
 		d.armed.Store(true)
-		if ok, err := call(); err != nil || !ok || d.cut.Load() != int64(i+1) {
-			t.Errorf("call %d: got %t, %v, and %d answers lost, want true", i, ok, err, d.cut.Load())
-		}
-	}
-	l, err := store.List(t.Context(), "default~1", 0, math.MaxInt64)
-	if err != nil || !slices.Equal(l.Rows, []grant.Row{next}) || l.Gone != 0 {
-		t.Errorf("got %+v, %v, want one row", l, err)
-	}
-	if losses, err := store.Losses(t.Context(), "default~1"); err != nil || len(losses) != 1 {
-		t.Errorf("got the losses %+v, %v, want one", losses, err)
-	}
+		return func() bool { return !d.armed.Load() }
+	})
 }
 
 // TestReplicasAcknowledge makes a change that a replica has, and two that it has not.
 func TestReplicasAcknowledge(t *testing.T) {
-	s := startServer(t, append([]string{"repl-diskless-sync-delay 0"}, durable...)...)
-	s.kill()
-	s.port = testprocess.FreePort(t)
-	s.start()
-	replica := startServer(t, append([]string{fmt.Sprint("replicaof 127.0.0.1 ", s.port)}, durable...)...)
-	replica.until("the replica follows", func() bool { return strings.Contains(fmt.Sprint(replica.do("ROLE")), "connected") })
+	s := startOnPort(t, append([]string{"repl-diskless-sync-delay 0"}, durable...)...)
+	replica := startReplica(t, s)
 	var d deaf
 	store := redisgrant.New(s.client(func(o *redis.Options) { o.Dialer = d.dial }), redisgrant.WithReplicas(1))
 	prepare(t, store)

@@ -17,6 +17,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/grant"
 	"github.com/snowkey-go/snowkey/idgen/grant/granttest"
 	"github.com/snowkey-go/snowkey/idgen/grant/redisgrant"
+	"github.com/snowkey-go/snowkey/internal/testprocess"
 )
 
 var silent = slog.New(slog.DiscardHandler)
@@ -36,7 +37,7 @@ func TestKeepersWhileRedisIsKilled(t *testing.T) {
 	s := startServer(t, durable...)
 	store := redisgrant.New(s.client())
 	fleet := granttest.StartFleet(t, func() grant.Store { return store })
-	for range 6 {
+	for range testprocess.Rounds(6) {
 		before := fleet.Made()
 		s.until("2000 ids are made", func() bool { return fleet.Made() > before+2000 })
 		s.kill()

@@ -23,7 +23,9 @@ type server struct {
 	dir      string
 	settings []string
 	port     int // 0 without one
+	bus      int // the port of a node of a cluster, for the others
 	process  *testprocess.Process
+	admin    *redis.Client
 }
 
 // durable are the settings with which Redis keeps what it has acknowledged.
@@ -32,12 +34,24 @@ var durable = []string{"appendonly yes", "appendfsync always"}
 // startServer starts a server with the lines of a configuration.
 func startServer(t *testing.T, settings ...string) *server {
 	t.Helper()
+	return startAt(t, 0, settings...)
+}
+
+// startOnPort starts a server that listens on a port of the loopback interface too.
+func startOnPort(t *testing.T, settings ...string) *server {
+	t.Helper()
+	return startAt(t, testprocess.FreePort(t), settings...)
+}
+
+func startAt(t *testing.T, port int, settings ...string) *server {
+	t.Helper()
 	testprocess.Path(t, "redis-server", "redis")
 	dir, err := os.MkdirTemp("", "snowkey-redis-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{t: t, dir: dir, settings: settings}
+	s := &server{t: t, dir: dir, settings: settings, port: port}
+	s.admin = s.client()
 	t.Cleanup(func() {
 		s.kill()
 		if log, err := os.ReadFile(filepath.Join(dir, "log")); t.Failed() && err == nil {
@@ -52,6 +66,24 @@ func startServer(t *testing.T, settings ...string) *server {
 }
 
 func (s *server) socket() string { return filepath.Join(s.dir, "socket") }
+
+func (s *server) address() string { return fmt.Sprint("127.0.0.1:", s.port) }
+
+// startReplica starts a replica of a server on a port, and returns when it follows.
+func startReplica(t *testing.T, master *server) *server {
+	t.Helper()
+	replica := startOnPort(t, append([]string{fmt.Sprint("replicaof 127.0.0.1 ", master.port), "repl-diskless-sync-delay 0"}, durable...)...)
+	replica.until("the replica follows", replica.follows)
+	master.until("the master knows it", func() bool { // a moment later
+		return strings.Contains(fmt.Sprint(master.do("ROLE")), fmt.Sprint("127.0.0.1 ", replica.port))
+	})
+	return replica
+}
+
+// follows reports whether the server is a replica that has what its master has.
+func (s *server) follows() bool {
+	return strings.Contains(fmt.Sprint(s.do("ROLE")), "connected")
+}
 
 // start starts the server on the data that it has, and returns when it answers.
 func (s *server) start() {
@@ -102,26 +134,44 @@ func (s *server) client(options ...func(*redis.Options)) *redis.Client {
 // do runs a command.
 func (s *server) do(args ...any) any {
 	s.t.Helper()
-	value, err := s.client().Do(context.Background(), args...).Result()
+	value, err := s.admin.Do(context.Background(), args...).Result()
 	if err != nil {
 		s.t.Fatalf("%v: %v", args, err)
 	}
 	return value
 }
 
+// startNode starts a server of a cluster, which has no slots and knows no others.
+func startNode(t *testing.T) *server {
+	t.Helper()
+	bus := testprocess.FreePort(t)
+	s := startOnPort(t, append([]string{"cluster-enabled yes", "cluster-announce-ip 127.0.0.1", fmt.Sprint("cluster-port ", bus),
+		"cluster-node-timeout 1000", "repl-diskless-sync-delay 0"}, durable...)...)
+	s.bus = bus
+	return s
+}
+
 // startCluster starts a cluster of one server that has all slots.
 func startCluster(t *testing.T) (*server, *redis.ClusterClient) {
 	t.Helper()
-	s := startServer(t, durable...)
-	s.kill()
-	s.port = testprocess.FreePort(t)
-	s.settings = append(s.settings[:len(s.settings):len(s.settings)], "cluster-enabled yes", "cluster-announce-ip 127.0.0.1", fmt.Sprint("cluster-port ", testprocess.FreePort(t)))
-	s.start()
+	s := startNode(t)
 	s.do("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
-	s.until("the cluster has its slots", func() bool {
-		return strings.Contains(fmt.Sprint(s.do("CLUSTER", "INFO")), "cluster_state:ok")
-	})
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{fmt.Sprint("127.0.0.1:", s.port)}})
+	s.until("the cluster has its slots", s.isOK)
+	return s, cluster(t, s)
+}
+
+// isOK reports whether the server says of its cluster that all slots are served.
+func (s *server) isOK() bool {
+	return strings.Contains(fmt.Sprint(s.do("CLUSTER", "INFO")), "cluster_state:ok")
+}
+
+// cluster returns a client of the cluster of these servers.
+func cluster(t *testing.T, servers ...*server) *redis.ClusterClient {
+	var addresses []string
+	for _, s := range servers {
+		addresses = append(addresses, s.address())
+	}
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses})
 	t.Cleanup(func() { _ = client.Close() })
-	return s, client
+	return client
 }

@@ -3,10 +3,12 @@
 package redisgrant_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -218,3 +220,57 @@ func TestNotValid(t *testing.T) {
 }
 
 func none(number int64) grant.Row { return grant.Row{Number: number, Holder: grant.Absent} }
+
+// TestLogNotYetWritten refuses a server whose log was switched on and is not there yet, which a restart would begin without.
+func TestLogNotYetWritten(t *testing.T) {
+	s := startServer(t, append([]string{"enable-debug-command yes", "rdb-key-save-delay 100000"}, append(slices.Clone(durable), "appendonly no")...)...) // 0.1 s a key
+	s.do("DEBUG", "POPULATE", 200)
+	store := redisgrant.New(s.client())
+	refused := func(want string) {
+		t.Helper()
+		if _, err := store.Prepare(t.Context(), "default", "a"); !errors.Is(err, grant.ErrUnsafe) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got the error %v, want ErrUnsafe and %q", err, want)
+		}
+	}
+	refused("appendonly is no")
+	s.do("CONFIG", "SET", "appendonly", "yes")
+	refused("the log is not written yet")
+	s.do("CONFIG", "SET", "appendonly", "no") // ends the child that writes it
+	s.do("CONFIG", "SET", "rdb-key-save-delay", "0")
+	s.do("CONFIG", "SET", "appendonly", "yes")
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := store.Prepare(t.Context(), "default", "a"); err == nil {
+			return
+		} else if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestReplicaMissing says what a change has waited for, also where the caller waits for less than a second.
+func TestReplicaMissing(t *testing.T) {
+	store := redisgrant.New(startServer(t, durable...).client(), redisgrant.WithReplicas(1))
+	prepare(t, store)
+	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+	defer cancel()
+	if done, err := store.Swap(ctx, "default", none(1), grant.Row{Number: 1, Holder: "a", Until: 2}); done || err == nil || !strings.Contains(err.Error(), "0 of 1 replicas have acknowledged") {
+		t.Errorf("got %t, %v, want an error that counts the replicas", done, err)
+	}
+}
+
+// TestReplicasWithoutWait warns of replicas for which no change waits, and of no others.
+func TestReplicasWithoutWait(t *testing.T) {
+	s := startOnPort(t, append([]string{"repl-diskless-sync-delay 0"}, durable...)...)
+	startReplica(t, s)
+	for replicas, want := range []string{"a change waits for 0 of the server's replicas, of which 1 follow", ""} {
+		var options []redisgrant.Option
+		if replicas > 0 {
+			options = append(options, redisgrant.WithReplicas(replicas))
+		}
+		store := redisgrant.New(s.client(), options...)
+		prepare(t, store)
+		if got := strings.Join(store.Warnings(), "\n"); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("with %d replicas: got the warnings %q, want %q", replicas, got, want)
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowkey-go/snowkey/idgen/grant"
+	"github.com/snowkey-go/snowkey/internal/dialect"
 )
 
 // Store is a [grant.Store] in Redis. It is safe for concurrent use. The client stays the caller's, with its pool and its timeouts; a call whose context
@@ -53,7 +54,7 @@ func WithDurable() Option {
 }
 
 // WithReplicas has each Swap and Move wait until so many replicas have the change in memory, for a second at most. A change that fewer have
-// is an error, and may have been made. The number is at least 1.
+// is an error, and may have been made. The number is at least 1: that of all replicas. A server with more of them is a warning.
 func WithReplicas(n int) Option {
 	return func(s *Store) {
 		s.replicas = n
@@ -84,10 +85,16 @@ func New(client redis.UniversalClient, options ...Option) *Store {
 	return s
 }
 
-const (
-	mostLosses  = 100
-	replicaWait = time.Second // less than the client waits for an answer
-)
+const replicaWait = time.Second // less than the client waits for an answer
+
+// waitFor is how long a change waits for the replicas: less than the caller waits, so that the error says what was missing.
+func waitFor(ctx context.Context) time.Duration {
+	wait := replicaWait
+	if end, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(end)*3/4)
+	}
+	return max(wait, time.Millisecond).Round(time.Millisecond) // 0 would be forever
+}
 
 // Prepare is [grant.Store]. It first examines the server: the error wraps [grant.ErrUnsafe] or [grant.ErrReadOnly] for a server that is not fit, and
 // [grant.ErrStore] where the space is not as it was written.
@@ -97,7 +104,7 @@ func (s *Store) Prepare(ctx context.Context, space, layout string) (inForce stri
 		return "", err
 	}
 	key := s.key(space)
-	warnings, err := within(ctx, func() ([]string, error) { return s.examine(ctx, key) })
+	warnings, err := dialect.Within(ctx, func() ([]string, error) { return s.examine(ctx, key) })
 	if err != nil {
 		return "", err
 	}
@@ -117,7 +124,7 @@ func (s *Store) Prepare(ctx context.Context, space, layout string) (inForce stri
 
 // List is [grant.Store]. It reads the whole space, unless least and most are the same.
 func (s *Store) List(ctx context.Context, space string, least, most int64) (l grant.Listing, err error) {
-	defer func() { err = explain(ctx, err, "listing nodes %d to %d of space %q", least, most, space) }()
+	defer func() { err = explain(ctx, err, "listing the nodes of space %q", space) }()
 	if err := s.check(space); err != nil {
 		return grant.Listing{}, err
 	}
@@ -172,7 +179,7 @@ func (s *Store) Record(ctx context.Context, space string, loss grant.Loss) (err 
 		return err
 	}
 	text := fmt.Sprintf("%s %d %d %d %s", rand.Text(), loss.Number, loss.From, loss.Until, loss.Holder)
-	_, err = s.eval(ctx, recordScript, []string{s.key(space), s.key(space) + lossesSuffix}, text, mostLosses)
+	_, err = s.eval(ctx, recordScript, []string{s.key(space), s.key(space) + lossesSuffix}, text, grant.MostLosses)
 	return err
 }
 
@@ -182,7 +189,7 @@ func (s *Store) Losses(ctx context.Context, space string) (losses []grant.Loss, 
 	if err := s.check(space); err != nil {
 		return nil, err
 	}
-	texts, err := within(ctx, func() ([]string, error) { return s.client.LRange(ctx, s.key(space)+lossesSuffix, 0, -1).Result() })
+	texts, err := dialect.Within(ctx, func() ([]string, error) { return s.client.LRange(ctx, s.key(space)+lossesSuffix, 0, -1).Result() })
 	if err != nil {
 		return nil, err
 	}
@@ -202,12 +209,12 @@ func (s *Store) Spaces(ctx context.Context) (spaces []grant.Space, err error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	names, err := within(ctx, func() (map[string]bool, error) { return s.scan(ctx) })
+	names, err := dialect.Within(ctx, func() (map[string]bool, error) { return s.scan(ctx) })
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		values, err := within(ctx, func() ([]any, error) { return s.client.HMGet(ctx, s.key(name), "id", "layout").Result() })
+		values, err := dialect.Within(ctx, func() ([]any, error) { return s.client.HMGet(ctx, s.key(name), "id", "layout").Result() })
 		if err != nil {
 			return nil, err
 		}
@@ -249,18 +256,25 @@ func (s *Store) scan(ctx context.Context) (map[string]bool, error) {
 // glob escapes what a pattern of SCAN means otherwise.
 var glob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`)
 
-// Warnings returns what the last Prepare had to say of the server, see [WithUnsafe].
+// Warnings returns what the last Prepare had to say of the server, see [WithUnsafe] and [WithReplicas].
 func (s *Store) Warnings() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.warnings)
 }
 
+// failoverAddress is that of a client of Sentinel, which goes to whichever server is the master.
+const failoverAddress = "FailoverClient"
+
 // Place returns where the store is: the address and the database of the client, or the addresses of a cluster, and the beginning of the keys.
 func (s *Store) Place() string {
 	switch client := s.client.(type) {
 	case *redis.Client:
-		return fmt.Sprintf("redis %s/%d %s", client.Options().Addr, client.Options().DB, s.prefix)
+		address := client.Options().Addr
+		if address == failoverAddress {
+			address = "of Sentinel"
+		}
+		return fmt.Sprintf("redis %s/%d %s", address, client.Options().DB, s.prefix)
 	case *redis.ClusterClient:
 		return fmt.Sprintf("redis cluster %s %s", strings.Join(client.Options().Addrs, ","), s.prefix)
 	}
@@ -280,31 +294,19 @@ func tag(space string) string {
 	return first
 }
 
-// node returns the client of the server that has a key.
-func (s *Store) node(ctx context.Context, key string) (redis.Cmdable, error) {
-	if cluster, ok := s.client.(*redis.ClusterClient); ok {
-		return cluster.MasterForKey(ctx, key)
-	}
-	return s.client, nil
-}
-
 // change runs a script that returns 1 for a change that was made, and waits for the replicas to have it.
 func (s *Store) change(ctx context.Context, script string, keys []string, args ...any) (bool, error) {
 	if s.replicas == 0 {
 		answer, err := s.eval(ctx, script, keys, args...)
 		return answer == int64(1) && err == nil, err
 	}
-	return within(ctx, func() (bool, error) {
-		node, err := s.node(ctx, keys[0])
+	return dialect.Within(ctx, func() (bool, error) {
+		wait := waitFor(ctx)
+		var answer, acknowledged *redis.Cmd
+		err := s.pipeline(ctx, keys[0], func(pipe redis.Pipeliner) { // WAIT is for the writes of its own connection
+			answer, acknowledged = pipe.Eval(ctx, script, keys, args...), pipe.Do(ctx, "WAIT", s.replicas, wait.Milliseconds())
+		})
 		if err != nil {
-			return false, err
-		}
-		pipe := node.Pipeline() // WAIT is for the writes of its own connection
-		answer, acknowledged := pipe.Eval(ctx, script, keys, args...), pipe.Do(ctx, "WAIT", s.replicas, replicaWait.Milliseconds())
-		if _, err := pipe.Exec(ctx); err != nil {
-			if cluster, ok := s.client.(*redis.ClusterClient); ok {
-				cluster.ReloadState(ctx)
-			}
 			return false, err
 		}
 		if answer.Val() != int64(1) {
@@ -315,7 +317,7 @@ func (s *Store) change(ctx context.Context, script string, keys []string, args .
 			return false, err
 		}
 		if n < int64(s.replicas) {
-			return false, fmt.Errorf("%d of %d replicas have acknowledged the change within %s; it may have been made", n, s.replicas, replicaWait)
+			return false, fmt.Errorf("%d of %d replicas have acknowledged the change within %s; it may have been made", n, s.replicas, wait)
 		}
 		return true, nil
 	})
@@ -323,30 +325,7 @@ func (s *Store) change(ctx context.Context, script string, keys []string, args .
 
 // eval runs a script. It sends the text, not a digest, so that it is one command, whatever the server has forgotten.
 func (s *Store) eval(ctx context.Context, script string, keys []string, args ...any) (any, error) {
-	return within(ctx, func() (any, error) { return s.client.Eval(ctx, script, keys, args...).Result() })
-}
-
-// within returns what work returns, or when the context ends before, its error. The client does not heed a context while it waits for an answer.
-func within[T any](ctx context.Context, work func() (T, error)) (T, error) {
-	var none T
-	if err := ctx.Err(); err != nil {
-		return none, err
-	}
-	type answer struct {
-		value T
-		err   error
-	}
-	answers := make(chan answer, 1)
-	go func() {
-		value, err := work()
-		answers <- answer{value, err}
-	}()
-	select {
-	case a := <-answers:
-		return a.value, a.err
-	case <-ctx.Done():
-		return none, ctx.Err()
-	}
+	return dialect.Within(ctx, func() (any, error) { return s.client.Eval(ctx, script, keys, args...).Result() })
 }
 
 // explain says what was being done when the error came, and that the context had ended where it had.

@@ -14,11 +14,16 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/grant/redisgrant"
 )
 
+// account returns the command that makes an account with the rights that the documentation names, for keys with a prefix.
+func account(prefix string) []any {
+	return []any{"ACL", "SETUSER", "app", "on", ">secret", "~" + prefix + "*", "+eval", "+exists", "+hget", "+hgetall", "+hlen", "+hmget", "+hset", "+hsetnx", "+info", "+lpos", "+lrange", "+ltrim",
+		"+rename", "+role", "+rpush", "+time", "+config|get", "+wait"}
+}
+
 // TestStore runs the conformance suite. Each of its tests has keys of its own.
 func TestStore(t *testing.T) {
 	s := startServer(t, durable...)
-	s.do("ACL", "SETUSER", "app", "on", ">secret", "~snowkey-*", "+eval", "+exists", "+hget", "+hgetall", "+hlen", "+hmget", "+hset", "+hsetnx", "+lpos", "+lrange", "+ltrim",
-		"+rename", "+role", "+rpush", "+time", "+config|get", "+wait")
+	s.do(account("snowkey-")...)
 	var tests atomic.Int64
 	suite := func(client redis.UniversalClient, options ...redisgrant.Option) func(t *testing.T) {
 		return func(t *testing.T) {
