@@ -284,6 +284,21 @@ func TestStockOfBlocksIsEmpty(t *testing.T) {
 	stock.fires("SnowkeyServerDown", "SnowkeyStockEmpty")
 }
 
+func TestStockOfStoreIsEmpty(t *testing.T) {
+	t.Parallel()
+	s, err := ticket.BlocksIn(ticket.BlockConfig{Config: ticket.Config{Logger: silent, Timeout: 500 * time.Millisecond, Limit: 4096}}, grant.Memory(nil))
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	must(t, s.Setup(t.Context()))
+	_, err = s.Next(t.Context())
+	must(t, err)
+	stock := watch(t, map[string]any{"blocks": s})
+	for err == nil { // up to the limit
+		_, err = s.Next(t.Context())
+	}
+	stock.fires("SnowkeyStockEmpty")
+}
+
 // A monitor refuses what it cannot read.
 func TestNewRefuses(t *testing.T) {
 	for name, of := range map[string]any{"nothing": nil, "a writer": io.Discard, "a source of others": broken{}} {

@@ -31,13 +31,13 @@ type Monitor struct {
 }
 
 // New returns what reads the metrics of sources, by the names that the label source gets. A source is a [*gormplugin.Plugin], [*grant.Keeper],
-// [*idgen.Snowflake], [*ticket.Tickets], [*ticket.BlockSource] or [*Numbers]. A plugin has the metrics of its keeper, and of a source of
+// [*idgen.Snowflake], [*ticket.Tickets], [*ticket.BlockSource], [*ticket.StoreSource] or [*Numbers]. A plugin has the metrics of its keeper, and of a source of
 // [gormplugin.From] none: give that by itself. The error wraps [ErrSource] for anything else.
 func New(sources map[string]any) (*Monitor, error) {
 	m := &Monitor{names: slices.Sorted(maps.Keys(sources)), sources: maps.Clone(sources)}
 	for _, name := range m.names {
 		switch of := sources[name].(type) {
-		case *gormplugin.Plugin, *grant.Keeper, *idgen.Snowflake, *ticket.Tickets, *ticket.BlockSource, *Numbers:
+		case *gormplugin.Plugin, *grant.Keeper, *idgen.Snowflake, *ticket.Tickets, *ticket.BlockSource, *ticket.StoreSource, *Numbers:
 		default:
 			return nil, fmt.Errorf("%w: %q is a %T; want a plugin, keeper, generator, source of tickets or Numbers", ErrSource, name, of)
 		}
@@ -62,6 +62,8 @@ func (m *Monitor) Read(ctx context.Context) []Sample {
 			r.add(ids, float64(stats.Issued))
 			r.servers(stats.Servers)
 		case *ticket.BlockSource:
+			r.blocks(of.Stats())
+		case *ticket.StoreSource:
 			r.blocks(of.Stats())
 		case *Numbers:
 			of.samples(ctx, r)

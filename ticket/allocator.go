@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// allocator gives a BlockSource its blocks: its Servers, but in tests.
+// allocator gives a Buffer its blocks.
 type allocator interface {
 	// allocate returns count ids, rounded up to units, or fewer, at least one unit. It tries again and again, at any server, for as long as that may help, and until the context ends.
 	allocate(ctx context.Context, count int64) (allocation, error)

@@ -110,13 +110,13 @@ func (s *shop) close() {}
 func (s *shop) unavailable(ended error) error { return &UnavailableError{Ended: ended} }
 
 // newTestStock returns a buffer, of which it checks at the test's end that the books are in order.
-func newTestStock(t testing.TB, shop *shop, config BlockConfig) *BlockSource {
+func newTestStock(t testing.TB, shop *shop, config BlockConfig) *Buffer {
 	t.Helper()
 	config, err := config.complete(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	buffer := blockSourceFrom(config, shop)
+	buffer := newBuffer(config, shop)
 	t.Cleanup(func() {
 		_ = buffer.Close()
 		balance(t, buffer, shop)
@@ -128,7 +128,7 @@ func newTestStock(t testing.TB, shop *shop, config BlockConfig) *BlockSource {
 }
 
 // balance checks that the buffer has what the shop allocated, but for what was given out and discarded.
-func balance(t testing.TB, buffer *BlockSource, shop *shop) BlockStats {
+func balance(t testing.TB, buffer *Buffer, shop *shop) BlockStats {
 	t.Helper()
 	stats := buffer.Stats()
 	shop.mu.Lock()
@@ -167,7 +167,7 @@ func (l *ledger) note(t testing.TB, last int64, ids ...int64) int64 {
 	return last
 }
 
-func mustNext(t testing.TB, buffer *BlockSource) int64 {
+func mustNext(t testing.TB, buffer *Buffer) int64 {
 	t.Helper()
 	id, err := buffer.Next(t.Context())
 	if err != nil {
@@ -176,7 +176,7 @@ func mustNext(t testing.TB, buffer *BlockSource) int64 {
 	return id
 }
 
-func mustWarm(t testing.TB, buffer *BlockSource) {
+func mustWarm(t testing.TB, buffer *Buffer) {
 	t.Helper()
 	if err := buffer.Warm(t.Context()); err != nil {
 		t.Fatal(err)
@@ -225,7 +225,7 @@ func TestEveryIDOnce(t *testing.T) {
 }
 
 // call calls the buffer in any way, until it is closed.
-func call(t *testing.T, buffer *BlockSource, ledger *ledger) {
+func call(t *testing.T, buffer *Buffer, ledger *ledger) {
 	var last int64
 	ids := make([]int64, 300)
 	for {

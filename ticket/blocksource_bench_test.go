@@ -36,7 +36,7 @@ func BenchmarkNext(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	buffer := blockSourceFrom(config, &endless{})
+	buffer := newBuffer(config, &endless{})
 	defer buffer.Close()
 	if err := buffer.Warm(b.Context()); err != nil {
 		b.Fatal(err)
@@ -81,7 +81,7 @@ func BenchmarkFill(b *testing.B) {
 	}
 	for _, count := range []int{100, 10_000, 1_000_000} {
 		b.Run(fmt.Sprintf("bound=none/ids=%d", count), func(b *testing.B) {
-			buffer := blockSourceFrom(config, &endless{})
+			buffer := newBuffer(config, &endless{})
 			defer buffer.Close()
 			ids := make([]int64, count)
 			b.ReportAllocs()

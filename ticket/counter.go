@@ -81,7 +81,17 @@ type condition struct {
 	limit    int64            // the greatest number that the type of its column holds
 	stale    bool             // the session has other settings than the server gives new ones
 	offset   bool             // the finding of ErrLayout is of the server's increment and offset, with which a statement draws nothing
+	galera   bool             // the server is a node of a Galera cluster
 	findings []Finding
+}
+
+// misplaced is the error for a row of another number than the server has in the list.
+func (c *condition) misplaced(l layout, number int64) error {
+	hint := ""
+	if c.galera {
+		hint = "; all nodes of a Galera cluster are one server, so list one address of the cluster"
+	}
+	return fmt.Errorf("%w: it is number %d of %d, and in the list it is number %d%s", ErrLayout, l.number, l.servers, number, hint)
 }
 
 // findf adds a finding. One that is refused has the error that a draw would fail with.

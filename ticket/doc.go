@@ -4,6 +4,7 @@
 //	Replace   one server; REPLACE INTO … (stub), or a SEQUENCE on PostgreSQL
 //	Flickr    N servers, each with every N-th number; round robin, and failover
 //	Blocks    the same N servers, asked ahead of need: ids flow without a database for as long as the buffer lasts
+//	BlocksIn  the same ahead of need, from a store of grants, such as Redis or etcd
 //
 // # What it guarantees
 //
@@ -138,6 +139,13 @@
 //
 // A call fails at once when no server will come back by itself, otherwise when its context ends.
 //
+// # Galera
+//
+// A Galera cluster of MariaDB is one server, whichever of its nodes a statement is at: each draw changes the sequence's row, and of two nodes that change it at once one fails
+// (error 1213, class retry). So no number comes twice, and none is below one that was drawn before. Settings are refused with which a node draws without the others (wsrep_on, pc.ignore_quorum,
+// pc.ignore_sb), or answers from before another node's commit, as a server that was set back does (wsrep_sync_wait without the bits of 7). The nodes as N servers of a sequence
+// are refused, since they have the same row. A cluster as one of N servers of Flickr's needs wsrep_auto_increment_control = OFF, and the increment and offset at all its nodes.
+//
 // # Adding servers
 //
 // With an [Config.Increment] that is greater than the number of servers, a new server takes a number that is free: add it to the list, run
@@ -146,9 +154,25 @@
 // that have the old list go on with the servers they know. A SEQUENCE's MAXVALUE is given up, and has to belong to who resizes; to draw takes USAGE, SELECT and
 // UPDATE on it. A Resize that was interrupted leaves rows frozen, and is run again.
 //
+// # Blocks in a store of grants
+//
+// A sequence is a key space of its own, and its only row, number 0, is the block that was allocated last: from is its first id, and until the next one that is not
+// allocated. One compare-and-swap takes the next block. Each allocation looks at the space, has the store examine itself, and swaps, so:
+//
+//	another process was faster             the swap changes nothing, and is tried again
+//	the answer is lost                     the block may be taken, and is never given out
+//	the store is emptied, the row is gone  [ErrForgotten]: nothing is allocated, Setup refuses to begin anew; Restore goes on
+//	the row was set back                   the block that shows it is discarded, and [ErrRegression] until Restore. A process that starts afterwards cannot know; nor can
+//	                                       one that allocates again only after others have gone past all that it has
+//	a store that may forget                the error of its Prepare, at the start and at each allocation
+//	no answer                              ids flow from the buffer; then calls wait for their context, at most Timeout
+//
+// An emptied store is a new one for a process that starts: Setup begins at 1. Call Restore with the greatest id of the tables first. What a store's Prepare refuses is
+// grant.ErrUnsafe, grant.ErrReadOnly or grant.ErrStore.
+//
 // # What is not protected
 //
-//   - A server that loses commits: a restored backup, a failover to a replica that was behind. A source that runs on notices, and leaves the server
+//   - A server that loses commits: a restored backup, a failover to a replica that was behind. A source that runs on notices, unless others have gone past what it has before it asks again, and leaves the server
 //     alone; one that starts afterwards, and others' ids, cannot be known. End the processes that hold blocks, and call Restore with the greatest id of the
 //     tables that have them before the server is used. The same goes for a sequence whose only server has lost its database, register and all.
 //   - Sequences in tables of other names, in databases that the account does not see, or on servers that are not in the list, are other sequences.

@@ -45,6 +45,22 @@ var inspections = []struct {
 	{name: "binary log of statements, unsafe", kind: blockMySQL, look: settings(1, 0, 0, 1, 1, 1, "STATEMENT", 3, 2, 1, 3, 2), unsafe: true, finds: []found{{nil, "binlog_format is STATEMENT"}}},
 	{name: "no binary log, of statements", kind: replaceMySQL, look: settings(1, 0, 0, 1, 0, 1, "STATEMENT", 3, 2, 1, 3, 2)},
 	{name: "read only", kind: blockMySQL, look: settings(1, 0, 1, 1, 1, 1, "ROW", 3, 2, 1, 3, 2), finds: []found{{nil, "read_only is on"}}},
+	{name: "Galera", kind: blockMySQL, look: galera(1, 7, 1, galeraOptions)},
+	{name: "Galera, waits of SHOW too", kind: blockMySQL, look: galera(1, 15, 1, galeraOptions)},
+	{name: "Galera, wsrep_on", kind: blockMySQL, look: galera(0, 7, 1, galeraOptions), finds: []found{{ticket.ErrUnsafe, "wsrep_on is OFF"}}},
+	{name: "Galera, no waits", kind: replaceMySQL, look: galera(1, 0, 1, galeraOptions), finds: []found{{ticket.ErrUnsafe, "wsrep_sync_wait is 0 on a node of a Galera cluster, without the bits of 7"}}},
+	{name: "Galera, waits of SELECT alone", kind: blockMySQL, look: galera(1, 9, 1, galeraOptions), finds: []found{{ticket.ErrUnsafe, "without the bits of 6: a statement may not see what another node has committed, so that it seems to be lost; set it to 15"}}},
+	{name: "Galera, unsafe", kind: blockMySQL, look: galera(1, 0, 1, galeraOptions), unsafe: true, finds: []found{{nil, "wsrep_sync_wait is 0"}}},
+	{name: "Galera, no quorum", kind: blockMySQL, look: galera(1, 7, 1, "pc.ignore_quorum = true; pc.ignore_sb = false;"), finds: []found{{ticket.ErrUnsafe, "pc.ignore_quorum is true in wsrep_provider_options"}}},
+	{name: "Galera, split brain", kind: blockMySQL, look: galera(1, 7, 1, "a = b; pc.ignore_sb = YES"), finds: []found{{ticket.ErrUnsafe, "pc.ignore_sb is YES"}}},
+	{
+		name: "Galera, increment", kind: replaceMySQL, look: both(galera(1, 7, 1, galeraOptions), otherOffset(5, 1, 5, 1)),
+		finds: []found{{ticket.ErrLayout, "want 3 and 2; a Galera cluster sets them by its size: set wsrep_auto_increment_control to OFF first"}},
+	},
+	{
+		name: "Galera, increment, no control", kind: replaceMySQL, look: both(galera(1, 7, 0, galeraOptions), otherOffset(5, 1, 5, 1)),
+		finds: []found{{ticket.ErrLayout, "want 3 and 2; set them in the server's configuration"}},
+	},
 	{name: "increment", kind: replaceMySQL, look: otherOffset(1, 2, 1, 2), finds: []found{{ticket.ErrLayout, "auto_increment_increment is 1 and auto_increment_offset 2, want 3 and 2"}}},
 	{name: "offset", kind: replaceMySQL, look: otherOffset(3, 1, 3, 1), finds: []found{{ticket.ErrLayout, "is 3 and auto_increment_offset 1, want 3 and 2"}}},
 	{
@@ -151,12 +167,33 @@ func rows(name string, answer ...[]driver.Value) func(script) script {
 
 func columns(answer ...[]driver.Value) func(script) script { return rows("columns", answer...) }
 
-func settings(v ...driver.Value) func(script) script { return rows("settings", v) }
+// settings are those of MySQL outside of a cluster, or of PostgreSQL.
+func settings(v ...driver.Value) func(script) script {
+	if len(v) == 12 {
+		v = append(v, 0)
+	}
+	return rows("settings", v)
+}
+
+// galera makes the server a node of a cluster with those settings.
+func galera(on, syncWait, control int64, options string) func(script) script {
+	return func(s script) script {
+		s = slices.Clone(s)
+		at := s.find("settings")
+		v := slices.Clone(s[at].rows[0])
+		v[len(v)-1] = int64(1)
+		s[at].rows = [][]driver.Value{v}
+		return slices.Insert(s, at+1, queried("SELECT @@wsrep_on, @@wsrep_sync_wait, @@wsrep_auto_increment_control, @@wsrep_provider_options", values(on, syncWait, control, options)))
+	}
+}
+
+const galeraOptions = "base_port = 4567; pc.ignore_quorum = false; pc.ignore_sb = no; pc.linger = PT20S; "
 
 // otherOffset gives the session another increment and offset, and the server those it is said to have when it is asked again.
 func otherOffset(increment, offset, serverIncrement, serverOffset int64) func(script) script {
 	return func(s script) script {
-		s = settings(1, 0, 0, 1, 1, 1, "ROW", increment, offset, 1, 1, 1)(s)
+		answer := s[s.find("settings")].rows[0]
+		s = settings(1, 0, 0, 1, 1, 1, "ROW", increment, offset, 1, 1, 1, answer[len(answer)-1])(s)
 		now := queried("SELECT @@global.auto_increment_increment, @@global.auto_increment_offset", values(serverIncrement, serverOffset)).named("global")
 		return slices.Insert(s, s.find("row")+1, now)
 	}

@@ -13,7 +13,7 @@ import (
 // What servers answer that are in order, by the name of the query. The row's is of a sequence that has been drawn from.
 var (
 	mysqlAnswers = map[string][][]driver.Value{
-		"settings": {values(1, 0, 0, 1, 1, 1, "MIXED", 1, 1, 1, 1, 1)},
+		"settings": {values(1, 0, 0, 1, 1, 1, "MIXED", 1, 1, 1, 1, 1, 0)},
 		"columns": {
 			values("id", "bigint", 1, 0), values("stub", "varchar", 0, 64), values("layout", "varchar", 0, 32),
 			values("name", "varchar", 0, 64), values("next", "bigint", 0, 0),
@@ -75,7 +75,7 @@ func (k kind) look(queries []sent, layout string) script {
 		rows := answers[name]
 		switch {
 		case name == "settings" && k.dialect == ticket.MySQL && servers > 0:
-			rows = [][]driver.Value{values(1, 0, 0, 1, 1, 1, "ROW", servers, number, 1, servers, number)}
+			rows = [][]driver.Value{values(1, 0, 0, 1, 1, 1, "ROW", servers, number, 1, servers, number, 0)}
 		case name == "row" && k.blocks:
 			next, _ := l.After(600)
 			rows = [][]driver.Value{values(next, layout)}

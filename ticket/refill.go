@@ -7,7 +7,7 @@ import (
 
 // start starts the goroutine that allocates. There has to be none, and the buffer not to be closed: so there is never a second one, and Close,
 // which has set closed before it waits, awaits every one.
-func (s *BlockSource) start() {
+func (s *Buffer) start() {
 	s.refilling = true
 	s.setGate()
 	s.refill.Go(func() {
@@ -23,7 +23,7 @@ func (s *BlockSource) start() {
 
 // wanted returns how many ids the goroutine that allocates is to allocate next. Where that is none, it has to end without another look at the buffer:
 // there may be the next one from here on.
-func (s *BlockSource) wanted() int64 {
+func (s *Buffer) wanted() int64 {
 	missing := s.missing()
 	if s.closed || s.left > s.low && missing <= 0 {
 		s.refilling = false
@@ -34,7 +34,7 @@ func (s *BlockSource) wanted() int64 {
 }
 
 // settle puts what was allocated in the buffer, or lets the calls that wait know why nothing was, and returns how many ids to allocate next.
-func (s *BlockSource) settle(allocated allocation, err error) int64 {
+func (s *Buffer) settle(allocated allocation, err error) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *BlockSource) settle(allocated allocation, err error) int64 {
 
 // fail notes that an allocation has failed. The next one is not sooner than the backoff says, unless a call waits for it, and up to a fifth
 // later, lest processes come all at once.
-func (s *BlockSource) fail(err error, now time.Time) {
+func (s *Buffer) fail(err error, now time.Time) {
 	s.refilling = false
 	if !s.closed { // its end is why the allocation failed, very likely
 		backoff := min(s.config.Backoff<<min(s.failures, 16), s.config.MaxBackoff) // an hour at most is far from overflowing

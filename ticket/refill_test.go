@@ -13,7 +13,7 @@ import (
 
 // consume takes so many ids a second for a time, one by one and evenly in each millisecond, or less where calls wait. It returns how
 // many, for how long, and the longest wait.
-func consume(t *testing.T, buffer *BlockSource, rate int, during time.Duration) (taken int, lasted, longest time.Duration) {
+func consume(t *testing.T, buffer *Buffer, rate int, during time.Duration) (taken int, lasted, longest time.Duration) {
 	t.Helper()
 	start := time.Now()
 	for time.Since(start) < during {
@@ -31,7 +31,7 @@ func consume(t *testing.T, buffer *BlockSource, rate int, during time.Duration) 
 }
 
 // flows fails the test where a call waits.
-func flows(t *testing.T, buffer *BlockSource, rate int, during time.Duration) {
+func flows(t *testing.T, buffer *Buffer, rate int, during time.Duration) {
 	t.Helper()
 	if taken, lasted, longest := consume(t, buffer, rate, during); longest > time.Millisecond || lasted < during {
 		t.Errorf("%d ids of %d/s in %s of %s, and one waited for %s: %+v", taken, rate, lasted, during, longest, buffer.Stats())
@@ -410,7 +410,7 @@ func TestIdle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		buffer := blockSourceFrom(config, &shop{latency: time.Millisecond})
+		buffer := newBuffer(config, &shop{latency: time.Millisecond})
 		mustWarm(t, buffer)
 		synctest.Wait()
 		if stats := buffer.Stats(); stats.Refilling {

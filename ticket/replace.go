@@ -154,8 +154,12 @@ func (r replaceCounter) inspectOffset(ctx context.Context, conn *sql.Conn, c *co
 		c.stale = true
 	}
 	c.offset = l.number == r.number
-	c.findf(ErrLayout, "auto_increment_increment is %d and auto_increment_offset %d, want %d and %d; set them in the server's configuration, and with SET GLOBAL",
-		s.Increment, s.Offset, l.servers, l.number)
+	first := ""
+	if s.Galera != nil && s.Galera.ControlsNumbers {
+		first = "a Galera cluster sets them by its size: set wsrep_auto_increment_control to OFF first, and "
+	}
+	c.findf(ErrLayout, "auto_increment_increment is %d and auto_increment_offset %d, want %d and %d; %sset them in the server's configuration, and with SET GLOBAL",
+		s.Increment, s.Offset, l.servers, l.number, first)
 	return nil
 }
 

@@ -131,7 +131,7 @@ func (s *server) resizable(ctx context.Context, c condition, servers int) error 
 		case frozen && l != to:
 			return fmt.Errorf("%w, to %s, and this is to %s; end that one first", ErrMoving, l, to)
 		case l.number != s.number:
-			return fmt.Errorf("%w: it is number %d of %d, and in the list it is number %d", ErrLayout, l.number, l.servers, s.number)
+			return c.misplaced(l, s.number)
 		case l != to && int(l.servers) > servers:
 			return fmt.Errorf("%w: it has %s, so that all %d servers have to be in the list, which has %d", ErrLayout, l, l.servers, servers)
 		}

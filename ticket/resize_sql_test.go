@@ -296,7 +296,7 @@ func TestThaw(t *testing.T) {
 	}{
 		{"settings fail", replaceMySQL, script{queried(mysqlSettings).fails(errReset)}, 700, errReset},
 		{"no privilege", replaceMySQL, script{
-			queried(mysqlSettings, values(1, 0, 0, 1, 1, 1, "ROW", 1, 1, 1, 1, 1)),
+			queried(mysqlSettings, values(1, 0, 0, 1, 1, 1, "ROW", 1, 1, 1, 1, 1, 0)),
 			executed("SET GLOBAL auto_increment_increment = 3, GLOBAL auto_increment_offset = 2", 0, 0).fails(my(1227)),
 		}, 700, ticket.ErrLayout},
 		{"raise fails", replaceSQLite, script{executed(`REPLACE INTO "main"."snowkey_tickets" (id, stub, layout) SELECT 700, stub, layout FROM "main"."snowkey_tickets"`+

@@ -182,7 +182,7 @@ func (s *Servers) placeFor(conditions []condition) (layout, error) {
 		case frozen:
 			err = fmt.Errorf("%w, to %d; if none is at work, run it again", ErrMoving, l.servers)
 		case l.number != p.number:
-			err = fmt.Errorf("%w: it is number %d of %d, and in the list it is number %d", ErrLayout, l.number, l.servers, p.number)
+			err = conditions[i].misplaced(l, p.number)
 		case from != nil && (wanted.servers != l.servers || wanted.unit != l.unit):
 			err = fmt.Errorf("%w: it has %s, and %s has %s; Resize gives them one", ErrLayout, l, from.name, wanted)
 		case int(l.servers) < len(s.servers):

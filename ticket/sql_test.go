@@ -17,7 +17,8 @@ import (
 const (
 	mysqlSettings = "SELECT @@autocommit, 0 /*M! + @@in_transaction */, @@read_only, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog, @@binlog_format, " +
 		"@@auto_increment_increment, @@auto_increment_offset, " +
-		"@@global.autocommit, @@global.auto_increment_increment, @@global.auto_increment_offset"
+		"@@global.autocommit, @@global.auto_increment_increment, @@global.auto_increment_offset, " +
+		"0 /*M! + (SELECT COUNT(*) FROM information_schema.GLOBAL_VARIABLES WHERE VARIABLE_NAME = 'WSREP_PROVIDER' AND VARIABLE_VALUE NOT IN ('', 'none')) */"
 
 	postgresSettings = "SELECT current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery(), current_setting('default_transaction_read_only')"
 
@@ -61,7 +62,7 @@ var columnsOf = []struct {
 	part  string
 	count int
 }{
-	{"SELECT @@autocommit", 12},
+	{"SELECT @@autocommit", 13},
 	{"SELECT current_setting('fsync')", 4},
 	{"SELECT id, set_config", 2},
 	{"SELECT id FROM (SELECT nextval", 1},
@@ -75,7 +76,11 @@ func (s sent) answered() step {
 	text := s[0].(string)
 	for _, c := range columnsOf {
 		if strings.Contains(text, c.part) {
-			return queried(text, slices.Repeat(values("1"), c.count)).with(s.args()...)
+			answer := slices.Repeat(values("1"), c.count)
+			if text == mysqlSettings {
+				answer[c.count-1] = "0" // no cluster
+			}
+			return queried(text, answer).with(s.args()...)
 		}
 	}
 	return executed(text, 1, 1).with(s.args()...)

@@ -19,7 +19,7 @@ type waiter struct {
 //
 // Ids stay in the buffer while a Fill waits for more, and calls for which there are enough get ahead of it: when no server answers, a large
 // Fill in vain must not keep others from the last ids. From the first allocation on that was not enough nobody does, lest it waits for ever.
-func (s *BlockSource) await(ctx context.Context, line *list.List, w *waiter) error {
+func (s *Buffer) await(ctx context.Context, line *list.List, w *waiter) error {
 	if s.closed {
 		s.mu.Unlock()
 		return ErrClosed
@@ -55,7 +55,7 @@ func (s *BlockSource) await(ctx context.Context, line *list.List, w *waiter) err
 }
 
 // withdraw takes a waiter out of its line, and serves those who may have been behind it. It is false where the waiter was done.
-func (s *BlockSource) withdraw(line *list.List, place *list.Element) bool {
+func (s *Buffer) withdraw(line *list.List, place *list.Element) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
@@ -74,7 +74,7 @@ func (s *BlockSource) withdraw(line *list.List, place *list.Element) bool {
 }
 
 // serve gives the waiters what there is, as far as there is enough. If inTurn, the first one for whom there is not keeps the others waiting.
-func (s *BlockSource) serve() {
+func (s *Buffer) serve() {
 	for place := s.warming.Front(); place != nil; {
 		w, at := place.Value.(*waiter), place
 		place = place.Next()
@@ -101,7 +101,7 @@ func (s *BlockSource) serve() {
 }
 
 // dismiss ends all waits with an error.
-func (s *BlockSource) dismiss(err error) {
+func (s *Buffer) dismiss(err error) {
 	for _, line := range []*list.List{&s.warming, &s.waiting} {
 		for place := line.Front(); place != nil; place = place.Next() {
 			w := place.Value.(*waiter)
@@ -115,7 +115,7 @@ func (s *BlockSource) dismiss(err error) {
 }
 
 // missing returns how many more ids the waiters need.
-func (s *BlockSource) missing() int64 {
+func (s *Buffer) missing() int64 {
 	var most, sum int64
 	for place := s.warming.Front(); place != nil; place = place.Next() {
 		most = max(most, place.Value.(*waiter).count)

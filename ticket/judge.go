@@ -39,7 +39,7 @@ func (s *server) judge(conn *sql.Conn, c condition, o order) error {
 	case frozen:
 		return fail(Next, fmt.Errorf("%w, to %d; if none is at work, run it again", ErrMoving, l.servers))
 	case l.number != s.number:
-		return fail(Quarantine, fmt.Errorf("%w: it is number %d of %d, and in the list it is number %d", ErrLayout, l.number, l.servers, s.number))
+		return fail(Quarantine, c.misplaced(l, s.number))
 	case c.last < o.last:
 		return fail(Quarantine, fmt.Errorf("%w: it gave %d, and is at %d now", ErrRegression, o.last, c.last))
 	}
