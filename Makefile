@@ -4,7 +4,7 @@ GO          ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The packages of the modules that are released. ./... alone is the root's module.
-PACKAGES := ./... ./compare/... ./cmd/snowkey/... ./idgen/grant/etcdgrant ./idgen/grant/redisgrant ./monitor/otelmeter ./monitor/promcollector
+PACKAGES := ./... ./compare/... ./cmd/snowkey/... ./idgen/grant/etcdgrant ./idgen/grant/redisgrant ./idgen/grant/zkgrant ./monitor/otelmeter ./monitor/promcollector
 
 .DEFAULT_GOAL := help
 .PHONY: help build test race test-sharding gorm-suite torture tidy lint bench bench-peers compare-results
@@ -21,8 +21,8 @@ test race: export SNOWKEY_TEST_REQUIRE ?= mysql,postgres,redis,etcd
 test race: export TMPDIR := $(shell internal/dbtest/folder.sh)
 # Test programs without tables for debuggers link in half the time. Stack traces and the race detector's reports are the same.
 test race: export GOFLAGS := $(shell $(GO) env GOFLAGS) -ldflags=-s
-# What takes longest begins first. make lint runs go vet.
-test: ## install MariaDB, PostgreSQL, Redis and etcd where missing, and run the tests, but for the long ones
+# What takes longest begins first. make lint runs go vet, for make race too.
+test: ## install MariaDB, PostgreSQL, Redis and etcd where missing, and ZooKeeper beside java, and run the tests, but for the long ones
 	internal/dbtest/install.sh
 	$(GO) test -count=1 -v -run '^TestVersion$$' ./internal/dbtest
 	$(GO) test -count=1 -vet=off -timeout 30m ./migrate $(PACKAGES) ./examples/apis ./examples/goose
@@ -37,8 +37,8 @@ race: export GORACE ?= atexit_sleep_ms=100
 race torture: export SNOWKEY_TEST_LONG ?= 1
 race: ## run all tests, the long ones too, with the race detector, and with the oldest GORM and drivers
 	internal/dbtest/install.sh
-	GOWORK=off $(GO) test -count=1 -race -timeout 60m $$($(GO) list ./... | sed 1d)
-	$(GO) test -count=1 -race -timeout 60m ./compare/... ./cmd/snowkey/... ./idgen/grant/etcdgrant ./idgen/grant/redisgrant ./monitor/otelmeter ./monitor/promcollector
+	GOWORK=off $(GO) test -count=1 -vet=off -race -timeout 60m $$($(GO) list ./... | sed 1d)
+	$(GO) test -count=1 -vet=off -race -timeout 60m ./compare/... ./cmd/snowkey/... ./idgen/grant/etcdgrant ./idgen/grant/redisgrant ./idgen/grant/zkgrant ./monitor/otelmeter ./monitor/promcollector
 
 # gorm.io/sharding and the generators of bench-peers are needed by nothing else, so their tests are modules of their own.
 test-sharding: export TMPDIR := $(shell internal/dbtest/folder.sh)
@@ -55,8 +55,10 @@ gorm-suite: ## run GORM's own tests with the plugin, GORM=<folder of a checkout 
 
 # The test itself, which `make test` runs for some seconds, is for longer and prints its figures.
 torture: export SNOWKEY_TORTURE ?= 10m
-torture: ## kill, stop, clone and mislead processes that make keys with grants or tickets, kill their databases and restore old copies, and compare the plugin with keys set by hand, each for SNOWKEY_TORTURE=10m; and kill migrations 200 times, log for how long one refuses inserts, and kill keepers of partitions through a year
+torture: ## kill, stop, clone and mislead processes that make keys with grants or tickets, kill their databases and stores and restore old copies, and compare the plugin with keys set by hand, each for SNOWKEY_TORTURE=10m; and kill migrations 200 times, log for how long one refuses inserts, and kill keepers of partitions through a year
 	$(GO) test -count=1 -v -run '^TestTorture|^TestStartAndStop' -parallel 3 -timeout 60m ./idgen/grant
+	$(GO) test -count=1 -v -run '^TestGalera$$|^TestStandby|^TestPatroni$$|^TestOldPrimary$$' -timeout 60m ./idgen/grant
+	$(GO) test -count=1 -v -run '^TestKeepersWhile|^TestBlocks' -timeout 180m ./idgen/grant/redisgrant ./idgen/grant/etcdgrant ./idgen/grant/zkgrant
 	$(GO) test -count=1 -timeout 60m ./ticket
 	$(GO) test -count=1 -v -run '^TestDifferential$$' -timeout 60m ./gormplugin
 	$(GO) test -count=1 -v -run '^TestKill$$|^TestRefusals$$|^TestPublished$$|^TestPartitions$$|^TestVerifyBesideWriters$$' -timeout 60m ./migrate

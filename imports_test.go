@@ -21,6 +21,7 @@ var allowed = map[string][]string{
 	"/idgen/grant":               own("/idgen", "/internal/dialect"),
 	"/idgen/grant/redisgrant":    slices.Concat(own("/idgen", "/idgen/grant", "/internal/dialect"), []string{"github.com/redis/go-redis/v9", "github.com/redis/go-redis/v9/", "github.com/cespare/xxhash/v2", "github.com/dgryski/go-rendezvous"}),
 	"/idgen/grant/etcdgrant":     slices.Concat(own("/idgen", "/idgen/grant", "/internal/dialect"), etcd),
+	"/idgen/grant/zkgrant":       slices.Concat(own("/idgen", "/idgen/grant", "/internal/dialect"), []string{"github.com/go-zookeeper/zk"}),
 	"/idgen/grant/granttest":     own("/idgen", "/idgen/grant", "/internal/dialect"),
 	"/shard":                     own("/idgen"),
 	"/shard/ddl":                 own("/idgen", "/shard", "/internal/dialect", "/internal/catalog", "/internal/table", "/internal/sqltoken"),
@@ -50,7 +51,8 @@ var allowed = map[string][]string{
 	"/examples/shop":             slices.Concat(gormAlone, drivers, own("/idgen", "/idgen/grant", "/shard", "/internal/dialect", "/internal/filled", "/internal/table", "/internal/sqltoken", "/sqltype", "/internal/crockford", "/uid", "/gormplugin")),
 	"/uid":                       own("/idgen"),
 	"/publicid":                  own("/idgen", "/internal/crockford"),
-	"/ticket":                    own("/idgen", "/internal/dialect"),
+	"/ticket":                    own("/idgen", "/idgen/grant", "/internal/dialect"),
+	"/internal/storeblocks":      own("/idgen", "/idgen/grant", "/internal/dialect", "/internal/testprocess", "/ticket"),
 	"/monitor":                   monitoring,
 	"/monitor/otelmeter":         slices.Concat(monitoring, own("/monitor"), []string{"go.opentelemetry.io/otel/", "github.com/cespare/xxhash/v2"}),
 	"/monitor/promcollector":     slices.Concat(monitoring, own("/monitor"), prometheus),
@@ -104,7 +106,7 @@ func own(packages ...string) []string {
 
 // TestImportRules holds the packages to the one direction in which they may depend on each other.
 func TestImportRules(t *testing.T) {
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Standard,Deps", "./...", "./compare/...", "./cmd/snowkey/...", "./idgen/grant/etcdgrant", "./idgen/grant/redisgrant", "./monitor/otelmeter", "./monitor/promcollector")
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Standard,Deps", "./...", "./compare/...", "./cmd/snowkey/...", "./idgen/grant/etcdgrant", "./idgen/grant/redisgrant", "./idgen/grant/zkgrant", "./monitor/otelmeter", "./monitor/promcollector")
 	list.Env = append(os.Environ(), "GOWORK=auto") // all modules, whatever the tests are run with
 	out, err := list.Output()
 	if err != nil {

@@ -72,6 +72,9 @@ trigger; MariaDB returns the key by INSERT … RETURNING.`,
 			if _, err := grant.DDL(d.dialect, *grants); err != nil {
 				return usageError{fmt.Errorf("--grants: %w", err)}
 			}
+			if err := nextid.CheckServer(ctx, d.dialect, pool); err != nil {
+				return err
+			}
 			store := grant.SQL(pool, d.dialect, grant.WithTable(*grants))
 			number, err := grant.Reserve(ctx, store, *space, layout.Layout, functionHolder+*name)
 			if err != nil {

@@ -30,6 +30,7 @@ The ID "-" reads keys from standard input, one a line.`,
   snowkey decode --layout twitter --json 1541815603606036480
   snowkey decode 017f22e2-79b0-7cc3-98c4-dc0c0c07398f 01ARZ3NDEKTSV4RRFFQ69G5FAV
   snowkey next -n 3 --format base32 | snowkey decode --format base32 -
+  snowkey decode --format {date} 20260401226628780032000
   snowkey decode --public-id-keys /run/secrets/public-id-keys ord_JYZTXD6H1EXM9`,
 		Args: cobra.MinimumNArgs(1),
 	}
@@ -38,10 +39,13 @@ The ID "-" reads keys from standard input, one a line.`,
 	keys := publicKeysFlag(c)
 	asJSON := c.Flags().Bool("json", false, "print a JSON object a line")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		d := decoder{layout: layout.Layout, format: format.Encoding, json: *asJSON, codec: keys.codec,
+		form, err := format.of(layout.Layout)
+		if err != nil {
+			return err
+		}
+		d := decoder{layout: layout.Layout, form: form, json: *asJSON, codec: keys.codec,
 			prefixed: !c.Flags().Changed("format"), recognize: !c.Flags().Changed("layout") && !c.Flags().Changed("format")}
 		// All arguments are read before the first is printed, so that a wrong one leaves nothing half done.
-		var err error
 		lines := make([]string, len(args))
 		for i, arg := range args {
 			if arg == "-" {
@@ -70,9 +74,11 @@ The ID "-" reads keys from standard input, one a line.`,
 
 type decoder struct {
 	layout idgen.Layout
-	format idgen.Encoding
-	json   bool
-	codec  func(...publicid.Option) (*publicid.Codec, error) // of public ids
+	form   interface {
+		Parse(text string) (int64, error)
+	}
+	json  bool
+	codec func(...publicid.Option) (*publicid.Codec, error) // of public ids
 	// recognize is for keys that may be no snowflakes, prefixed for those with a prefix.
 	recognize, prefixed bool
 }
@@ -110,7 +116,7 @@ func (d decoder) line(text string) (string, error) {
 	if p, ok := cutPrefix(text); ok && d.prefixed {
 		return d.prefixedLine(p)
 	}
-	id, err := d.format.Parse(text)
+	id, err := d.form.Parse(text)
 	if err != nil {
 		return "", err
 	}

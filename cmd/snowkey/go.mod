@@ -4,6 +4,7 @@ go 1.25.0
 
 require (
 	github.com/go-sql-driver/mysql v1.10.1
+	github.com/go-zookeeper/zk v1.0.4
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/redis/go-redis/v9 v9.17.3
 	github.com/rogpeppe/go-internal v1.15.0
@@ -12,6 +13,7 @@ require (
 	github.com/snowkey-go/snowkey/compare v0.0.0
 	github.com/snowkey-go/snowkey/idgen/grant/etcdgrant v0.0.0
 	github.com/snowkey-go/snowkey/idgen/grant/redisgrant v0.0.0
+	github.com/snowkey-go/snowkey/idgen/grant/zkgrant v0.0.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
 	go.etcd.io/etcd/client/v3 v3.6.14

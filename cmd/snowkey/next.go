@@ -30,6 +30,7 @@ number that nobody else uses at the same time.`,
   snowkey next -n 1000 --node 7
   snowkey next --layout twitter --datacenter 1 --node 2
   snowkey next --format base58
+  snowkey next --format ORD-{date}
   snowkey next --kind uuidv7
   snowkey next --kind public:ord --public-id-keys /run/secrets/public-id-keys`,
 		Args: cobra.NoArgs,
@@ -73,7 +74,11 @@ number that nobody else uses at the same time.`,
 		if public {
 			return keys.printPublic(c, prefix, generator, *n, most)
 		}
-		return printNext(c, generator, *n, most, format.AppendText)
+		form, err := format.of(generator.Layout())
+		if err != nil {
+			return err
+		}
+		return printNext(c, generator, *n, most, form.AppendText)
 	}
 	return c
 }

@@ -24,7 +24,7 @@ func newNodes() *cobra.Command {
 each number, from when until when, and whether it is held, free (given back), or ended (its holder stopped without giving it
 back, or cannot reach the database); rows that are gone; and the losses: grants that the database has forgotten, so that ids may
 exist twice, see "snowkey nodes doubt". A space that has changed its layout, or is about to, shows each with its time, see
-"snowkey nodes change". Nothing is written. The time that counts is the database's. Grants in Redis or etcd are listed as well.
+"snowkey nodes change". Nothing is written. The time that counts is the database's. Grants in Redis, etcd or ZooKeeper are listed as well.
 
 The exit status is 1 when a key space cannot be listed, such as one with a name that is not valid, and when a key space is in
 two tables, which are both listed. The rest is listed all the same. With --max-held 80% it is 1 too when more than that part of
@@ -34,6 +34,7 @@ a space's numbers is held; where rows are gone, numbers without a row count as h
   snowkey nodes --db-file /run/secrets/app --space orders --json
   SNOWKEY_STORE=rediss://app:secret@redis.internal:6379 snowkey nodes
   snowkey nodes --store etcd://127.0.0.1:2379 --json
+  snowkey nodes --store zk://127.0.0.1:2181,127.0.0.1:2182 --max-held 80%
   snowkey nodes doubt --db sqlite:app.db --table orders
   snowkey nodes change --db sqlite:app.db --to packed --dry-run
   snowkey nodes ddl --dialect mysql`,
@@ -163,11 +164,11 @@ func listNodes(ctx context.Context, store nodeStore, name string) (nodes nodeLis
 			return nodes, err
 		}
 	}
-	nodes.table, nodes.warnings = store.Place(), store.Warnings()
 	found, err := listSpaces(ctx, store, name)
 	if err != nil {
 		return nodes, err
 	}
+	nodes.table, nodes.warnings = store.Place(), store.Warnings() // a store knows them once it was asked
 	for _, space := range found {
 		nodes.spaces = append(nodes.spaces, space)
 		if space.err != nil || !isDatabase {
@@ -222,10 +223,13 @@ func listSpaces(ctx context.Context, store nodeStore, name string) (spaces []nod
 		}
 		spaces = append(spaces, space)
 	}
-	if name != "" && len(spaces) == 0 {
-		return nil, fmt.Errorf("no key space %q; there are %q", name, names)
+	switch {
+	case name == "" || len(spaces) > 0:
+		return spaces, nil
+	case len(names) == 0:
+		return nil, fmt.Errorf("no key space %q; there is none at all", name)
 	}
-	return spaces, nil
+	return nil, fmt.Errorf("no key space %q; there are %q", name, names)
 }
 
 // losses reads those of a space. A keeper records a loss under the space's own name, and a change of the layout takes what it finds there along.

@@ -38,7 +38,7 @@ The exit status is 0 with and without ids in doubt, and 1 when a key space canno
 since are in doubt. Losses stay recorded. When the rows have been seen to,
   DELETE FROM snowkey_nodes WHERE space = 'default' AND node < -2
 forgets them; after a change of the layout some have the space default~1. In Redis it is the key snowkey:{default}:losses, in etcd
-snowkey/default/losses. For a space that has changed its layout, the ids in doubt are given in each.`,
+snowkey/default/losses, in ZooKeeper the nodes below /snowkey/default that begin with loss. For a space that has changed its layout, the ids in doubt are given in each.`,
 		Example: `  SNOWKEY_DB=postgres://app:secret@127.0.0.1:5432/app snowkey nodes doubt --table orders --table payments
   snowkey nodes doubt --db sqlite:app.db --table orders --column order_id --table users --column id
   snowkey nodes doubt --db sqlite:app.db --table orders --from 2026-03-01T12:00:00Z --until 2026-03-01T12:07:30Z
@@ -176,12 +176,15 @@ type doubtLine struct {
 	kind      string   // "table" or "store"
 }
 
-// listDoubts returns the losses of all spaces with their SQL. The error names losses of which the layout is not known.
+// listDoubts returns the losses of all spaces with their SQL. The error names losses of which the layout is not known, and spaces that may have had more.
 func listDoubts(dialect grant.Dialect, nodes nodeList, in []idColumn) (doubts []doubtLine, unknown error) {
 	for _, s := range nodes.spaces {
 		if len(s.losses) > 0 && !s.known {
 			unknown = errors.Join(unknown, fmt.Errorf("space %q has losses, and a layout that this version cannot read: %q", s.Name, s.Layout))
 			continue
+		}
+		if s.kind == "store" && len(s.losses) >= grant.MostLosses {
+			unknown = errors.Join(unknown, fmt.Errorf("space %q has %d losses, and its store keeps no more: ids of older ones may exist twice too; name their time with --from and --until", s.Name, len(s.losses)))
 		}
 		for _, loss := range s.losses {
 			line := doubtLine{

@@ -375,3 +375,17 @@ func TestNodesDoubtOfNone(t *testing.T) {
 		t.Errorf("got %q", stderr)
 	}
 }
+
+// A store that may have forgotten losses is named, and its losses are listed.
+func TestDoubtsBeyondWhatStoresKeep(t *testing.T) {
+	for n, want := range map[int]string{grant.MostLosses - 1: "", grant.MostLosses: `space "default" has 1024 losses, and its store keeps no more`} {
+		var space nodeSpace
+		space.Space, space.kind, space.known = grant.Space{Name: "default"}, "store", true
+		space.layout = idgen.Snowkey.Layout
+		space.losses = make([]grant.Loss, n)
+		_, err := listDoubts(grant.SQLite, nodeList{spaces: []nodeSpace{space}}, nil)
+		if got := fmt.Sprint(err); want == "" && err != nil || !strings.Contains(got, want) {
+			t.Errorf("with %d losses: got the error %v, want %q", n, err, want)
+		}
+	}
+}

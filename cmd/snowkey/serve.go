@@ -225,7 +225,7 @@ func (k publicKeys) serve(c *cobra.Command, layout *layoutChoice, config *serve.
 	} else if !errors.Is(err, errNoPublicKeys) {
 		return err
 	}
-	d := decoder{layout: layout.Layout, format: idgen.Decimal, json: true, prefixed: true, recognize: !c.Flags().Changed("layout"),
+	d := decoder{layout: layout.Layout, form: idgen.Decimal, json: true, prefixed: true, recognize: !c.Flags().Changed("layout"),
 		codec: func(...publicid.Option) (*publicid.Codec, error) { return codec, err }}
 	config.Decode = d.line
 	return nil

@@ -183,6 +183,25 @@ func TestServeStore(t *testing.T) {
 	}
 }
 
+// Where the store does not answer, the service ends all the same, with status 1 and the time from which the number is free.
+func TestServeStoreGone(t *testing.T) {
+	t.Parallel() // it waits for the store
+	redis, store := launchRedis(t)
+	file := filepath.Join(t.TempDir(), "store")
+	if err := os.WriteFile(file, []byte(store), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveAt(t, socketFolder(t), "--store-file", file)
+	redis.Kill()
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-s.ended
+	if status, stderr := s.ProcessState.ExitCode(), s.stderr.String(); status != 1 || !strings.Contains(stderr, "giving number 0 back, which is free from ") || strings.Contains(stderr, "cret") {
+		t.Errorf("got status %d and %q", status, stderr)
+	}
+}
+
 // Two services of one database are killed amid requests, one by one, and started again at once: no key is sent twice.
 func TestServeKilled(t *testing.T) {
 	database := madeFile(t)

@@ -6,11 +6,14 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -27,15 +30,17 @@ import (
 const storeVariable = "SNOWKEY_STORE"
 
 // storeForms says what a store's URL is.
-const storeForms = "want redis://USER:PASSWORD@HOST:PORT/DATABASE, rediss://… for TLS, etcd://USER:PASSWORD@HOST:PORT,HOST:PORT or etcds://… for TLS"
+const storeForms = "want redis://USER:PASSWORD@HOST:PORT/DATABASE, rediss://… for TLS, etcd://USER:PASSWORD@HOST:PORT,HOST:PORT, etcds://… for TLS, zk://USER:PASSWORD@HOST:PORT,HOST:PORT or zks://… for TLS"
 
 // storeHelp is said of every command that takes one.
 const storeHelp = `
 
-For grants in Redis or etcd, --store, --store-file or the environment variable SNOWKEY_STORE takes the place of the database:
-redis://USER:PASSWORD@HOST:PORT/DATABASE, rediss:// for TLS, etcd://USER:PASSWORD@HOST:PORT,HOST:PORT, etcds:// for TLS. What may follow after
-a question mark: prefix=TEXT, where the application gives its keys another one; ca=PATH, cert=PATH and key=PATH, files for TLS; and for Redis addr=HOST:PORT,
-a further member of a cluster, which may be given again. An etcd tells no time: the time that counts is then that of this machine.`
+For grants in Redis, etcd or ZooKeeper, --store, --store-file or the environment variable SNOWKEY_STORE takes the place of the database:
+redis://USER:PASSWORD@HOST:PORT/DATABASE, rediss:// for TLS, etcd://USER:PASSWORD@HOST:PORT,HOST:PORT, etcds:// for TLS, zk://USER:PASSWORD@HOST:PORT,HOST:PORT
+with an account of the scheme digest, zks:// for TLS. What may follow after a question mark: prefix=TEXT, where the application gives its keys another one, and for
+ZooKeeper the path of its nodes; ca=PATH, cert=PATH and key=PATH, files for TLS; and for Redis addr=HOST:PORT, a further member of a cluster or a further sentinel,
+which may be given again, replicas=N, the number of replicas that each change waits for, and master_name=NAME where the hosts are sentinels, with
+sentinel_username=NAME and sentinel_password=SECRET where these have an account of their own. An etcd tells no time: the time that counts is then that of this machine. A ZooKeeper tells it by the date of a write without content, so the account needs to write.`
 
 // nodeStore is a store of grants whose spaces can be listed.
 type nodeStore interface {
@@ -49,8 +54,8 @@ type nodeStore interface {
 func storeFlag(c *cobra.Command) *dsnFlag {
 	c.Long += storeHelp
 	return addDSN(c, dsnFlag{
-		name: "store", about: "store of grants that is no database, as redis://… or etcd://…", variable: storeVariable,
-		schemes: []cobra.Completion{"redis://", "rediss://", "etcd://", "etcds://"},
+		name: "store", about: "store of grants that is no database, as redis://…, etcd://… or zk://…", variable: storeVariable,
+		schemes: []cobra.Completion{"redis://", "rediss://", "etcd://", "etcds://", "zk://", "zks://"},
 	})
 }
 
@@ -102,6 +107,8 @@ func openStore(ctx context.Context, text string) (store nodeStore, end func() er
 		return openRedis(text)
 	case "etcd", "etcds":
 		return openEtcd(ctx, rest, scheme == "etcds")
+	case "zk", "zks":
+		return openZooKeeper(ctx, rest, scheme == "zks")
 	}
 	return nil, nil, fmt.Errorf("%w: unknown scheme before ://; %s", errNoStore, storeForms)
 }
@@ -113,6 +120,11 @@ func takeSettings(query url.Values, secure bool, host string) (prefix string, co
 		query.Del(name)
 		return value
 	}
+	for name, values := range query {
+		if len(values) > 1 && name != "addr" {
+			return "", nil, fmt.Errorf("%w: %s is given %d times, want it once", errNoStore, name, len(values))
+		}
+	}
 	if query.Has("prefix") {
 		if prefix = take("prefix"); prefix == "" {
 			return "", nil, fmt.Errorf("%w: prefix is empty", errNoStore)
@@ -121,7 +133,7 @@ func takeSettings(query url.Values, secure bool, host string) (prefix string, co
 	ca, certificate, key := take("ca"), take("cert"), take("key")
 	switch {
 	case !secure && ca+certificate+key != "":
-		return "", nil, fmt.Errorf("%w: ca, cert and key are for TLS; want rediss:// or etcds://", errNoStore)
+		return "", nil, fmt.Errorf("%w: ca, cert and key are for TLS; want rediss://, etcds:// or zks://", errNoStore)
 	case (certificate == "") != (key == ""):
 		return "", nil, fmt.Errorf("%w: cert and key go together", errNoStore)
 	case !secure:
@@ -153,6 +165,9 @@ type noLog struct{}
 
 func (noLog) Printf(context.Context, string, ...any) {}
 
+// silenceRedis sets the one logger of all clients once: those that are open read it meanwhile.
+var silenceRedis = sync.OnceFunc(func() { redis.SetLogger(noLog{}) })
+
 func openRedis(text string) (nodeStore, func() error, error) {
 	parsed, err := url.Parse(text)
 	if err != nil || parsed.Opaque != "" || parsed.Host == "" {
@@ -163,12 +178,23 @@ func openRedis(text string) (nodeStore, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	parsed.RawQuery = query.Encode()
-	redis.SetLogger(noLog{})
+	silenceRedis()
 	var options []redisgrant.Option
+	if query.Has("replicas") {
+		n, err := strconv.Atoi(query.Get("replicas"))
+		if err != nil || n < 1 {
+			return nil, nil, fmt.Errorf("%w: replicas=%s, want the number of all replicas, 1 or more", errNoStore, query.Get("replicas"))
+		}
+		query.Del("replicas")
+		options = append(options, redisgrant.WithReplicas(n))
+	}
 	if prefix != "" {
 		options = append(options, redisgrant.WithPrefix(prefix))
 	}
+	if query.Has("master_name") {
+		return openSentinel(parsed, query, config, options)
+	}
+	parsed.RawQuery = query.Encode()
 	if query.Has("addr") {
 		o, err := redis.ParseClusterURL(parsed.String())
 		if err != nil {
@@ -189,55 +215,118 @@ func openRedis(text string) (nodeStore, func() error, error) {
 	return redisgrant.New(client, options...), client.Close, nil
 }
 
-// openEtcd takes what follows after the scheme. It is no URL for net/url, which takes one host.
-func openEtcd(ctx context.Context, rest string, secure bool) (nodeStore, func() error, error) {
-	const want = "want etcd://USER:PASSWORD@HOST:PORT,HOST:PORT"
-	authority, parameters, _ := strings.Cut(rest, "?")
-	query, err := url.ParseQuery(parameters)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: the parameters after the question mark cannot be read; %s", errNoStore, want)
+// sentinelStore is a store behind Sentinel, of which the client tells neither the sentinels nor the master's name.
+type sentinelStore struct {
+	*redisgrant.Store
+	place string
+}
+
+func (s sentinelStore) Place() string { return s.place }
+
+// openSentinel takes the URL of sentinels, with an account for Redis: that of the sentinels has parameters.
+func openSentinel(parsed *url.URL, query url.Values, config *tls.Config, options []redisgrant.Option) (nodeStore, func() error, error) {
+	if query.Has("username") || query.Has("password") {
+		return nil, nil, fmt.Errorf("%w: username and password are no parameters; the account of Redis stands before the host, that of the sentinels in sentinel_username and sentinel_password", errNoStore)
 	}
-	authority = strings.TrimSuffix(authority, "/")
-	config := clientv3.Config{Logger: zap.NewNop(), Context: ctx, DialTimeout: 10 * time.Second, DialKeepAliveTime: 10 * time.Second}
+	user, password := query.Get("sentinel_username"), query.Get("sentinel_password")
+	query.Del("sentinel_username")
+	query.Del("sentinel_password")
+	parsed.RawQuery = query.Encode()
+	o, err := redis.ParseFailoverURL(parsed.String())
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", errNoStore, err)
+	}
+	switch {
+	case o.MasterName == "":
+		return nil, nil, fmt.Errorf("%w: master_name is empty", errNoStore)
+	case o.RouteByLatency, o.RouteRandomly, o.ReplicaOnly, o.UseDisconnectedReplicas: // the client panics, or asks replicas
+		return nil, nil, fmt.Errorf("%w: the grants are at the master; leave route_by_latency, route_randomly, replica_only and use_disconnected_replicas out", errNoStore)
+	}
+	o.Username, o.Password, o.SentinelUsername, o.SentinelPassword = o.SentinelUsername, o.SentinelPassword, user, password
+	if o.TLSConfig = config; config != nil {
+		config.ServerName = "" // each server has its own
+	}
+	client := redis.NewFailoverClient(o)
+	store := redisgrant.New(client, options...)
+	named := fmt.Sprintf("sentinel %s %s", strings.Join(o.SentinelAddrs, ","), o.MasterName)
+	return sentinelStore{store, strings.Replace(store.Place(), "of Sentinel", named, 1)}, client.Close, nil
+}
+
+// hosts are what follows after the scheme of a URL with several hosts. It is no URL for net/url, which takes one.
+type hosts struct {
+	user, password string
+	addresses      []string
+	query          url.Values
+}
+
+// parseHosts reads what follows after a scheme. Hosts without a port get one.
+func parseHosts(scheme, rest, port string) (h hosts, err error) {
+	want := "want " + scheme + "://USER:PASSWORD@HOST:PORT,HOST:PORT"
+	authority, parameters, _ := strings.Cut(rest, "?")
+	if h.query, err = url.ParseQuery(parameters); err != nil {
+		return hosts{}, fmt.Errorf("%w: the parameters after the question mark cannot be read; %s", errNoStore, want)
+	}
 	if at := strings.LastIndex(authority, "@"); at >= 0 {
 		user, password, _ := strings.Cut(authority[:at], ":")
-		name, wrongName := url.PathUnescape(user)
-		secret, wrongSecret := url.PathUnescape(password)
-		if wrongName != nil || wrongSecret != nil || name == "" {
-			return nil, nil, fmt.Errorf("%w: the user or the password cannot be read; "+want+", with %% before what is special in a password", errNoStore)
+		var wrongName, wrongSecret error
+		h.user, wrongName = url.PathUnescape(user)
+		h.password, wrongSecret = url.PathUnescape(password)
+		if wrongName != nil || wrongSecret != nil || h.user == "" {
+			return hosts{}, fmt.Errorf("%w: the user or the password cannot be read; %s, with %% before what is special in a password", errNoStore, want)
 		}
-		config.Username, config.Password, authority = name, secret, authority[at+1:]
+		authority = authority[at+1:]
+	}
+	authority, path, _ := strings.Cut(authority, "/")
+	if path != "" {
+		return hosts{}, fmt.Errorf("%w: a path follows the hosts; the place of the grants is a parameter, ?prefix=TEXT; %s", errNoStore, want)
+	}
+	for host := range strings.SplitSeq(authority, ",") {
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host = net.JoinHostPort(strings.Trim(host, "[]"), port)
+		}
+		if name, port, err := net.SplitHostPort(host); err != nil || name == "" || port == "" || strings.ContainsAny(host, "/ ") {
+			return hosts{}, fmt.Errorf("%w: a host is missing or cannot be read; %s", errNoStore, want)
+		}
+		h.addresses = append(h.addresses, host)
+	}
+	return h, nil
+}
+
+// settings takes those of all stores, and refuses others.
+func (h hosts) settings(secure bool) (prefix string, config *tls.Config, err error) {
+	if prefix, config, err = takeSettings(h.query, secure, ""); err == nil && len(h.query) > 0 {
+		err = fmt.Errorf("%w: unknown parameters %q; there are prefix, ca, cert and key", errNoStore, slices.Sorted(maps.Keys(h.query)))
+	}
+	return prefix, config, err
+}
+
+// openEtcd takes what follows after the scheme.
+func openEtcd(ctx context.Context, rest string, secure bool) (nodeStore, func() error, error) {
+	h, err := parseHosts("etcd", rest, "2379")
+	if err != nil {
+		return nil, nil, err
+	}
+	prefix, secured, err := h.settings(secure)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case h.user != "" && h.password == "":
+		return nil, nil, fmt.Errorf("%w: the user has no password; want etcd://USER:PASSWORD@HOST:PORT", errNoStore)
 	}
 	scheme := "http://"
 	if secure {
 		scheme = "https://"
 	}
-	for host := range strings.SplitSeq(authority, ",") {
-		if _, _, err := net.SplitHostPort(host); err != nil {
-			host = net.JoinHostPort(strings.Trim(host, "[]"), "2379")
-		}
-		if name, port, err := net.SplitHostPort(host); err != nil || name == "" || port == "" || strings.ContainsAny(host, "/ ") {
-			return nil, nil, fmt.Errorf("%w: a host is missing or cannot be read; %s", errNoStore, want)
-		}
-		config.Endpoints = append(config.Endpoints, scheme+host)
+	config := clientv3.Config{
+		Logger: zap.NewNop(), Context: ctx, DialTimeout: 10 * time.Second, DialKeepAliveTime: 10 * time.Second, Username: h.user, Password: h.password, TLS: secured,
 	}
-	prefix, secured, err := takeSettings(query, secure, "")
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(query) > 0 {
-		var names []string
-		for name := range query {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		return nil, nil, fmt.Errorf("%w: unknown parameters %q; there are prefix, ca, cert and key", errNoStore, names)
+	for _, address := range h.addresses {
+		config.Endpoints = append(config.Endpoints, scheme+address)
 	}
 	var options []etcdgrant.Option
 	if prefix != "" {
 		options = append(options, etcdgrant.WithPrefix(prefix))
 	}
-	config.TLS = secured
 	client, err := clientv3.New(config) // with a password it asks for a token
 	if err != nil {
 		return nil, nil, fmt.Errorf("etcd %s: %w", strings.Join(config.Endpoints, ","), err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,27 +65,38 @@ func (c *layoutChoice) Set(text string) error {
 
 // formatFlag adds --format with completion to a command.
 func formatFlag(c *cobra.Command, usage string) *formatChoice {
-	choice := &formatChoice{Encoding: idgen.Decimal}
+	choice := &formatChoice{name: idgen.Decimal.Name()}
 	var names []cobra.Completion
 	for _, e := range idgen.Encodings() {
 		names = append(names, e.Name())
 	}
-	c.Flags().Var(choice, "format", usage+": "+strings.Join(names, ", ")+", or alphabet=DIGITS with digits of your own")
+	names = append(names, "{date}")
+	c.Flags().Var(choice, "format", usage+": "+strings.Join(names, ", ")+", alphabet=DIGITS with digits of your own, or with text before braces, such as ORD-{date+08:00} and ORD-{base58}")
 	complete(c, "format", names...)
 	return choice
 }
 
-// formatChoice is the text form of ids of a flag.
-type formatChoice struct{ idgen.Encoding }
+// formatChoice is the name of the text form of ids of a flag.
+type formatChoice struct{ name string }
+
+// of returns the text form for ids of a layout.
+func (c *formatChoice) of(layout idgen.Layout) (idgen.TextForm, error) {
+	form, err := idgen.ParseTextForm(c.name, layout)
+	if err != nil {
+		return form, usageError{fmt.Errorf("--format: %w", err)}
+	}
+	return form, nil
+}
 
 // String returns the name.
-func (c *formatChoice) String() string { return c.Name() }
+func (c *formatChoice) String() string { return c.name }
 
 // Type is the flag's kind of value in the help.
 func (c *formatChoice) Type() string { return "format" }
 
 // Set reads a name.
-func (c *formatChoice) Set(text string) (err error) {
-	c.Encoding, err = idgen.LookupEncoding(text)
+func (c *formatChoice) Set(text string) error {
+	c.name = text
+	_, err := idgen.ParseTextForm(text, idgen.Snowkey.Layout)
 	return err
 }
