@@ -50,10 +50,17 @@ func (b blockCounter) inspect(ctx context.Context, conn *sql.Conn) (c condition,
 	return c, err
 }
 
+// read returns the row's first id that is not allocated yet, and its layout. The error is sql.ErrNoRows where there is no row.
+func (b blockCounter) read(ctx context.Context, conn *sql.Conn) (next int64, text string, err error) {
+	err = one(ctx, conn, fmt.Sprintf("SELECT next, COALESCE(layout, '') FROM %s WHERE name = '%s'", b.quoted(), b.sequence), nil, &next, &text)
+	return next, text, err
+}
+
 // inspectRow adds what the row says.
 func (b blockCounter) inspectRow(ctx context.Context, conn *sql.Conn, c *condition) error {
-	var next int64
-	switch err := one(ctx, conn, fmt.Sprintf("SELECT next, COALESCE(layout, '') FROM %s WHERE name = '%s'", b.quoted(), b.sequence), nil, &next, &c.text); {
+	next, text, err := b.read(ctx, conn)
+	c.text = text
+	switch {
 	case errors.Is(err, sql.ErrNoRows):
 	case err != nil:
 		return fmt.Errorf("reading the row: %w", err)

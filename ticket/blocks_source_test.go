@@ -25,7 +25,9 @@ type shop struct {
 	allocated int64
 	asked     []int64 // how many, allocation by allocation, those that failed included
 	underway  int
-	most      int // allocations at the same time
+	most      int   // allocations at the same time
+	looks     int   // how often it was looked at
+	back      error // of looks
 }
 
 const shopUnit, shopJump = 10, 20
@@ -101,6 +103,13 @@ func (s *shop) allocate(ctx context.Context, count int64) (allocation, error) {
 	s.next += allocated.units * shopJump
 	s.allocated += allocated.count()
 	return allocation{span: allocated, took: latency, troubled: down != nil}, nil
+}
+
+func (s *shop) look(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looks++
+	return s.back
 }
 
 func (s *shop) stats() []ServerStats { return nil }

@@ -585,3 +585,64 @@ func TestBlocksClose(t *testing.T) {
 		})
 	}
 }
+
+// TestStockOfServerSetBack has a server set back, or emptied, that has given a stock of ids. The source notices without an allocation, throws the stock away, and
+// goes on with the ids of another server, if there is one.
+func TestStockOfServerSetBack(t *testing.T) {
+	t.Parallel()
+	for what, hand := range map[string]struct {
+		statement string
+		want      error
+	}{
+		"set back": {"UPDATE snowkey_blocks SET next = 1", ticket.ErrRegression},
+		"off":      {"UPDATE snowkey_blocks SET next = 37", ticket.ErrLayout},
+		"emptied":  {"DELETE FROM snowkey_blocks", ticket.ErrForgotten},
+		"dropped":  {"DROP TABLE snowkey_blocks", ticket.ErrForgotten},
+	} {
+		for _, k := range blockKinds {
+			for _, servers := range []int{1, 2} {
+				t.Run(fmt.Sprintf("%s/%s/%d", what, k.name, servers), func(t *testing.T) {
+					t.Parallel()
+					l := newBlockLedger(t)
+					var d []dbtest.Database
+					for range servers {
+						d = append(d, k.database(t))
+					}
+					config := briskly(ticket.BlockConfig{MinStep: 5000})
+					source, db := blocksSetUp(t, config, d...), d[0].Open(t)
+					l.draw("before", source, 10_001)
+					idle(t, source)
+					if source.Stats().Buffered < 1000 {
+						t.Fatalf("got %+v, want a stock", source.Stats())
+					}
+					blockExecute(t, db, hand.statement)
+					for wait := 0; source.Stats().Discarded == 0; wait++ {
+						if wait == 2000 {
+							t.Fatalf("the source keeps its stock for twenty seconds: %+v", source.Stats())
+						}
+						time.Sleep(10 * time.Millisecond)
+					}
+					stats := source.Stats()
+					if got := stats.Servers[0]; got.State == ticket.Closed || !errors.Is(got.Err, hand.want) {
+						t.Errorf("got %+v, want it to be put aside", got)
+					}
+					if servers == 2 {
+						l.draw("the other server", source, 20_000)
+						if again := source.Stats(); again.Discarded != stats.Discarded {
+							t.Errorf("%d ids of the other server were thrown away", again.Discarded-stats.Discarded)
+						}
+						return
+					}
+					if id, err := source.Next(t.Context()); !errors.Is(err, hand.want) {
+						t.Errorf("got %d and the error %v, want %v", id, err, hand.want)
+					}
+					if hand.want == ticket.ErrLayout { // which Restore leaves to people
+						return
+					}
+					must(t, source.Restore(t.Context(), "server 1", 1_000_000))
+					l.draw("restored", source, 100)
+				})
+			}
+		}
+	}
+}

@@ -78,6 +78,7 @@ func (s *server) open(class Class) {
 // become changes the state. The caller holds the lock.
 func (s *server) become(state State) {
 	s.state, s.since = state, time.Now()
+	s.abandoned = s.abandoned && state != Closed
 	if state != Closed { // perhaps because of what it gives
 		s.discarded += s.spare.count()
 		s.spare = span{}

@@ -17,6 +17,9 @@ import (
 // more at the rate that ids are taken at. So ids flow for about that long while no server answers. What is in the buffer when the process
 // ends is never given out.
 //
+// While there are ids in the buffer, it looks each second whether a server, or the store, was set back since, so that others may get the same ids: then
+// it throws all away that it holds.
+//
 // A Buffer is safe for concurrent use. It gives ids out in the order they were allocated in, and calls that wait are served in the order
 // they came in. It is to be closed.
 type Buffer struct {
@@ -24,7 +27,7 @@ type Buffer struct {
 	allocator allocator
 	ctx       context.Context // of the refill, which no caller's end ends
 	stop      context.CancelFunc
-	refill    sync.WaitGroup // the goroutine that allocates
+	running   sync.WaitGroup // the goroutines that allocate and watch
 
 	mu sync.Mutex // All that follows is locked by mu.
 
@@ -113,16 +116,21 @@ func (s *Buffer) Close() error {
 	s.mu.Lock()
 	if !s.closed {
 		s.closed = true
-		s.discarded += s.left
-		s.left, s.next, s.end, s.spans = 0, 0, 0, nil
+		s.discard()
 		s.dismiss(ErrClosed)
 		s.setGate()
 		s.stop()
 	}
 	s.mu.Unlock()
-	s.refill.Wait()
+	s.running.Wait()
 	s.allocator.close()
 	return nil
+}
+
+// discard throws away what the buffer holds.
+func (s *Buffer) discard() {
+	s.discarded += s.left
+	s.left, s.next, s.end, s.spans = 0, 0, 0, nil
 }
 
 // setGate has to be called where closed, refilling, low or inTurn may have changed. It makes one comparison enough for a call that finds
@@ -184,7 +192,7 @@ type BlockStats struct {
 	Low       int64         // ids in the buffer at which a refill starts
 	Allocated int64         // ids allocated
 	Issued    int64         // ids given out
-	Discarded int64         // ids allocated and never to be given out, which only Close makes of them
+	Discarded int64         // ids allocated and never to be given out: by Close, or since others may get them too
 	Waits     int64         // calls of Next and Fill that waited
 	Refills   int64         // allocations that succeeded
 	Refilling bool          // there is an allocation under way

@@ -109,6 +109,11 @@
 // after an outage, it is thrown away and the server is fenced: its counter is moved forward beyond them, in a way that never moves it back, and
 // another ticket is drawn.
 //
+// A source of blocks looks each second at the row of each server in use, while it has ids in memory, by one SELECT of its primary key. When it finds the row behind what the server gave, or gone,
+// it leaves the server alone as above, and throws away all ids that it has in memory: others may have got the same since. It throws them away also when a draw finds out.
+// So after a failover that lost commits a source goes on with such ids for a second and one look at the most. Others who have gone past all that it has within that second go
+// unnoticed.
+//
 // A server whose settings are wrong draws nothing meanwhile. It is open, probed at intervals of MaxBackoff, and closed again by itself once the settings are right and the
 // probe's number is above all that it gave. A suspicious number, or row, stays in quarantine until somebody has looked.
 //
@@ -131,7 +136,7 @@
 //	restart without the offset                     permanent   the statement draws nothing
 //	SET GLOBAL, and sessions from before           retry       the session is closed, a new one has the new values
 //	TRUNCATE, DELETE, DROP, a new empty database   permanent   ErrForgotten: nothing is drawn, Setup refuses to begin anew; Restore goes on
-//	restored backup                                quarantine  in a process that was running; see below for new ones
+//	restored backup, failover that lost commits    quarantine  in a process that was running, and its ids in memory are thrown away; see below for new ones
 //	a transaction left open on the connection      retry       nothing is drawn, the connection is closed (not seen on MySQL)
 //	the caller's transaction is rolled back        -           its ids are lost
 //	all servers are down                           -           calls wait for their context, at most Timeout; UnavailableError
@@ -162,8 +167,8 @@
 //	another process was faster             the swap changes nothing, and is tried again
 //	the answer is lost                     the block may be taken, and is never given out
 //	the store is emptied, the row is gone  [ErrForgotten]: nothing is allocated, Setup refuses to begin anew; Restore goes on
-//	the row was set back                   the block that shows it is discarded, and [ErrRegression] until Restore. A process that starts afterwards cannot know; nor can
-//	                                       one that allocates again only after others have gone past all that it has
+//	the row was set back                   the block that shows it and the ids in memory are discarded, and [ErrRegression] until Restore. A source with ids in memory looks each
+//	                                       second. A process that starts afterwards cannot know; nor can one that others have gone past before it looks
 //	a store that may forget                the error of its Prepare, at the start and at each allocation
 //	no answer                              ids flow from the buffer; then calls wait for their context, at most Timeout
 //
@@ -172,7 +177,7 @@
 //
 // # What is not protected
 //
-//   - A server that loses commits: a restored backup, a failover to a replica that was behind. A source that runs on notices, unless others have gone past what it has before it asks again, and leaves the server
+//   - A server that loses commits: a restored backup, a failover to a replica that was behind. A source that runs on notices, unless others have gone past what it has before it looks, each second while it has ids in memory, and leaves the server
 //     alone; one that starts afterwards, and others' ids, cannot be known. End the processes that hold blocks, and call Restore with the greatest id of the
 //     tables that have them before the server is used. The same goes for a sequence whose only server has lost its database, register and all.
 //   - Sequences in tables of other names, in databases that the account does not see, or on servers that are not in the list, are other sequences.

@@ -22,7 +22,7 @@ var (
 		"engine": {values("InnoDB")},
 	}
 	postgresAnswers = map[string][][]driver.Value{
-		"settings":    {values("on", "on", false, "off")},
+		"settings":    {values("on", "on", false, "off", 0)},
 		"columns":     {values("name", "character varying", false, 64), values("next", "bigint", false, 0), values("layout", "character varying", false, 32)},
 		"persistence": {values("p")},
 		"value":       {values(601, true)},

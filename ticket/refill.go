@@ -10,7 +10,7 @@ import (
 func (s *Buffer) start() {
 	s.refilling = true
 	s.setGate()
-	s.refill.Go(func() {
+	s.running.Go(func() {
 		s.mu.Lock()
 		count := s.wanted()
 		s.mu.Unlock()
@@ -41,6 +41,9 @@ func (s *Buffer) settle(allocated allocation, err error) int64 {
 		s.fail(err, time.Now())
 		return 0
 	}
+	if s.refills == 0 && !s.closed {
+		s.running.Go(s.watch)
+	}
 	s.allocated += allocated.count()
 	s.refills++
 	if s.closed {
@@ -67,6 +70,9 @@ func (s *Buffer) fail(err error, now time.Time) {
 		s.retry = now.Add(backoff + rand.N(backoff/5+1))
 		s.failures++
 		s.failed = err
+		if setBack(err) {
+			s.abandon(err)
+		}
 		s.dismiss(err)
 	}
 	s.setGate()

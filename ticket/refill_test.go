@@ -403,7 +403,7 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// There is no goroutine but while ids are allocated: the buffer is not closed, and a bubble must not end with one.
+// A buffer that is full allocates nothing, and Close ends the one goroutine that it has then: a bubble must not end with one.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config, err := BlockConfig{}.complete(1)
@@ -416,5 +416,6 @@ func TestIdle(t *testing.T) {
 		if stats := buffer.Stats(); stats.Refilling {
 			t.Errorf("a buffer that is full: %+v", stats)
 		}
+		_ = buffer.Close()
 	})
 }

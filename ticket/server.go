@@ -73,6 +73,7 @@ type server struct {
 	unsure    bool          // of others: not all could be asked
 	spare     span          // drawn by a probe, not given out yet; units is 0 where there is none
 	warned    bool          // that it comes to its end
+	abandoned bool          // not Closed, and the stock was thrown away for it
 	err       *ServerError  // the latest
 	since     time.Time     // it is in the state
 	good      time.Time     // it gave a ticket last

@@ -312,7 +312,7 @@ func TestSetupEnds(t *testing.T) {
 // A standby takes no tables.
 func TestSetupReadOnly(t *testing.T) {
 	k := sequence
-	m := newMock(t, k.inspected("1/1").answer("settings", values("on", "on", true, "off"))...)
+	m := newMock(t, k.inspected("1/1").answer("settings", values("on", "on", true, "off", 0))...)
 	if err := k.servers(t, ticket.Config{}, m).Setup(t.Context()); !errors.Is(err, ticket.ErrReadOnly) {
 		t.Errorf("got %v, want %v", err, ticket.ErrReadOnly)
 	}

@@ -51,7 +51,7 @@ func TestUnmatched(t *testing.T) {
 		{"unsafe", []kind{replaceMySQL, blockMySQL}, settings(1, 0, 0, 2, 1, 1, "ROW", 3, 2, 1, 3, 2), ticket.Permanent, ticket.ErrUnsafe, "innodb_flush_log_at_trx_commit"},
 		{"offset of another", []kind{replaceMySQL}, both(otherOffset(3, 1, 3, 1), row(600, "1/4")), ticket.Quarantine, ticket.ErrLayout, "auto_increment_offset"},
 		{"offset", []kind{replaceMySQL}, otherOffset(3, 1, 3, 1), ticket.Permanent, ticket.ErrLayout, "auto_increment_offset"},
-		{"standby", []kind{sequence, blockPostgres}, rows("settings", values("on", "on", true, "off")), ticket.Next, ticket.ErrReadOnly, "standby"},
+		{"standby", []kind{sequence, blockPostgres}, rows("settings", values("on", "on", true, "off", 0)), ticket.Next, ticket.ErrReadOnly, "standby"},
 		{"query_only", []kind{replaceSQLite, blockSQLite}, rows("queryOnly", values(1)), ticket.Next, ticket.ErrReadOnly, "query_only"},
 		{"no key", []kind{replaceMySQL, replaceSQLite}, rows("keys", values("id")), ticket.Permanent, ticket.ErrTable, "no unique key"},
 		{"no table", []kind{replaceMySQL, replaceSQLite, blockMySQL, blockPostgres, blockSQLite}, func(s script) script { return s.tableless() }, ticket.Permanent, ticket.ErrTable, "CREATE TABLE"},

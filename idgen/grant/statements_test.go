@@ -63,8 +63,10 @@ var said = map[grant.Dialect]texts{
 		tables: "SELECT CAST(n.nspname AS text) FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace" +
 			" WHERE c.relname = 'snowkey_nodes' AND c.relkind IN ('r', 'p') AND left(n.nspname, 3) <> 'pg_' AND n.nspname <> 'information_schema'" +
 			" ORDER BY COALESCE(array_position(current_schemas(false), n.nspname), 2147483647), n.nspname",
-		lock:     "SELECT pg_advisory_xact_lock(8673873341094879888)",
-		settings: "SELECT current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery(), current_setting('default_transaction_read_only')",
+		lock: "SELECT pg_advisory_xact_lock(8673873341094879888)",
+		settings: "SELECT current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery(), current_setting('default_transaction_read_only'), " +
+			"(SELECT count(*) FROM pg_stat_replication AS r WHERE current_setting('synchronous_standby_names') = '' AND COALESCE(r.state, 'streaming') = 'streaming'" +
+			" AND NOT EXISTS (SELECT FROM pg_replication_slots AS s WHERE s.slot_type = 'logical' AND s.active_pid = r.pid))",
 		kept: "SELECT c.relpersistence::text FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace" +
 			" WHERE n.nspname = 'public' AND c.relname = 'snowkey_nodes'",
 		create: "CREATE TABLE IF NOT EXISTS \"public\".\"snowkey_nodes\" (\n    space      varchar(64) COLLATE \"C\"  NOT NULL,\n    node       bigint NOT NULL,\n" +
@@ -233,7 +235,7 @@ func (m *script) located(others ...string) {
 		m.ExpectQuery(m.settings).WillReturnRows(sqlmock.NewRows(columns).AddRow(1, 1, "0", 1, 0, 0, "MIXED", 1, 1, 1, 1, 1, 0))
 		m.ExpectQuery(m.kept).WillReturnRows(sqlmock.NewRows([]string{"ENGINE"}).AddRow("InnoDB"))
 	case grant.Postgres:
-		m.ExpectQuery(m.settings).WillReturnRows(sqlmock.NewRows(strings.Split("abcd", "")).AddRow("on", "on", false, "off"))
+		m.ExpectQuery(m.settings).WillReturnRows(sqlmock.NewRows(strings.Split("abcde", "")).AddRow("on", "on", false, "off", 0))
 		m.ExpectQuery(m.kept).WillReturnRows(sqlmock.NewRows([]string{"relpersistence"}).AddRow("p"))
 	}
 	m.commit()

@@ -4,9 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/dialect"
@@ -101,4 +105,57 @@ func TestOne(t *testing.T) {
 	if err := dialect.One(t.Context(), conn, "SELECT 7, 8", nil, &got); err == nil {
 		t.Error("a column too many: got no error")
 	}
+}
+
+// A standby that commits do not wait for is a warning, for an account that may see little of it too. What logical replication sends to is none that takes over.
+func TestDurabilityStandby(t *testing.T) {
+	dbtest.Long(t)
+	primary := dbtest.StartPostgres(t, "wal_level=logical")
+	d := primary.Database(t)
+	admin := connect(t, d.Admin())
+	execute(t, admin, "CREATE ROLE plain")
+	plain := connect(t, d.Admin())
+	execute(t, plain, "SET ROLE plain")
+	standbys := func(want int) {
+		t.Helper()
+		for who, conn := range map[string]*sql.Conn{"superuser": admin, "plain": plain} {
+			got, err := dialect.Postgres.Durability(t.Context(), conn, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got) != min(want, 1) || want > 0 && (got[0].Refused || !strings.HasPrefix(got[0].Text, fmt.Sprint(want, " standbys"))) {
+				t.Errorf("%s: got %+v, want the warning of %d standbys", who, got, want)
+			}
+		}
+	}
+	standbys(0)
+	config, err := pgconn.ParseConfig(d.Admin().DriverDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.RuntimeParams["replication"] = "database"
+	execute(t, admin, "SELECT pg_create_logical_replication_slot('changes', 'pgoutput')")
+	receiver, err := pgconn.ConnectConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer receiver.Close(context.Background())
+	receiver.Frontend().SendQuery(&pgproto3.Query{String: "START_REPLICATION SLOT changes LOGICAL 0/0 (proto_version '1', publication_names 'none')"})
+	if err := receiver.Frontend().Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := receiver.ReceiveMessage(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var senders int
+	if err := dialect.One(t.Context(), admin, "SELECT count(*) FROM pg_stat_replication", nil, &senders); err != nil || senders != 1 {
+		t.Fatalf("got %d receivers of the log and the error %v, want one", senders, err)
+	}
+	standbys(0)
+	dbtest.StartStandby(t, primary)
+	standbys(1)
+	primary.Follow(t, true)
+	standbys(0)
+	primary.Follow(t, false)
+	standbys(1)
 }

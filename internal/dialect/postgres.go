@@ -88,12 +88,18 @@ func locatePostgres(ctx context.Context, conn *sql.Conn, schema, table, kinds st
 	return l, nil
 }
 
-const postgresSettings = "SELECT current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery(), current_setting('default_transaction_read_only')"
+const postgresSettings = "SELECT current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery(), current_setting('default_transaction_read_only'), " + asynchronous
+
+// asynchronous is how many processes are sent the log while no commit waits for a standby. Those of logical replication are none that take over. What a process does is NULL for accounts
+// without pg_read_all_stats.
+const asynchronous = "(SELECT count(*) FROM pg_stat_replication AS r WHERE current_setting('synchronous_standby_names') = '' AND COALESCE(r.state, 'streaming') = 'streaming'" +
+	" AND NOT EXISTS (SELECT FROM pg_replication_slots AS s WHERE s.slot_type = 'logical' AND s.active_pid = r.pid))"
 
 func (postgresEngine) durability(ctx context.Context, conn *sql.Conn, _ string) (findings []Finding, err error) {
 	var fsync, pages, refused string
 	var recovery bool
-	if err := One(ctx, conn, postgresSettings, nil, &fsync, &pages, &recovery, &refused); err != nil {
+	var standbys int
+	if err := One(ctx, conn, postgresSettings, nil, &fsync, &pages, &recovery, &refused, &standbys); err != nil {
 		return nil, fmt.Errorf("reading the settings: %w", err)
 	}
 	if fsync != "on" {
@@ -101,6 +107,10 @@ func (postgresEngine) durability(ctx context.Context, conn *sql.Conn, _ string) 
 	}
 	if pages != "on" {
 		findings = append(findings, unsafe("full_page_writes is %s: a crash of the machine may leave pages that are half written; set it to on", pages).warning())
+	}
+	if standbys > 0 {
+		findings = append(findings, unsafe("%d standbys get what is committed later, as synchronous_standby_names is empty: when one takes over, what it lacks is lost, and its numbers are given out again; "+
+			"set it, or end all processes before a standby takes over", standbys).warning())
 	}
 	if recovery {
 		findings = append(findings, readOnly("the server is a standby, which takes no writes; use its primary"))

@@ -20,6 +20,7 @@ func Run(t *testing.T, store func() grant.Store) {
 	t.Run("Unique", func(t *testing.T) { unique(t, store) })
 	t.Run("OtherUse", func(t *testing.T) { otherUse(t, store) })
 	t.Run("Restore", func(t *testing.T) { restore(t, store) })
+	t.Run("SetBack", func(t *testing.T) { setBack(t, store) })
 }
 
 // Source returns a source of the store that is closed with the test.
@@ -131,6 +132,60 @@ func restore(t *testing.T, store func() grant.Store) {
 			}
 			ids.Add(t, name, id)
 		}
+	}
+}
+
+// setBack has the store set back, as by a failover, while a process holds a stock of ids, and a second one go past that. The first one notices by itself.
+func setBack(t *testing.T, store func() grant.Store) {
+	first, second := Source(t, "back", store()), Source(t, "back", store())
+	if err := first.Setup(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before, err := store().List(t.Context(), "blocks.back", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids Ids
+	id, err := first.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids.Add(t, "first", id)
+	for wait := 0; first.Stats().Refilling; wait++ {
+		if wait == 10_000 {
+			t.Fatal("the first process allocates for ten seconds")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	now, err := store().List(t.Context(), "blocks.back", 0, 0)
+	if err != nil || first.Stats().Buffered == 0 {
+		t.Fatalf("got %+v and the error %v, want a stock", first.Stats(), err)
+	}
+	if swapped, err := store().Swap(t.Context(), "blocks.back", now.Rows[0], before.Rows[0]); err != nil || !swapped {
+		t.Fatal(swapped, err)
+	}
+	for wait := 0; first.Stats().Buffered > 0; wait++ {
+		if wait == 2000 {
+			t.Fatal("the first process keeps its stock for twenty seconds")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if id, err := first.Next(t.Context()); !errors.Is(err, ticket.ErrRegression) {
+		t.Fatalf("got %d and the error %v, want ErrRegression", id, err)
+	}
+	for range 200 { // which gives the id of the first process again, as nobody has called Restore
+		if _, err := second.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if id, err := first.Next(t.Context()); !errors.Is(err, ticket.ErrRegression) {
+		t.Errorf("got %d and the error %v after the second process has gone past, want ErrRegression", id, err)
+	}
+	if err := first.Restore(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := first.Next(t.Context()); err != nil || id <= 200 {
+		t.Errorf("got %d and the error %v after Restore", id, err)
 	}
 }
 

@@ -1,0 +1,109 @@
+package ticket
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dialect"
+)
+
+// lookEvery is how long a source goes on at the most with ids that others may get too, beside the time that one look takes.
+const lookEvery = time.Second
+
+// watch looks each second whether the ids of the buffer may be others' too.
+func (s *Buffer) watch() {
+	for dialect.Sleep(s.ctx, lookEvery) == nil {
+		s.mu.Lock()
+		empty := s.left == 0
+		s.mu.Unlock()
+		if empty {
+			continue
+		}
+		if err := s.allocator.look(s.ctx); err != nil {
+			s.mu.Lock()
+			s.abandon(err)
+			s.mu.Unlock()
+		}
+	}
+}
+
+// abandon throws away what the buffer holds, for a reason. The caller holds the lock.
+func (s *Buffer) abandon(why error) {
+	if s.left > 0 {
+		s.config.Logger.Warn("snowkey: a source throws its stock of ids away, since others may get the same", "sequence", s.config.Sequence, "ids", s.left, "err", why)
+		s.discard()
+	}
+}
+
+// setBack reports whether an error says that a server, or a store, has lost what it had allocated.
+func setBack(err error) bool {
+	return errors.Is(err, ErrRegression) || errors.Is(err, ErrForgotten)
+}
+
+// look is [allocator.look]. All servers are looked at, at once.
+func (s *Servers) look(ctx context.Context) error {
+	errs := make([]error, len(s.servers))
+	var looks sync.WaitGroup
+	for i, p := range s.servers {
+		looks.Go(func() {
+			if p.used() {
+				p.recheck(ctx)
+				s.notify(p)
+			}
+			errs[i] = p.untrusted()
+		})
+	}
+	looks.Wait()
+	return errors.Join(errs...)
+}
+
+// recheck reads the row of blocks, and has the server put aside, as by a draw, where that is behind what it gave.
+func (s *server) recheck(ctx context.Context) {
+	blocks, ok := s.sql().(blockCounter)
+	if !ok {
+		return // tickets are not kept
+	}
+	s.mu.Lock()
+	o := order{layout: s.layout, bare: s.bare, last: s.last}
+	s.mu.Unlock()
+	read, cancel := context.WithTimeout(ctx, s.config.ServerTimeout)
+	defer cancel()
+	var next int64
+	err := s.with(read, func(conn *sql.Conn) (err error) {
+		next, _, err = blocks.read(read, conn)
+		return err
+	})
+	if err == nil && next > o.last {
+		return
+	}
+	if gone := errors.Is(err, sql.ErrNoRows) || errors.Is(err, ErrTable); err != nil && !gone {
+		return // the next look, or the next draw, tells more
+	}
+	c, err := s.look(ctx)
+	if err == nil {
+		err = s.judge(nil, c, o)
+	}
+	if doubtful(err) {
+		_ = s.failed(err, o, false)
+	}
+}
+
+// untrusted returns the error of a server that is quarantined, or not used since it was emptied: once for each time.
+func (s *server) untrusted() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == Closed || s.abandoned || s.err == nil || !doubtful(s.err) {
+		return nil
+	}
+	s.abandoned = true
+	return s.err
+}
+
+// doubtful reports whether an error of a server makes what it has given doubtful.
+func doubtful(err error) bool {
+	var failure *ServerError
+	return setBack(err) || errors.As(err, &failure) && failure.Class == Quarantine
+}
