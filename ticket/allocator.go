@@ -11,8 +11,8 @@ type allocator interface {
 	allocate(ctx context.Context, count int64) (allocation, error)
 	// unavailable returns the error for a caller whose context has ended with that error while it waited for ids.
 	unavailable(ended error) error
-	// look returns why others may get ids that were allocated: what they came from was set back or emptied since, or is quarantined. It says so once for each time.
-	look(ctx context.Context) error
+	// recheck returns why others may get ids that were allocated: what they came from was set back or emptied since, or is quarantined. It says so once for each time.
+	recheck(ctx context.Context) error
 	stats() []ServerStats
 	// close stops what is under way, and awaits it.
 	close()

@@ -105,7 +105,7 @@ func (s *shop) allocate(ctx context.Context, count int64) (allocation, error) {
 	return allocation{span: allocated, took: latency, troubled: down != nil}, nil
 }
 
-func (s *shop) look(context.Context) error {
+func (s *shop) recheck(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.looks++

@@ -23,7 +23,7 @@ func (e *endless) allocate(_ context.Context, count int64) (allocation, error) {
 	return allocation{span: s}, nil
 }
 
-func (*endless) look(context.Context) error { return nil }
+func (*endless) recheck(context.Context) error { return nil }
 
 func (*endless) stats() []ServerStats { return nil }
 

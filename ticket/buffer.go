@@ -127,10 +127,12 @@ func (s *Buffer) Close() error {
 	return nil
 }
 
-// discard throws away what the buffer holds.
-func (s *Buffer) discard() {
-	s.discarded += s.left
+// discard throws away what the buffer holds, and returns how many ids.
+func (s *Buffer) discard() int64 {
+	discarded := s.left
+	s.discarded += discarded
 	s.left, s.next, s.end, s.spans = 0, 0, 0, nil
+	return discarded
 }
 
 // setGate has to be called where closed, refilling, low or inTurn may have changed. It makes one comparison enough for a call that finds

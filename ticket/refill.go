@@ -36,11 +36,13 @@ func (s *Buffer) wanted() int64 {
 // settle puts what was allocated in the buffer, or lets the calls that wait know why nothing was, and returns how many ids to allocate next.
 func (s *Buffer) settle(allocated allocation, err error) int64 {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if err != nil {
-		s.fail(err, time.Now())
+		discarded := s.fail(err, time.Now())
+		s.mu.Unlock()
+		s.tell(discarded, err)
 		return 0
 	}
+	defer s.mu.Unlock()
 	if s.refills == 0 && !s.closed {
 		s.running.Go(s.watch)
 	}
@@ -62,8 +64,8 @@ func (s *Buffer) settle(allocated allocation, err error) int64 {
 }
 
 // fail notes that an allocation has failed. The next one is not sooner than the backoff says, unless a call waits for it, and up to a fifth
-// later, lest processes come all at once.
-func (s *Buffer) fail(err error, now time.Time) {
+// later, lest processes come all at once. It returns how many ids were thrown away for it.
+func (s *Buffer) fail(err error, now time.Time) (discarded int64) {
 	s.refilling = false
 	if !s.closed { // its end is why the allocation failed, very likely
 		backoff := min(s.config.Backoff<<min(s.failures, 16), s.config.MaxBackoff) // an hour at most is far from overflowing
@@ -71,9 +73,10 @@ func (s *Buffer) fail(err error, now time.Time) {
 		s.failures++
 		s.failed = err
 		if setBack(err) {
-			s.abandon(err)
+			discarded = s.discard()
 		}
 		s.dismiss(err)
 	}
 	s.setGate()
+	return discarded
 }

@@ -332,8 +332,8 @@ func (b *storeBlocks) unavailable(ended error) error {
 	return e
 }
 
-// look is [allocator.look].
-func (b *storeBlocks) look(ctx context.Context) error {
+// recheck is [allocator.recheck].
+func (b *storeBlocks) recheck(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, b.config.ServerTimeout)
 	defer cancel()
 	before := b.known()

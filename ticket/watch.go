@@ -22,19 +22,19 @@ func (s *Buffer) watch() {
 		if empty {
 			continue
 		}
-		if err := s.allocator.look(s.ctx); err != nil {
+		if err := s.allocator.recheck(s.ctx); err != nil {
 			s.mu.Lock()
-			s.abandon(err)
+			discarded := s.discard()
 			s.mu.Unlock()
+			s.tell(discarded, err)
 		}
 	}
 }
 
-// abandon throws away what the buffer holds, for a reason. The caller holds the lock.
-func (s *Buffer) abandon(why error) {
-	if s.left > 0 {
-		s.config.Logger.Warn("snowkey: a source throws its stock of ids away, since others may get the same", "sequence", s.config.Sequence, "ids", s.left, "err", why)
-		s.discard()
+// tell logs that ids were thrown away, if any were. The caller does not hold the lock: a logger may ask for a key.
+func (s *Buffer) tell(discarded int64, why error) {
+	if discarded > 0 {
+		s.config.Logger.Warn("snowkey: a source throws its stock of ids away, since others may get the same", "sequence", s.config.Sequence, "ids", discarded, "err", why)
 	}
 }
 
@@ -43,8 +43,8 @@ func setBack(err error) bool {
 	return errors.Is(err, ErrRegression) || errors.Is(err, ErrForgotten)
 }
 
-// look is [allocator.look]. All servers are looked at, at once.
-func (s *Servers) look(ctx context.Context) error {
+// recheck is [allocator.recheck]. All servers are looked at, at once.
+func (s *Servers) recheck(ctx context.Context) error {
 	errs := make([]error, len(s.servers))
 	var looks sync.WaitGroup
 	for i, p := range s.servers {
