@@ -120,7 +120,7 @@ var inspections = []struct {
 	{name: "fsync", kind: sequence, look: rows("settings", values("off", "on", false, "off", 0)), finds: []found{{ticket.ErrUnsafe, "fsync is off"}}},
 	{name: "fsync, unsafe", kind: sequence, look: rows("settings", values("off", "on", false, "off", 0)), unsafe: true, finds: []found{{nil, "fsync is off"}}},
 	{name: "full_page_writes", kind: blockPostgres, look: rows("settings", values("on", "off", false, "off", 0)), finds: []found{{nil, "full_page_writes is off"}}},
-	{name: "asynchronous", kind: blockPostgres, look: rows("settings", values("on", "on", false, "off", 2)), finds: []found{{nil, "2 standbys get what is committed later"}}},
+	{name: "asynchronous", kind: blockPostgres, look: rows("settings", values("on", "on", false, "off", 2)), finds: []found{{nil, "the standbys (2) may lack"}}},
 	{name: "standby", kind: sequence, look: rows("settings", values("on", "on", true, "off", 0)), finds: []found{{ticket.ErrReadOnly, "standby"}}},
 	{name: "read only", kind: blockPostgres, look: rows("settings", values("on", "on", false, "on", 0)), finds: []found{{ticket.ErrReadOnly, "default_transaction_read_only"}}},
 	{name: "not called", kind: sequence, look: rows("value", values(602, false)), change: func(c *ticket.Condition) { c.Last = 601 }},

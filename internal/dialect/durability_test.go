@@ -123,7 +123,7 @@ func TestDurabilityStandby(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(got) != min(want, 1) || want > 0 && (got[0].Refused || !strings.HasPrefix(got[0].Text, fmt.Sprint(want, " standbys"))) {
+			if len(got) != min(want, 1) || want > 0 && (got[0].Refused || !strings.Contains(got[0].Text, fmt.Sprintf("standbys (%d)", want))) {
 				t.Errorf("%s: got %+v, want the warning of %d standbys", who, got, want)
 			}
 		}

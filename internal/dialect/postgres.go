@@ -109,7 +109,7 @@ func (postgresEngine) durability(ctx context.Context, conn *sql.Conn, _ string) 
 		findings = append(findings, unsafe("full_page_writes is %s: a crash of the machine may leave pages that are half written; set it to on", pages).warning())
 	}
 	if standbys > 0 {
-		findings = append(findings, unsafe("%d standbys get what is committed later, as synchronous_standby_names is empty: when one takes over, what it lacks is lost, and its numbers are given out again; "+
+		findings = append(findings, unsafe("synchronous_standby_names is empty, so the standbys (%d) may lack what was committed: when one takes over, those numbers are given out again; "+
 			"set it, or end all processes before a standby takes over", standbys).warning())
 	}
 	if recovery {
