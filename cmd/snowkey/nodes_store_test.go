@@ -169,6 +169,7 @@ func TestNodesStore(t *testing.T) {
 					err = k.Close() // which makes the space with this layout
 				}
 				if err == nil && config.Space == "" {
+					time.Sleep(100 * time.Millisecond) // the number is free some ticks after it was given back, and taken again then
 					k, err = grant.Open(t.Context(), store, both)
 				}
 				if err != nil {
