@@ -25,7 +25,7 @@ test race: export GOFLAGS := $(shell $(GO) env GOFLAGS) -ldflags=-s
 test: ## install MariaDB, PostgreSQL, Redis and etcd where missing, and ZooKeeper beside java, and run the tests, but for the long ones
 	internal/dbtest/install.sh
 	$(GO) test -count=1 -vet=off -p $$(($$(getconf _NPROCESSORS_ONLN) + 2)) -timeout 30m ./idgen/grant/etcdgrant . ./migrate ./gormplugin ./cmd/snowkey $(PACKAGES) ./examples/apis ./examples/goose
-	$(GO) test -count=1 -v -run '^TestVersion$$' ./internal/dbtest
+	$(GO) test -count=1 -vet=off -v -run '^TestVersion$$' ./internal/dbtest
 	$(GO) generate -C examples/gen ./...
 	$(GO) test -C examples/gen -count=1 ./...
 

@@ -78,7 +78,7 @@ its tables behind.`,
 	asked.second = addDSN(c, dsnFlag{name: "second", about: "a second server of the same kind, for the strategy flickr, beside one database"})
 	flags.StringSliceVar(&asked.strategies, "strategies", nil, "strategies, separated by commas: "+strategyNames()+" (default: "+usualNames()+"; all in the profile full)")
 	flags.StringVar(&asked.profile, "profile", compare.Quick.Name, "quick, or full: more rows, longer, for figures to decide by")
-	flags.DurationVar(&asked.budget, "budget", 0, fmt.Sprintf("how long the run may take; a pilot fits rows and rounds to it (default: %v, full %v)", compare.Quick.Budget, compare.Full.Budget))
+	flags.DurationVar(&asked.budget, "budget", 0, fmt.Sprintf("how long the run may take; a pilot fits rows and rounds to it, down to one round of a tenth of the rows (default: %v, full %v)", compare.Quick.Budget, compare.Full.Budget))
 	flags.IntVar(&asked.rows, "rows", 0, fmt.Sprintf("rows a table and round, %d to %d; with --budget there are fewer rounds where it is too little, without it the run takes as long as they need (default: up to %d, full %d, as the budget allows)", compare.MinRows, compare.MaxRows, compare.Quick.Rows, compare.Full.Rows))
 	flags.IntVar(&asked.rounds, "rounds", 0, fmt.Sprintf("rounds, 1 to %d (default: %d)", compare.MaxRounds, compare.Quick.Rounds))
 	flags.StringSliceVar(&asked.writers, "writers", nil, fmt.Sprintf("connections that insert at once and rows an INSERT, separated by commas, \"\" for none; on servers (default: %s, full %s)", writersText(compare.Quick), writersText(compare.Full)))
