@@ -162,6 +162,9 @@ func Complete(c Config, servers int) (Config, error) { return c.complete(Default
 // CloseServers stops and awaits the probes.
 func (s *Servers) CloseServers() { s.close() }
 
+// Recheck looks whether the servers still have what they gave.
+func (s *Servers) Recheck(ctx context.Context) error { return s.recheck(ctx) }
+
 // StartProbes has the servers probed that are due.
 func (s *Servers) StartProbes() { s.probeDue() }
 

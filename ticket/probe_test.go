@@ -6,6 +6,8 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,6 +132,44 @@ func TestSpareIsThrownAway(t *testing.T) {
 		}
 		if stats := s.ServerStats()[1]; stats.Discarded != 100 {
 			t.Errorf("got %+v, want 100 discarded", stats)
+		}
+	})
+}
+
+// A row that is behind what the server gave, as a replica has it that answers reads, is no loss as long as the server draws; one that it does not draw from is.
+func TestRecheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := blockMySQL
+		look := k.inspected("1/1x100")
+		read := func(next int64) step { return look.answer("row", values(next, "1/1x100"))[look.find("row")] }
+		draw := func(last, end int64) step {
+			s := executed(strings.NewReplacer("2/3x100", "1/1x100", "1500", "100", "9101", "1", "501", strconv.FormatInt(last+1, 10), "9223372036854774307", strconv.FormatInt(math.MaxInt64-100, 10)).Replace(k.draw(0).sql), 1, end)
+			return s
+		}
+		m := newMock(t, append(look, draw(600, 801))...) // 701 to 800
+		s := k.servers(t, ticket.Config{}, m)
+		s.StartProbes()
+		synctest.Wait()
+		if got, err := s.Buy(t.Context(), 100); err != nil || got.First != 701 {
+			t.Fatalf("got %+v, %v, want 701", got, err)
+		}
+		for _, steps := range []script{{read(801)}, {read(701), draw(800, 901)}, {read(901)}} {
+			m.expect(steps...)
+			if err := s.Recheck(t.Context()); err != nil {
+				t.Errorf("got %v", err)
+			}
+		}
+		if stats := s.ServerStats()[0]; stats.State != ticket.Closed || stats.Discarded != 100 || stats.Last != 900 {
+			t.Errorf("got %+v, want it in use, at 900, with 100 ids for nobody", stats)
+		}
+		unmatched := draw(900, 0)
+		unmatched.result = answer{}
+		m.expect(append(script{read(701), unmatched}, look.answer("row", values(701, "1/1x100"))...)...)
+		if err := s.Recheck(t.Context()); !errors.Is(err, ticket.ErrRegression) {
+			t.Errorf("got %v, want ErrRegression", err)
+		}
+		if err := s.Recheck(t.Context()); err != nil {
+			t.Errorf("got %v a second time", err)
 		}
 	})
 }

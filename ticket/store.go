@@ -297,23 +297,15 @@ func (b *storeBlocks) recognize(row grant.Row, l grant.Listing) (known int64, er
 	return b.next, nil
 }
 
-// took notes that all ids before end are in use.
+// took notes that all ids before end are in use. A row that really was behind what this source knew before it was read, and not only read late, was set back.
 func (b *storeBlocks) took(row grant.Row, before, end int64) error {
-	err := b.compare(row, before)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.next = max(b.next, end)
-	return err
-}
-
-// compare returns why the store cannot be trusted. A row that really was behind what this source knew before it was read, and not only read late, was set back.
-func (b *storeBlocks) compare(row grant.Row, before int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if row.Until < before {
 		b.back = fmt.Errorf("%w: %s, sequence %q: the next id was %d, and was %d before; end the processes that hold blocks, and call Restore with a number that is no less than any id in use",
 			ErrRegression, b.name, b.config.Sequence, row.Until, before)
 	}
+	b.next = max(b.next, end)
 	return b.back
 }
 
@@ -341,8 +333,8 @@ func (b *storeBlocks) recheck(ctx context.Context) error {
 	if err != nil {
 		return nil // the next look, or the next allocation, tells more
 	}
-	if _, err = b.recognize(row, l); err == nil {
-		err = b.compare(row, before)
+	if _, err = b.recognize(row, l); err == nil && row.Until < before {
+		_, err = b.take(ctx, 1) // a unit for nobody: what answers reads may be behind, and what swaps is not
 	}
 	if !setBack(err) {
 		return nil

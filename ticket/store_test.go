@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	grants "github.com/snowkey-go/snowkey/idgen/grant"
@@ -197,6 +198,35 @@ func TestBlocksInStaleListing(t *testing.T) {
 		}
 	})
 	nextOf(t, source, 33)
+}
+
+// A source that looks at its stock, and reads what is out of date, keeps it.
+func TestBlocksInStaleLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &hostile{Store: grants.Memory(nil)}
+		config := one
+		config.MinStep, config.MaxStep = 64, 64
+		source := blocksIn(t, config, store)
+		set(t, source.Setup)
+		nextOf(t, source, 1)
+		synctest.Wait()
+		buffered := source.Stats().Buffered
+		stale := 1
+		store.set(func() {
+			store.list = func(l grants.Listing) grants.Listing {
+				if stale--; stale >= 0 {
+					l.Rows = []grants.Row{{Holder: l.Rows[0].Holder, From: 1, Until: 17}}
+				}
+				return l
+			}
+		})
+		time.Sleep(5 * time.Second)
+		if stats := source.Stats(); stats.Buffered != buffered || buffered == 0 || stats.Discarded != 0 || stale > -4 {
+			t.Errorf("got %+v after %d looks, want %d ids", stats, 1-stale, buffered)
+		}
+		nextOf(t, source, 2)
+		_ = source.Close()
+	})
 }
 
 // What the store forgets, or takes back, ends the source until Restore, and the ids go on after all that it knows.

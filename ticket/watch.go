@@ -60,14 +60,15 @@ func (s *Servers) recheck(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// recheck reads the row of blocks, and has the server put aside, as by a draw, where that is behind what it gave.
+// recheck reads the row of blocks. Where that is behind what the server gave, or gone, it draws a unit for nobody: what answers reads may be behind, and what draws is not. A draw that fails has the server
+// put aside.
 func (s *server) recheck(ctx context.Context) {
 	blocks, ok := s.sql().(blockCounter)
 	if !ok {
 		return // tickets are not kept
 	}
 	s.mu.Lock()
-	o := order{layout: s.layout, bare: s.bare, last: s.last}
+	o := order{layout: s.layout, bare: s.bare, units: 1, last: s.last, limit: s.limit, unused: true}
 	s.mu.Unlock()
 	read, cancel := context.WithTimeout(ctx, s.config.ServerTimeout)
 	defer cancel()
@@ -82,13 +83,15 @@ func (s *server) recheck(ctx context.Context) {
 	if gone := errors.Is(err, sql.ErrNoRows) || errors.Is(err, ErrTable); err != nil && !gone {
 		return // the next look, or the next draw, tells more
 	}
-	c, err := s.look(ctx)
-	if err == nil {
-		err = s.judge(nil, c, o)
+	allocated, err := s.try(read, o)
+	if err != nil {
+		_ = s.failed(err, o, ctx.Err() != nil)
+		return
 	}
-	if doubtful(err) {
-		_ = s.failed(err, o, false)
-	}
+	s.drawn(allocated)
+	s.mu.Lock()
+	s.discarded += allocated.count()
+	s.mu.Unlock()
 }
 
 // untrusted returns the error of a server that is quarantined, or not used since it was emptied: once for each time.
