@@ -103,6 +103,9 @@ func TestReplicaRefused(t *testing.T) {
 		if _, err := store.Prepare(t.Context(), "default", "a"); !errors.Is(err, grant.ErrReadOnly) {
 			t.Errorf("Prepare: got the error %v, want ErrReadOnly", err)
 		}
+		if spaces, err := store.Spaces(t.Context()); err != nil || len(spaces) != 1 || !strings.Contains(strings.Join(store.Warnings(), "\n"), "name the master") {
+			t.Errorf("Spaces: got %+v, the error %v and the warnings %q, want that it is a replica", spaces, err, store.Warnings())
+		}
 		if _, err := store.Swap(t.Context(), "default", none(1), grant.Row{Number: 1, Until: 1}); readOnly == "yes" && !errors.Is(err, grant.ErrReadOnly) {
 			t.Errorf("Swap: got the error %v, want ErrReadOnly", err)
 		}
@@ -178,8 +181,8 @@ func TestSpaces(t *testing.T) {
 			}
 		}
 		got, err := store.Spaces(t.Context())
-		if err != nil || len(got) != 3 {
-			t.Fatalf("got %+v, %v, want three", got, err)
+		if err != nil || len(got) != 3 || len(store.Warnings()) > 0 {
+			t.Fatalf("got %+v, %v and the warnings %q, want three and none", got, err, store.Warnings())
 		}
 		for i, name := range []string{"a", "a.b", "b"} {
 			if got[i].Name != name || got[i].StoredAs != name || got[i].Layout != "layout of "+name || got[i].ID == "" {

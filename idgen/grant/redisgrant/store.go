@@ -222,7 +222,22 @@ func (s *Store) Spaces(ctx context.Context) (spaces []grant.Space, err error) {
 		layout, _ := values[1].(string)
 		spaces = append(spaces, grant.Space{StoredAs: name, ID: id, Layout: layout})
 	}
+	s.warn(ctx, spaces)
 	return grant.LatestSpaces(spaces), nil
+}
+
+// warn keeps as warnings why keepers would refuse the servers of the spaces. Whether their changes wait for replicas, only they know.
+func (s *Store) warn(ctx context.Context, spaces []grant.Space) {
+	var warnings []string
+	for _, space := range spaces {
+		_, err := s.examine(ctx, s.key(space.StoredAs))
+		if refused := errors.Is(err, grant.ErrUnsafe) || errors.Is(err, grant.ErrReadOnly); refused && !slices.Contains(warnings, err.Error()) {
+			warnings = append(warnings, err.Error())
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.warnings = warnings
 }
 
 // scan returns the names of the spaces that have a hash.
@@ -256,7 +271,7 @@ func (s *Store) scan(ctx context.Context) (map[string]bool, error) {
 // glob escapes what a pattern of SCAN means otherwise.
 var glob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`)
 
-// Warnings returns what the last Prepare had to say of the server, see [WithUnsafe] and [WithReplicas].
+// Warnings returns what the last Prepare had to say of the server, see [WithUnsafe] and [WithReplicas], or the last Spaces: why it would be refused.
 func (s *Store) Warnings() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
