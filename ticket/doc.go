@@ -109,7 +109,7 @@
 // after an outage, it is thrown away and the server is fenced: its counter is moved forward beyond them, in a way that never moves it back, and
 // another ticket is drawn.
 //
-// A source of blocks looks each second at the row of each server in use, while it has ids in memory, by one SELECT of its primary key. When it finds the row behind what the server gave, or gone, and a draw says the same,
+// A source of blocks looks each second at the row of each server, in use or left alone, while it has ids in memory, by one SELECT of its primary key. When it finds the row behind what the server gave, or gone, and a draw says the same,
 // it leaves the server alone as above, and throws away all ids that it has in memory: others may have got the same since. It throws them away also when a draw finds out.
 // So after a failover that lost commits a source goes on with such ids for a second and one look at the most. Others who have gone past all that it has within that second go
 // unnoticed.

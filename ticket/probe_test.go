@@ -147,7 +147,7 @@ func TestRecheck(t *testing.T) {
 			return s
 		}
 		m := newMock(t, append(look, draw(600, 801))...) // 701 to 800
-		s := k.servers(t, ticket.Config{}, m)
+		s := k.servers(t, ticket.Config{Failures: 1}, m)
 		s.StartProbes()
 		synctest.Wait()
 		if got, err := s.Buy(t.Context(), 100); err != nil || got.First != 701 {
@@ -164,9 +164,22 @@ func TestRecheck(t *testing.T) {
 		}
 		unmatched := draw(900, 0)
 		unmatched.result = answer{}
-		m.expect(append(script{read(701), unmatched}, look.answer("row", values(701, "1/1x100"))...)...)
-		if err := s.Recheck(t.Context()); !errors.Is(err, ticket.ErrRegression) {
-			t.Errorf("got %v, want ErrRegression", err)
+		back := append(script{read(701), unmatched}, look.answer("row", values(701, "1/1x100"))...)
+		down := draw(900, 0).fails(my(1040)) // and left alone
+		down.sql = strings.Replace(down.sql, "GREATEST(next, 1)", "GREATEST(next, 801)", 1)
+		m.expect(down)
+		soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := s.Buy(soon, 100); err == nil || s.ServerStats()[0].State != ticket.Open {
+			t.Fatalf("got %v and %+v, want it open", err, s.ServerStats()[0])
+		}
+		m.expect(read(901).fails(my(1040))) // it still is
+		if err := s.Recheck(t.Context()); err != nil {
+			t.Errorf("got %v of a server that is down", err)
+		}
+		m.expect(back...)
+		if err := s.Recheck(t.Context()); !errors.Is(err, ticket.ErrRegression) || s.ServerStats()[0].State != ticket.Quarantined {
+			t.Errorf("got %v and %+v, want ErrRegression and the quarantine", err, s.ServerStats()[0])
 		}
 		if err := s.Recheck(t.Context()); err != nil {
 			t.Errorf("got %v a second time", err)

@@ -49,27 +49,25 @@ func (s *Servers) recheck(ctx context.Context) error {
 	var looks sync.WaitGroup
 	for i, p := range s.servers {
 		looks.Go(func() {
-			if p.used() {
-				p.recheck(ctx)
-				s.notify(p)
-			}
-			errs[i] = p.untrusted()
+			errs[i] = p.untrusted(p.recheck(ctx))
+			s.notify(p)
 		})
 	}
 	looks.Wait()
 	return errors.Join(errs...)
 }
 
-// recheck reads the row of blocks. Where that is behind what the server gave, or gone, it draws a unit for nobody: what answers reads may be behind, and what draws is not. A draw that fails has the server
-// put aside.
-func (s *server) recheck(ctx context.Context) {
+// recheck reads the row of blocks, whether or not the server is in use: one that was down may be back before it is probed. Where the row is behind what the server gave, or gone, it draws a unit for
+// nobody: what answers reads may be behind, and what draws is not. A draw that fails has the server put aside, and is the error.
+func (s *server) recheck(ctx context.Context) error {
 	blocks, ok := s.sql().(blockCounter)
-	if !ok {
-		return // tickets are not kept
-	}
 	s.mu.Lock()
 	o := order{layout: s.layout, bare: s.bare, units: 1, last: s.last, limit: s.limit, unused: true}
+	known := s.state == Quarantined || s.abandoned
 	s.mu.Unlock()
+	if !ok || known || o.last == 0 { // tickets are not kept
+		return nil
+	}
 	read, cancel := context.WithTimeout(ctx, s.config.ServerTimeout)
 	defer cancel()
 	var next int64
@@ -78,31 +76,34 @@ func (s *server) recheck(ctx context.Context) {
 		return err
 	})
 	if err == nil && next > o.last {
-		return
+		return nil
 	}
 	if gone := errors.Is(err, sql.ErrNoRows) || errors.Is(err, ErrTable); err != nil && !gone {
-		return // the next look, or the next draw, tells more
+		return nil // the next look, or the next draw, tells more
 	}
 	allocated, err := s.try(read, o)
 	if err != nil {
-		_ = s.failed(err, o, ctx.Err() != nil)
-		return
+		return s.failed(err, o, ctx.Err() != nil)
 	}
 	s.drawn(allocated)
 	s.mu.Lock()
 	s.discarded += allocated.count()
 	s.mu.Unlock()
+	return nil
 }
 
-// untrusted returns the error of a server that is quarantined, or not used since it was emptied: once for each time.
-func (s *server) untrusted() error {
+// untrusted returns why what the server gave is doubtful, by an error or by its latest one where it is not in use: once for each time.
+func (s *server) untrusted(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state == Closed || s.abandoned || s.err == nil || !doubtful(s.err) {
+	if err == nil && s.err != nil {
+		err = s.err
+	}
+	if s.state == Closed || s.abandoned || !doubtful(err) {
 		return nil
 	}
 	s.abandoned = true
-	return s.err
+	return err
 }
 
 // doubtful reports whether an error of a server makes what it has given doubtful.
