@@ -82,6 +82,7 @@ type condition struct {
 	stale    bool             // the session has other settings than the server gives new ones
 	offset   bool             // the finding of ErrLayout is of the server's increment and offset, with which a statement draws nothing
 	galera   bool             // the server is a node of a Galera cluster
+	readOnly bool             // read_only is on, as of a replica: only some accounts can write
 	findings []Finding
 }
 

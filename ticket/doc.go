@@ -191,6 +191,8 @@
 //     another, which then is forgotten, though no id comes twice. Use REPEATABLE READ, the default, or a table for each.
 //   - MySQL before 8.0, and MariaDB before 10.2.4, compute the counter of AUTO_INCREMENT from the rows when they start. The row of a sequence
 //     keeps it, unless it is deleted.
+//   - A file of SQLite that another one takes the place of while processes run: they go on in the old one. End them first.
+//   - A policy of row level security that hides the row: it counts as forgotten.
 //   - On SQLite, a transaction of the caller's that has written to the same file holds off every draw until it ends: use another file, or blocks. The
 //     connections of the pool get a busy_timeout of 10 ms, and draws try again for as long as their context lasts.
 //   - N servers with one increment are N lists of numbers. Each buyer of blocks goes on above all it has, so of the numbers of N servers about one in N is used.

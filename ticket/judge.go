@@ -29,6 +29,9 @@ func (s *server) judge(conn *sql.Conn, c condition, o order) error {
 		}
 		return fail(Quarantine, err)
 	}
+	if behind := !c.table || !c.row || c.last < o.last; behind && c.readOnly && o.last > 0 {
+		return fail(Next, fmt.Errorf("%w: read_only is on, and the server lacks what this source was given, up to %d; is it a replica?", ErrReadOnly, o.last))
+	}
 	if !c.table || !c.row {
 		return fail(Permanent, s.missing(c, o))
 	}

@@ -50,7 +50,7 @@ func (n names) settings(ctx context.Context, conn *sql.Conn, c *condition) (sess
 		c.findf(unless(n.unsafe, ErrUnsafe), "binlog_format is STATEMENT: a replica holds the statements against its own settings, draws nothing, and is behind when it takes over; "+
 			"set it to MIXED or ROW")
 	}
-	c.galera = session.Galera != nil
+	c.galera, c.readOnly = session.Galera != nil, session.ReadOnly
 	c.found(session.Durability(), n.unsafe)
 	return session, nil
 }

@@ -21,7 +21,8 @@ const (
 		"0 /*M! + (SELECT COUNT(*) FROM information_schema.GLOBAL_VARIABLES WHERE VARIABLE_NAME = 'WSREP_PROVIDER' AND VARIABLE_VALUE NOT IN ('', 'none')) */"
 
 	postgresSettings = "SELECT current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery(), current_setting('default_transaction_read_only'), " +
-		"(SELECT count(*) FROM pg_stat_replication AS r WHERE current_setting('synchronous_standby_names') = '' AND COALESCE(r.state, 'streaming') = 'streaming'" +
+		"(SELECT count(*) FROM pg_stat_replication AS r WHERE current_setting('synchronous_standby_names') = ''" +
+		" AND (r.state IS NULL OR r.state = 'streaming' AND r.replay_lsn IS NOT NULL)" +
 		" AND NOT EXISTS (SELECT FROM pg_replication_slots AS s WHERE s.slot_type = 'logical' AND s.active_pid = r.pid))"
 
 	durable = "set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)"

@@ -65,7 +65,8 @@ var said = map[grant.Dialect]texts{
 			" ORDER BY COALESCE(array_position(current_schemas(false), n.nspname), 2147483647), n.nspname",
 		lock: "SELECT pg_advisory_xact_lock(8673873341094879888)",
 		settings: "SELECT current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery(), current_setting('default_transaction_read_only'), " +
-			"(SELECT count(*) FROM pg_stat_replication AS r WHERE current_setting('synchronous_standby_names') = '' AND COALESCE(r.state, 'streaming') = 'streaming'" +
+			"(SELECT count(*) FROM pg_stat_replication AS r WHERE current_setting('synchronous_standby_names') = ''" +
+			" AND (r.state IS NULL OR r.state = 'streaming' AND r.replay_lsn IS NOT NULL)" +
 			" AND NOT EXISTS (SELECT FROM pg_replication_slots AS s WHERE s.slot_type = 'logical' AND s.active_pid = r.pid))",
 		kept: "SELECT c.relpersistence::text FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace" +
 			" WHERE n.nspname = 'public' AND c.relname = 'snowkey_nodes'",

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -153,6 +154,12 @@ func TestDurabilityStandby(t *testing.T) {
 	}
 	standbys(0)
 	dbtest.StartStandby(t, primary)
+	for wait, replays := 0, false; !replays; wait++ { // the standby tells so soon after it has connected
+		if err := dialect.One(t.Context(), admin, "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE replay_lsn IS NOT NULL)", nil, &replays); err != nil || wait == 1000 {
+			t.Fatalf("the standby replays nothing: %v", err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 	standbys(1)
 	primary.Follow(t, true)
 	standbys(0)

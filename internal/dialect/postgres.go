@@ -90,9 +90,10 @@ func locatePostgres(ctx context.Context, conn *sql.Conn, schema, table, kinds st
 
 const postgresSettings = "SELECT current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery(), current_setting('default_transaction_read_only'), " + asynchronous
 
-// asynchronous is how many processes are sent the log while no commit waits for a standby. Those of logical replication are none that take over. What a process does is NULL for accounts
-// without pg_read_all_stats.
-const asynchronous = "(SELECT count(*) FROM pg_stat_replication AS r WHERE current_setting('synchronous_standby_names') = '' AND COALESCE(r.state, 'streaming') = 'streaming'" +
+// asynchronous is how many standbys are sent the log while no commit waits for one. Logical replication, backups and pg_receivewal, which replays nothing, are none that take over. Accounts without
+// pg_read_all_stats get NULL for what a process does, so each of theirs but logical replication counts.
+const asynchronous = "(SELECT count(*) FROM pg_stat_replication AS r WHERE current_setting('synchronous_standby_names') = ''" +
+	" AND (r.state IS NULL OR r.state = 'streaming' AND r.replay_lsn IS NOT NULL)" +
 	" AND NOT EXISTS (SELECT FROM pg_replication_slots AS s WHERE s.slot_type = 'logical' AND s.active_pid = r.pid))"
 
 func (postgresEngine) durability(ctx context.Context, conn *sql.Conn, _ string) (findings []Finding, err error) {
