@@ -92,11 +92,11 @@ func (s *server) recheck(ctx context.Context) error {
 	return nil
 }
 
-// untrusted returns why what the server gave is doubtful, by an error or by its latest one where it is not in use: once for each time.
+// untrusted returns why what the server gave is doubtful, by an error or by the one for which it was put aside: once for each time.
 func (s *server) untrusted(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil && s.err != nil {
+	if aside := s.state == Open || s.state == Quarantined; err == nil && aside && s.err != nil {
 		err = s.err
 	}
 	if s.state == Closed || s.abandoned || !doubtful(err) {

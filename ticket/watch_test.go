@@ -64,3 +64,17 @@ func TestSetBackByAllocation(t *testing.T) {
 		}
 	})
 }
+
+// An error makes what a server gave doubtful once, and not again when the server was in use since.
+func TestUntrusted(t *testing.T) {
+	s := &server{err: &ServerError{Class: Permanent, Err: ErrForgotten}}
+	for _, step := range []struct {
+		state State
+		want  error
+	}{{Closed, nil}, {HalfOpen, nil}, {Open, ErrForgotten}, {Open, nil}, {HalfOpen, nil}, {Open, nil}, {Closed, nil}, {HalfOpen, nil}, {Quarantined, ErrForgotten}, {Quarantined, nil}} {
+		s.become(step.state)
+		if err := s.untrusted(nil); !errors.Is(err, step.want) {
+			t.Errorf("%v: got %v, want %v", step.state, err, step.want)
+		}
+	}
+}
