@@ -21,10 +21,11 @@ test race: export SNOWKEY_TEST_REQUIRE ?= mysql,postgres,redis,etcd
 test race: export TMPDIR := $(shell internal/dbtest/folder.sh)
 # Test programs without tables for debuggers link in half the time. Stack traces and the race detector's reports are the same.
 test race: export GOFLAGS := $(shell $(GO) env GOFLAGS) -ldflags=-s
-# What takes longest begins first. Tests wait for servers, so one package more runs at once than there are processors. make lint runs go vet, for make race too.
+# What takes longest begins first. Tests wait for servers, so one package more runs at once than there are processors: AT_ONCE. make lint runs go vet, for make race too.
+test: AT_ONCE ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 test: ## install MariaDB, PostgreSQL, Redis and etcd where missing, and ZooKeeper beside java, and run the tests, but for the long ones
 	internal/dbtest/install.sh
-	$(GO) test -count=1 -vet=off -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -timeout 30m ./idgen/grant/etcdgrant . ./migrate ./gormplugin ./cmd/snowkey $(PACKAGES) ./examples/apis ./examples/goose
+	$(GO) test -count=1 -vet=off -p $(AT_ONCE) -timeout 30m ./idgen/grant/etcdgrant . ./migrate ./gormplugin ./cmd/snowkey $(PACKAGES) ./examples/apis ./examples/goose
 	$(GO) test -count=1 -vet=off -v -run '^TestVersion$$' ./internal/dbtest
 	$(GO) generate -C examples/gen ./...
 	$(GO) test -C examples/gen -count=1 ./...

@@ -128,6 +128,7 @@ func (e *engine) awaitWaiting(t testing.TB, want int64) {
 		if e.count(t, "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == want {
 			return
 		}
+		time.Sleep(3 * time.Millisecond)
 	}
 	t.Fatalf("not %d sessions wait", want)
 }
