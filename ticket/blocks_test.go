@@ -611,6 +611,13 @@ func TestStockOfServerSetBack(t *testing.T) {
 					config := briskly(ticket.BlockConfig{MinStep: 5000})
 					source, db := blocksSetUp(t, config, d...), d[0].Open(t)
 					l.draw("before", source, 10_001)
+					for wait := 0; source.Stats().Servers[0].Last == 0; wait++ { // it may be the slower one to start
+						if wait == 2000 {
+							t.Fatal("server 1 gives nothing for twenty seconds")
+						}
+						l.draw("until server 1 has given ids", source, 10)
+						time.Sleep(10 * time.Millisecond)
+					}
 					idle(t, source)
 					if source.Stats().Buffered < 1000 {
 						t.Fatalf("got %+v, want a stock", source.Stats())
