@@ -593,11 +593,13 @@ func TestStockOfServerSetBack(t *testing.T) {
 	for what, hand := range map[string]struct {
 		statement string
 		want      error
+		restored  bool // by the source itself, right before: the server is half-open then
 	}{
-		"set back": {"UPDATE snowkey_blocks SET next = 1", ticket.ErrRegression},
-		"off":      {"UPDATE snowkey_blocks SET next = 37", ticket.ErrLayout},
-		"emptied":  {"DELETE FROM snowkey_blocks", ticket.ErrForgotten},
-		"dropped":  {"DROP TABLE snowkey_blocks", ticket.ErrForgotten},
+		"set back":               {"UPDATE snowkey_blocks SET next = 1", ticket.ErrRegression, false},
+		"set back after Restore": {"UPDATE snowkey_blocks SET next = 1", ticket.ErrRegression, true},
+		"off":                    {"UPDATE snowkey_blocks SET next = 37", ticket.ErrLayout, false},
+		"emptied":                {"DELETE FROM snowkey_blocks", ticket.ErrForgotten, false},
+		"dropped":                {"DROP TABLE snowkey_blocks", ticket.ErrForgotten, false},
 	} {
 		for _, k := range blockKinds {
 			for _, servers := range []int{1, 2} {
@@ -621,6 +623,12 @@ func TestStockOfServerSetBack(t *testing.T) {
 					idle(t, source)
 					if source.Stats().Buffered < 1000 {
 						t.Fatalf("got %+v, want a stock", source.Stats())
+					}
+					if hand.restored {
+						must(t, source.Restore(t.Context(), "server 1", 1))
+						if got := source.Stats(); got.Servers[0].State != ticket.HalfOpen || got.Buffered < 1000 {
+							t.Fatalf("got %+v, want a stock, and the server half-open", got)
+						}
 					}
 					blockExecute(t, db, hand.statement)
 					for wait := 0; source.Stats().Discarded == 0; wait++ {

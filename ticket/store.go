@@ -158,7 +158,7 @@ func (b *storeBlocks) advance(ctx context.Context, to func(grant.Row, grant.List
 	if err := b.prepare(ctx); err != nil {
 		return err
 	}
-	for {
+	for tries := 0; ; tries++ {
 		row, l, err := b.read(ctx)
 		if err != nil {
 			return err
@@ -179,10 +179,15 @@ func (b *storeBlocks) advance(ctx context.Context, to func(grant.Row, grant.List
 		if done || err != nil {
 			return err
 		}
-		if err := ctx.Err(); err != nil {
+		if err := b.pause(ctx, tries); err != nil {
 			return err
 		}
 	}
+}
+
+// pause waits after a swap that changed nothing, since others were faster, or the listing was out of date: longer each time, up to Backoff.
+func (b *storeBlocks) pause(ctx context.Context, tries int) error {
+	return dialect.Sleep(ctx, rand.N(min(time.Millisecond<<min(tries, 16), b.config.Backoff)+1))
 }
 
 // allocate is [allocator.allocate].
@@ -241,7 +246,7 @@ func lasting(err error) bool {
 func (b *storeBlocks) take(ctx context.Context, units int64) (span, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.config.ServerTimeout)
 	defer cancel()
-	for prepared := false; ; prepared = true {
+	for tries := 0; ; tries++ {
 		before := b.known()
 		row, l, err := b.read(ctx)
 		if err != nil {
@@ -251,7 +256,7 @@ func (b *storeBlocks) take(ctx context.Context, units int64) (span, error) {
 		if err != nil {
 			return span{}, err
 		}
-		if !prepared { // not before, since it would make the space
+		if tries == 0 { // not before, since it would make the space
 			if err := b.prepare(ctx); err != nil {
 				return span{}, err
 			}
@@ -269,7 +274,7 @@ func (b *storeBlocks) take(ctx context.Context, units int64) (span, error) {
 		if taken {
 			return span{first: first, unit: b.config.Unit, jump: b.config.Unit, units: units}, b.took(row, before, end)
 		}
-		if err := ctx.Err(); err != nil { // others were faster
+		if err := b.pause(ctx, tries); err != nil {
 			return span{}, err
 		}
 	}

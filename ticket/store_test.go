@@ -200,6 +200,38 @@ func TestBlocksInStaleListing(t *testing.T) {
 	nextOf(t, source, 33)
 }
 
+// A listing that stays out of date, as of a replica that stands still, is asked for ever less often, and the source goes on when it is not any more.
+func TestBlocksInListingStandsStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &hostile{Store: grants.Memory(nil)}
+		config := one
+		config.Timeout, config.Backoff = 10*time.Second, 100*time.Millisecond
+		source := blocksIn(t, config, store)
+		set(t, source.Setup)
+		nextOf(t, source, 1)
+		synctest.Wait()
+		listed, still := 0, time.Now().Add(5*time.Second)
+		store.set(func() {
+			store.list = func(l grants.Listing) grants.Listing {
+				if listed++; listed > 10_000 {
+					panic("listed 10,000 times")
+				}
+				if time.Now().Before(still) {
+					l.Rows = []grants.Row{{Holder: l.Rows[0].Holder, From: 1, Until: 1}}
+				}
+				return l
+			}
+		})
+		skip(t, source, int(source.Stats().Buffered)+16)
+		store.set(func() {
+			if listed < 10 || listed > 500 {
+				t.Errorf("listed %d times in five seconds", listed)
+			}
+		})
+		_ = source.Close()
+	})
+}
+
 // A source that looks at its stock, and reads what is out of date, keeps it.
 func TestBlocksInStaleLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
