@@ -275,5 +275,9 @@ func TestReplicasWithoutWait(t *testing.T) {
 		if got := strings.Join(store.Warnings(), "\n"); (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("with %d replicas: got the warnings %q, want %q", replicas, got, want)
 		}
+		before := store.Warnings()
+		if _, err := store.Spaces(t.Context()); err != nil || !slices.Equal(store.Warnings(), before) {
+			t.Errorf("with %d replicas: got the error %v and the warnings %q after Spaces, want those of Prepare", replicas, err, store.Warnings())
+		}
 	}
 }

@@ -235,9 +235,11 @@ func (s *Store) warn(ctx context.Context, spaces []grant.Space) {
 			warnings = append(warnings, err.Error())
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.warnings = warnings
+	if len(warnings) > 0 { // else those of Prepare stay
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.warnings = warnings
+	}
 }
 
 // scan returns the names of the spaces that have a hash.
